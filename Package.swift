@@ -1,0 +1,108 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// Every target is built in Swift 6 mode with warnings as errors.
+let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
+
+let package = Package(
+    name: "Stagecoach",
+    products: [
+        .library(name: "Stagecoach", targets: ["Stagecoach"]),
+        .executable(name: "stagecoach", targets: ["StagecoachMain"]),
+    ],
+    targets: [
+        // The system's libraries.
+        .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
+        .systemLibrary(name: "CLZ4", providers: [.apt(["liblz4-dev"])]),
+        .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
+
+        // What went wrong, where, and what to do: one error type for all layers.
+        .target(name: "Diagnostics", swiftSettings: strict),
+        // Cells and batches of rows, as they travel from reader to writer.
+        .target(name: "Rows", dependencies: ["Diagnostics"], swiftSettings: strict),
+        // Binary property lists and keyed archives, read without trusting a byte.
+        .target(name: "Archives", dependencies: ["Diagnostics", "CZlib"], swiftSettings: strict),
+        // Models: entities, attributes, relationships, their readers and version hashes.
+        .target(name: "ManagedModel", dependencies: ["Diagnostics", "Archives"], swiftSettings: strict),
+        // Mapping models: readers, inference, the expression language.
+        .target(
+            name: "Mapping", dependencies: ["Diagnostics", "Rows", "Archives", "ManagedModel"],
+            swiftSettings: strict),
+        // Core Data's SQLite layout: schema, metadata, row reader, table writer.
+        .target(
+            name: "PersistentStore",
+            dependencies: ["Diagnostics", "Rows", "Archives", "ManagedModel", "CSQLite"],
+            swiftSettings: strict),
+        // Keys and rows on disk: blocks, spills, association tables, sorted runs. Knows no models.
+        .target(name: "SpillStorage", dependencies: ["Diagnostics", "Rows", "CLZ4"], swiftSettings: strict),
+        // The product: plan, create, relate, validate, save, publish.
+        .target(
+            name: "Stagecoach",
+            dependencies: [
+                "Diagnostics", "Rows", "ManagedModel", "Mapping", "PersistentStore", "SpillStorage",
+            ],
+            swiftSettings: strict),
+        // The command: arguments, wording, progress, exit codes.
+        .target(
+            name: "StagecoachCommand",
+            dependencies: [
+                "Diagnostics", "Rows", "ManagedModel", "Mapping", "PersistentStore", "Stagecoach",
+            ],
+            swiftSettings: strict),
+        .executableTarget(name: "StagecoachMain", dependencies: ["StagecoachCommand"], swiftSettings: strict),
+
+        // Tests, in the same order.
+        .target(
+            name: "TestSupport",
+            dependencies: [
+                "Diagnostics", "Rows", "Archives", "ManagedModel", "Mapping", "PersistentStore",
+                "SpillStorage", "Stagecoach", "CSQLite",
+            ],
+            path: "Tests/TestSupport", swiftSettings: strict),
+        .testTarget(name: "RowsTests", dependencies: ["Rows", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "ArchivesTests", dependencies: ["Archives", "Diagnostics", "TestSupport"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "ManagedModelTests",
+            dependencies: ["ManagedModel", "Archives", "Diagnostics", "TestSupport", "CSQLite"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "MappingTests",
+            dependencies: ["Mapping", "ManagedModel", "Rows", "Diagnostics", "TestSupport"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "PersistentStoreTests",
+            dependencies: [
+                "PersistentStore", "ManagedModel", "Rows", "Archives", "Diagnostics", "TestSupport", "CSQLite",
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "SpillStorageTests", dependencies: ["SpillStorage", "Rows", "Diagnostics", "TestSupport"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "StagecoachTests",
+            dependencies: [
+                "Stagecoach", "Mapping", "ManagedModel", "PersistentStore", "SpillStorage", "Rows",
+                "Diagnostics", "TestSupport", "CSQLite",
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "StagecoachCommandTests",
+            dependencies: ["StagecoachCommand", "Diagnostics", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "EndToEndTests",
+            dependencies: [
+                "StagecoachMain", "TestSupport", "ManagedModel", "Mapping", "PersistentStore", "Stagecoach",
+                "Diagnostics", "CSQLite",
+            ],
+            swiftSettings: strict),
+
+        // Benchmarks.
+        .executableTarget(
+            name: "MigrationBenchmarks",
+            dependencies: ["Stagecoach", "PersistentStore", "SpillStorage", "Rows", "CSQLite"],
+            path: "Benchmarks/MigrationBenchmarks", swiftSettings: strict),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,2 @@
+// LZ4 block compression.
+#include <lz4.h>

@@ -1,0 +1,136 @@
+/// What went wrong, where, and what to do about it: the one error type of all layers.
+///
+/// The struct carries data; the wording for people is made from it by ``description`` and by the command.
+public struct MigrationError: Error, Sendable {
+    /// A stable name of the error, for programs: `model.parse`, `store.notADatabase`, …
+    public struct Code: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+        public init(stringLiteral value: String) { rawValue = value }
+    }
+
+    /// The kind of failure, by its exit code (sysexits).
+    public enum Category: Int32, Sendable {
+        /// A wrong command line.
+        case usage = 64
+        /// The input's data breaks a rule: rejected rows, an invalid store.
+        case data = 65
+        /// An input is missing or cannot be read.
+        case noInput = 66
+        /// A defect of the program itself.
+        case `internal` = 70
+        /// An output cannot be created.
+        case cannotCreate = 73
+        /// Reading or writing failed: disk full, I/O error.
+        case io = 74
+        /// Interrupted, busy, or a source that moved: the same command may be run again.
+        case temporary = 75
+        /// Permission is missing.
+        case permission = 77
+        /// A bad model, mapping model, plan or limit.
+        case configuration = 78
+    }
+
+    /// The place the error speaks of. Every part is optional.
+    public struct Context: Sendable, Equatable {
+        /// File or folder.
+        public var path: String?
+        /// One-based line in a text file.
+        public var line: Int?
+        /// One-based column, in characters, in a text file.
+        public var column: Int?
+        /// Entity name.
+        public var entity: String?
+        /// Object id, as the URI or `Entity/p<key>`.
+        public var objectID: String?
+        /// Attribute or relationship name.
+        public var property: String?
+        /// Entity mapping name.
+        public var entityMapping: String?
+        /// Expression or predicate text.
+        public var expression: String?
+        /// Policy class name and method.
+        public var policy: String?
+
+        public init(
+            path: String? = nil, line: Int? = nil, column: Int? = nil, entity: String? = nil,
+            objectID: String? = nil, property: String? = nil, entityMapping: String? = nil,
+            expression: String? = nil, policy: String? = nil
+        ) {
+            self.path = path
+            self.line = line
+            self.column = column
+            self.entity = entity
+            self.objectID = objectID
+            self.property = property
+            self.entityMapping = entityMapping
+            self.expression = expression
+            self.policy = policy
+        }
+
+        /// This context with the parts it lacks taken from another.
+        public func filled(from outer: Context) -> Context {
+            Context(
+                path: path ?? outer.path, line: line ?? outer.line, column: column ?? outer.column,
+                entity: entity ?? outer.entity, objectID: objectID ?? outer.objectID,
+                property: property ?? outer.property, entityMapping: entityMapping ?? outer.entityMapping,
+                expression: expression ?? outer.expression, policy: policy ?? outer.policy)
+        }
+    }
+
+    public var code: Code
+    public var category: Category
+    /// One sentence without a full stop: what went wrong.
+    public var message: String
+    /// One sentence: what the user can do. Nil where the message says it.
+    public var remedy: String?
+    public var context: Context
+    /// The error beneath, unchanged.
+    public var cause: (any Error)?
+
+    public init(
+        _ code: Code, _ category: Category, _ message: String, remedy: String? = nil,
+        context: Context = Context(), cause: (any Error)? = nil
+    ) {
+        self.code = code
+        self.category = category
+        self.message = message
+        self.remedy = remedy
+        self.context = context
+        self.cause = cause
+    }
+
+    /// The same error, its context filled with what an outer layer knows.
+    public func inside(_ outer: Context) -> MigrationError {
+        var copy = self
+        copy.context = context.filled(from: outer)
+        return copy
+    }
+}
+
+extension MigrationError: CustomStringConvertible {
+    /// Where, what, details, cause and remedy, on one line.
+    public var description: String {
+        var text = ""
+        if let path = context.path {
+            text += path
+            if let line = context.line {
+                text += ":\(line)"
+                if let column = context.column { text += ":\(column)" }
+            }
+            text += ": "
+        }
+        text += message
+        var details: [String] = []
+        if let mapping = context.entityMapping { details.append("entity mapping \(mapping)") }
+        if let entity = context.entity { details.append("entity \(entity)") }
+        if let object = context.objectID { details.append("object \(object)") }
+        if let property = context.property { details.append("property \(property)") }
+        if let expression = context.expression { details.append("expression \(expression)") }
+        if let policy = context.policy { details.append("policy \(policy)") }
+        if !details.isEmpty { text += " (" + details.joined(separator: ", ") + ")" }
+        if let cause { text += ": \(cause)" }
+        if let remedy { text += ". \(remedy)" }
+        return text
+    }
+}

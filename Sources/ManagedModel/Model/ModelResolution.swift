@@ -1,0 +1,134 @@
+import Diagnostics
+
+/// Turns a ``ModelDefinition`` into resolved entities.
+enum ModelResolution {
+    static func resolve(
+        _ definition: ModelDefinition
+    ) throws(MigrationError) -> ([ResolvedEntity], [String: Int]) {
+        let sorted = definition.entities.sorted {
+            $0.name.unicodeScalars.lexicographicallyPrecedes($1.name.unicodeScalars)
+        }
+        var index: [String: Int] = [:]
+        for (position, entity) in sorted.enumerated() {
+            guard index.updateValue(position, forKey: entity.name) == nil else {
+                throw MigrationError(
+                    "model.duplicateEntity", .configuration, "The model declares two entities of the same name",
+                    context: .init(entity: entity.name))
+            }
+        }
+        var supers: [Int?] = []
+        for entity in sorted {
+            guard let name = entity.superentityName else {
+                supers.append(nil)
+                continue
+            }
+            guard let parent = index[name] else {
+                throw MigrationError(
+                    "model.unknownSuperentity", .configuration, "The parent entity \(name) does not exist",
+                    context: .init(entity: entity.name))
+            }
+            supers.append(parent)
+        }
+        let lineages = try lineages(sorted, supers)
+        var children = [[Int]](repeating: [], count: sorted.count)
+        for (position, parent) in supers.enumerated() { if let parent { children[parent].append(position) } }
+
+        var resolved: [ResolvedEntity] = []
+        for position in sorted.indices {
+            var attributes: [String: AttributeDescription] = [:]
+            var relationships: [String: ResolvedRelationship] = [:]
+            for ancestor in lineages[position].reversed() {
+                try collect(
+                    sorted[ancestor], at: ancestor, index: index, isOwn: ancestor == position,
+                    attributes: &attributes, relationships: &relationships)
+            }
+            let attributeList = attributes.values.sorted { precedes($0.name, $1.name) }
+            let relationshipList = relationships.values.sorted { precedes($0.definition.name, $1.definition.name) }
+            resolved.append(
+                ResolvedEntity(
+                    definition: sorted[position], superentity: supers[position],
+                    root: lineages[position].last ?? position,
+                    subentities: children[position], lineage: lineages[position], attributes: attributeList,
+                    relationships: relationshipList,
+                    attributeIndex: Dictionary(
+                        uniqueKeysWithValues: attributeList.enumerated().map { ($1.name, $0) }),
+                    relationshipIndex: Dictionary(
+                        uniqueKeysWithValues: relationshipList.enumerated().map { ($1.definition.name, $0) })))
+        }
+        try checkInverses(resolved)
+        return (resolved, index)
+    }
+
+    /// Code point order, which version hashes and digests use.
+    static func precedes(_ first: String, _ second: String) -> Bool {
+        first.unicodeScalars.lexicographicallyPrecedes(second.unicodeScalars)
+    }
+
+    private static func lineages(
+        _ entities: [EntityDefinition], _ supers: [Int?]
+    ) throws(MigrationError) -> [[Int]] {
+        var lineages: [[Int]] = []
+        for position in entities.indices {
+            var lineage = [position]
+            var current = supers[position]
+            while let ancestor = current {
+                guard lineage.count <= entities.count else {
+                    throw MigrationError(
+                        "model.inheritanceCycle", .configuration, "The entity is its own ancestor",
+                        context: .init(entity: entities[position].name))
+                }
+                lineage.append(ancestor)
+                current = supers[ancestor]
+            }
+            lineages.append(lineage)
+        }
+        return lineages
+    }
+
+    private static func collect(
+        _ entity: EntityDefinition, at position: Int, index: [String: Int], isOwn: Bool,
+        attributes: inout [String: AttributeDescription], relationships: inout [String: ResolvedRelationship]
+    ) throws(MigrationError) {
+        var own: Set<String> = []
+        func claim(_ name: String) throws(MigrationError) {
+            guard own.insert(name).inserted else {
+                throw MigrationError(
+                    "model.duplicateProperty", .configuration, "The entity declares two properties of the same name",
+                    context: .init(entity: entity.name, property: name))
+            }
+        }
+        for attribute in entity.attributes {
+            try claim(attribute.name)
+            relationships[attribute.name] = nil
+            attributes[attribute.name] = AttributeDescription(
+                definition: attribute, declaringEntityIndex: position, entityName: entity.name)
+        }
+        for relationship in entity.relationships {
+            try claim(relationship.name)
+            guard let destination = index[relationship.destinationEntityName] else {
+                throw MigrationError(
+                    "model.unknownDestination", .configuration,
+                    "The relationship's destination entity \(relationship.destinationEntityName) does not exist",
+                    context: .init(entity: entity.name, property: relationship.name))
+            }
+            attributes[relationship.name] = nil
+            relationships[relationship.name] = ResolvedRelationship(
+                definition: relationship, declaringEntity: position, destinationEntity: destination)
+        }
+        for property in entity.fetchedProperties { try claim(property.name) }
+    }
+
+    private static func checkInverses(_ entities: [ResolvedEntity]) throws(MigrationError) {
+        for entity in entities {
+            for relationship in entity.relationships {
+                guard let inverse = relationship.definition.inverseName else { continue }
+                guard entities[relationship.destinationEntity].relationshipIndex[inverse] != nil else {
+                    throw MigrationError(
+                        "model.unknownInverse", .configuration,
+                        "The inverse \(inverse) does not exist in \(relationship.definition.destinationEntityName)",
+                        context: .init(entity: entity.definition.name, property: relationship.definition.name))
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,82 @@
+import Foundation
+
+/// An attribute of an entity, own or inherited.
+public struct AttributeDescription: Sendable, Equatable {
+    public let definition: AttributeDefinition
+    /// Index of the entity that declares it.
+    package let declaringEntityIndex: Int
+    /// Name of the entity that declares it.
+    package let entityName: String
+
+    public var name: String { definition.name }
+    public var attributeType: AttributeType { definition.type }
+    public var isOptional: Bool { definition.isOptional }
+    public var isTransient: Bool { definition.isTransient }
+    public var renamingIdentifier: String? { definition.renamingIdentifier ?? definition.name }
+    public var versionHashModifier: String? { definition.versionHashModifier }
+    public var userInfo: [String: String] { definition.userInfo }
+    /// Whether the attribute has a column.
+    package var isStored: Bool { !definition.isTransient && definition.type != .undefined }
+    package var isDerived: Bool { definition.derivationExpression != nil }
+
+    /// The default as Core Data gives it: NSNumber, String, Date, …
+    public var defaultValue: Any? {
+        switch definition.defaultValue {
+        case nil: nil
+        case .boolean(let value): NSNumber(value: value)
+        case .integer(let value): NSNumber(value: value)
+        case .double(let value): NSNumber(value: value)
+        case .decimal(let value): NSDecimalNumber(decimal: value)
+        case .string(let value): value
+        case .date(let value): Date(timeIntervalSinceReferenceDate: value)
+        case .data(let value): value
+        case .uuid(let value): value
+        case .uri(let value): URL(string: value)
+        }
+    }
+}
+
+/// A relationship of an entity, own or inherited.
+public struct RelationshipDescription: Sendable, Equatable {
+    package let managedObjectModel: ManagedObjectModel
+    let resolved: ResolvedRelationship
+
+    init(managedObjectModel: ManagedObjectModel, resolved: ResolvedRelationship) {
+        self.managedObjectModel = managedObjectModel
+        self.resolved = resolved
+    }
+
+    public static func == (left: RelationshipDescription, right: RelationshipDescription) -> Bool {
+        left.managedObjectModel === right.managedObjectModel
+            && left.resolved.declaringEntity == right.resolved.declaringEntity && left.name == right.name
+    }
+
+    public var definition: RelationshipDefinition { resolved.definition }
+    public var name: String { resolved.definition.name }
+    public var isToMany: Bool { resolved.definition.isToMany }
+    public var isOrdered: Bool { resolved.definition.isOrdered }
+    public var isOptional: Bool { resolved.definition.isOptional }
+    public var isTransient: Bool { resolved.definition.isTransient }
+    public var minCount: Int { resolved.definition.minimumCount }
+    public var maxCount: Int { resolved.definition.maximumCount }
+    public var deleteRule: DeleteRule { resolved.definition.deleteRule }
+    public var renamingIdentifier: String? { resolved.definition.renamingIdentifier ?? resolved.definition.name }
+    public var userInfo: [String: String] { resolved.definition.userInfo }
+
+    /// The entity that declares the relationship (not the subentity it was asked of).
+    public var entity: EntityDescription {
+        EntityDescription(managedObjectModel: managedObjectModel, index: resolved.declaringEntity)
+    }
+    /// The entity it points to.
+    public var destinationEntity: EntityDescription? {
+        EntityDescription(managedObjectModel: managedObjectModel, index: resolved.destinationEntity)
+    }
+    /// The entity it points to.
+    package var destination: EntityDescription {
+        EntityDescription(managedObjectModel: managedObjectModel, index: resolved.destinationEntity)
+    }
+    /// The relationship named as the inverse, on the destination entity.
+    public var inverseRelationship: RelationshipDescription? {
+        resolved.definition.inverseName.flatMap { destination.relationship(named: $0) }
+    }
+}

@@ -1,0 +1,106 @@
+import struct Foundation.Data
+import struct Foundation.Decimal
+
+/// The syntax tree of value expressions: all of NSExpression's forms.
+package indirect enum ExpressionNode: Hashable, Sendable {
+    case constant(ExpressionConstant)
+    /// `$name`, without the dollar sign.
+    case variable(String)
+    /// `SELF`.
+    case evaluatedObject
+    /// `target.a.b`; a nil target is the evaluated object. Components may be collection operators (`@count`).
+    case keyPath(target: ExpressionNode?, components: [String])
+    /// `FUNCTION(target, 'selector:', arguments…)`, or a built-in function (`sum(…)`, `now()`) with a nil target.
+    case function(target: ExpressionNode?, selector: String, arguments: [ExpressionNode])
+    case arithmetic(ArithmeticOperator, ExpressionNode, ExpressionNode)
+    case negation(ExpressionNode)
+    case aggregate([ExpressionNode])
+    case ternary(PredicateNode, ExpressionNode, ExpressionNode)
+    case cast(ExpressionNode, String)
+    /// `SUBQUERY(collection, $variable, predicate)`.
+    case subquery(ExpressionNode, variable: String, PredicateNode)
+    case setOperation(SetOperator, ExpressionNode, ExpressionNode)
+    /// `collection[index]`, `[FIRST]`, `[LAST]`, `[SIZE]`.
+    case element(ExpressionNode, ElementIndex)
+    /// `FETCH(request, context, countOnly)`.
+    case fetch(request: ExpressionNode, context: ExpressionNode, countOnly: Bool)
+    /// A predicate used as a value.
+    case predicate(PredicateNode)
+}
+
+package enum ExpressionConstant: Hashable, Sendable {
+    case null
+    case boolean(Bool)
+    case integer(Int64)
+    case double(Double)
+    case decimal(Decimal)
+    case string(String)
+    /// Seconds since 2001-01-01 00:00:00 UTC.
+    case date(Double)
+    case data(Data)
+}
+
+package enum ArithmeticOperator: String, Sendable {
+    case add = "+"
+    case subtract = "-"
+    case multiply = "*"
+    case divide = "/"
+    case power = "**"
+    case modulus = "%"
+}
+
+package enum SetOperator: String, Sendable {
+    case union = "UNION"
+    case intersection = "INTERSECT"
+    case difference = "MINUS"
+}
+
+package indirect enum ElementIndex: Hashable, Sendable {
+    case at(ExpressionNode)
+    case first
+    case last
+    case size
+}
+
+/// The syntax tree of predicates: all of NSPredicate's forms.
+package indirect enum PredicateNode: Hashable, Sendable {
+    case constant(Bool)
+    case not(PredicateNode)
+    case and([PredicateNode])
+    case or([PredicateNode])
+    case comparison(
+        modifier: ComparisonModifier, ExpressionNode, ComparisonOperator, ExpressionNode, ComparisonOptions)
+    /// An expression used as a predicate, true where its value is.
+    case expression(ExpressionNode)
+}
+
+package enum ComparisonModifier: String, Sendable {
+    case direct = ""
+    case any = "ANY"
+    case all = "ALL"
+    case none = "NONE"
+}
+
+package enum ComparisonOperator: String, Sendable {
+    case lessThan = "<"
+    case lessThanOrEqual = "<="
+    case greaterThan = ">"
+    case greaterThanOrEqual = ">="
+    case equal = "=="
+    case notEqual = "!="
+    case matches = "MATCHES"
+    case like = "LIKE"
+    case beginsWith = "BEGINSWITH"
+    case endsWith = "ENDSWITH"
+    case contains = "CONTAINS"
+    case isIn = "IN"
+    case between = "BETWEEN"
+}
+
+package struct ComparisonOptions: OptionSet, Hashable, Sendable {
+    package let rawValue: UInt8
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
+    package static let caseInsensitive = ComparisonOptions(rawValue: 1)
+    package static let diacriticInsensitive = ComparisonOptions(rawValue: 2)
+    package static let normalized = ComparisonOptions(rawValue: 4)
+}

@@ -1,0 +1,91 @@
+import ManagedModel
+
+import struct Foundation.Data
+
+/// A mapping model: which entity becomes which, and how each property is computed.
+///
+/// A class, as in Core Data: mapping models can be built, copied and edited in code.
+public final class MappingModel {
+    /// In the order in which the stages process them.
+    public var entityMappings: [EntityMapping]!
+    /// Whether the model was inferred: a nil under an unchanged rule is then a warning, not an error.
+    package var isInferred = false
+    /// The file it was read from.
+    package var path: String?
+
+    public init() { entityMappings = [] }
+
+    public var entityMappingsByName: [String: EntityMapping] {
+        Dictionary(entityMappings.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+    }
+}
+
+/// What an entity mapping does, with Core Data's codes.
+public enum EntityMappingType: UInt, Sendable {
+    case undefinedEntityMappingType = 0
+    case customEntityMappingType = 1
+    case addEntityMappingType = 2
+    case removeEntityMappingType = 3
+    case copyEntityMappingType = 4
+    case transformEntityMappingType = 5
+}
+
+/// How one source entity becomes one destination entity.
+public final class EntityMapping {
+    /// Unique in its mapping model.
+    public var name: String!
+    public var mappingType: EntityMappingType
+    /// Nil for an add mapping.
+    public var sourceEntityName: String?
+    /// Nil for a remove mapping.
+    public var destinationEntityName: String?
+    public var sourceEntityVersionHash: Data?
+    public var destinationEntityVersionHash: Data?
+    public var attributeMappings: [PropertyMapping]?
+    public var relationshipMappings: [PropertyMapping]?
+    /// What fetches the source objects; nil means all of the source entity without subentities, under ``sourceFilter``.
+    public var sourceExpression: ValueExpression?
+    /// Predicate on source objects; nil lets all through.
+    package var sourceFilter: SourcePredicate?
+    /// `Module.Class` or `Class`; nil or empty means no policy.
+    public var entityMigrationPolicyClassName: String?
+    public var userInfo: [AnyHashable: Any]?
+    /// Where the mapping stands in its file.
+    package var line: Int?
+
+    public init() { mappingType = .undefinedEntityMappingType }
+
+    /// Whether the mapping names a policy class.
+    package var hasPolicy: Bool { !(entityMigrationPolicyClassName ?? "").isEmpty }
+
+    package func attributeMapping(named name: String) -> PropertyMapping? {
+        attributeMappings?.first { $0.name == name }
+    }
+    package func relationshipMapping(named name: String) -> PropertyMapping? {
+        relationshipMappings?.first { $0.name == name }
+    }
+}
+
+/// How one property of the destination entity gets its value.
+public final class PropertyMapping {
+    /// Name of the destination property.
+    public var name: String?
+    /// Nil: the default policy does not touch the property.
+    public var valueExpression: ValueExpression?
+    public var userInfo: [AnyHashable: Any]?
+    /// Whether inference or the compiler's default filled the expression in: then a nil source value of an attribute
+    /// that is now required takes the model's default.
+    package var isAutomatic = false
+    /// Where the expression stands in its file.
+    package var line: Int?
+    package var column: Int?
+
+    public init() {}
+
+    package convenience init(name: String, valueExpression: ValueExpression?, isAutomatic: Bool = false) {
+        self.init()
+        self.name = name
+        self.valueExpression = valueExpression
+        self.isAutomatic = isAutomatic
+    }
+}

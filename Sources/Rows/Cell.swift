@@ -1,0 +1,47 @@
+/// What a cell holds: SQLite's storage classes, and three of the engine's own.
+public enum CellKind: UInt8, Sendable {
+    case null = 0
+    /// `bits` is the Int64's bit pattern.
+    case integer = 1
+    /// `bits` is the Double's bit pattern.
+    case real = 2
+    /// UTF-8 bytes: `bits` is their offset in the batch's arena, `length` their count.
+    case text = 3
+    /// Bytes: `bits` is their offset in the batch's arena, `length` their count.
+    case blob = 4
+    /// A reference to an object: `bits` is its key (Z_PK), `length` its entity's number (Z_ENT).
+    case reference = 5
+    /// In a patch: this slot is not touched.
+    case absent = 6
+}
+
+/// One value of a row: 16 bytes, its variable part in the arena of the batch it belongs to.
+public struct Cell: Sendable, Equatable {
+    public var bits: UInt64
+    public var length: UInt32
+    public var kind: CellKind
+
+    public init(bits: UInt64, length: UInt32, kind: CellKind) {
+        self.bits = bits
+        self.length = length
+        self.kind = kind
+    }
+
+    public static var null: Cell { Cell(bits: 0, length: 0, kind: .null) }
+    public static var absent: Cell { Cell(bits: 0, length: 0, kind: .absent) }
+    public static func integer(_ value: Int64) -> Cell {
+        Cell(bits: UInt64(bitPattern: value), length: 0, kind: .integer)
+    }
+    public static func real(_ value: Double) -> Cell { Cell(bits: value.bitPattern, length: 0, kind: .real) }
+    public static func reference(key: Int64, entity: UInt32) -> Cell {
+        Cell(bits: UInt64(bitPattern: key), length: entity, kind: .reference)
+    }
+
+    public var isNull: Bool { kind == .null }
+    /// The value of an `integer` cell, or the key of a `reference`.
+    public var integerValue: Int64 { Int64(bitPattern: bits) }
+    /// The value of a `real` cell.
+    public var realValue: Double { Double(bitPattern: bits) }
+    /// Whether the value lies in the arena.
+    public var hasBytes: Bool { kind == .text || kind == .blob }
+}
