@@ -1,0 +1,33 @@
+import Diagnostics
+import SpillStorage
+
+/// The association table of a mapping that needs no user code: which source rows it migrates, and to which keys.
+///
+/// Kept keys are the identity over a set of keys; sequential ones are a rank in that set. Both cost about 0.14 bytes a
+/// row; above the index's allowance they lie in the work directory.
+final class MappingKeys {
+    let mapping: PlannedMapping
+    let mode: KeyMode
+    /// The source keys of the mapping's rows, ascending.
+    let index: KeyIndex
+    /// For sequential keys: the key before the first one.
+    var base: Int64 = 0
+
+    init(mapping: PlannedMapping, mode: KeyMode, index: KeyIndex) {
+        self.mapping = mapping
+        self.mode = mode
+        self.index = index
+    }
+
+    /// The destination key of a source row; nil where the mapping does not migrate it.
+    ///
+    /// - Complexity: O(1) while the index is in memory; else at most one block read.
+    func destinationKey(of source: Int64) throws(MigrationError) -> Int64? {
+        switch mode {
+        case .kept: return try index.contains(source) ? source : nil
+        case .sequential:
+            guard let rank = try index.rank(of: source) else { return nil }
+            return base + Int64(rank) + 1
+        }
+    }
+}

@@ -1,0 +1,156 @@
+import Diagnostics
+import ManagedModel
+import Mapping
+import PersistentStore
+
+/// Resolves a mapping model against the two schemas: names to tables, columns, candidates of lookups.
+struct MappingResolution {
+    let model: MappingModel
+    let source: StoreSchema
+    let destination: StoreSchema
+
+    /// All entity mappings in order.
+    ///
+    /// - Throws: `mapping.unknownEntity`, `mapping.unknownProperty`, `mapping.unknownMapping`,
+    ///   `expression.unsupported`, `expression.unknownKeyPath`.
+    func resolve() throws(MigrationError) -> [PlannedMapping] {
+        var planned: [PlannedMapping] = []
+        for (index, mapping) in model.entityMappings.enumerated() {
+            planned.append(try resolve(mapping, index: index))
+        }
+        for item in planned { item.setRelationships(try relationships(of: item, among: planned)) }
+        return planned
+    }
+
+    private func resolve(_ mapping: EntityMapping, index: Int) throws(MigrationError) -> PlannedMapping {
+        let sourceEntity = try entity(mapping.sourceEntityName, in: source.model, "source", mapping)
+        let destinationEntity = try entity(mapping.destinationEntityName, in: destination.model, "destination", mapping)
+        var attributes: [PlannedAttribute] = []
+        if let destinationEntity {
+            for attribute in destinationEntity.attributes {
+                guard let column = destination.column(of: attribute) else { continue }
+                let property = mapping.attributeMapping(named: attribute.name)
+                var initial = attribute.definition.defaultValue.flatMap { StoredValue($0, type: attribute.attributeType) }
+                if attribute.definition.allowsExternalBinaryDataStorage { initial = initial?.withInlineMarker }
+                attributes.append(
+                    PlannedAttribute(
+                        attribute: attribute, column: column, expression: property?.valueExpression,
+                        isAutomatic: property?.isAutomatic ?? false, defaultValue: initial))
+            }
+        }
+        return PlannedMapping(
+            index: index, mapping: mapping, source: sourceEntity,
+            sourceTable: sourceEntity.map(source.tableIndex(of:)), destination: destinationEntity,
+            destinationTable: destinationEntity.map(destination.tableIndex(of:)), attributes: attributes)
+    }
+
+    private func entity(
+        _ name: String?, in model: ManagedObjectModel, _ side: String, _ mapping: EntityMapping
+    ) throws(MigrationError) -> EntityDescription? {
+        guard let name, !name.isEmpty else { return nil }
+        guard let entity = model.entity(named: name) else {
+            throw MigrationError(
+                "mapping.unknownEntity", .configuration, "The \(side) model has no entity \(name)",
+                context: .init(path: self.model.path, line: mapping.line, entity: name, entityMapping: mapping.name))
+        }
+        return entity
+    }
+
+    private func relationships(
+        of item: PlannedMapping, among all: [PlannedMapping]
+    ) throws(MigrationError) -> [PlannedRelationship] {
+        guard let entity = item.destination else { return [] }
+        var planned: [PlannedRelationship] = []
+        for relationship in entity.relationships where !relationship.isTransient {
+            var value: RelationshipValue?
+            if let property = item.mapping.relationshipMapping(named: relationship.name),
+                let expression = property.valueExpression
+            {
+                var context = item.context
+                context.property = relationship.name
+                context.path = model.path
+                context.line = property.line
+                context.column = property.column
+                value = try resolve(expression, of: relationship, in: item, among: all, context: context)
+            }
+            planned.append(
+                PlannedRelationship(
+                    relationship: relationship, storage: destination.storage(of: relationship), value: value))
+        }
+        return planned
+    }
+
+    private func resolve(
+        _ expression: ValueExpression, of relationship: RelationshipDescription, in item: PlannedMapping,
+        among all: [PlannedMapping], context: MigrationError.Context
+    ) throws(MigrationError) -> RelationshipValue {
+        switch try RelationshipExpression(expression, context: context) {
+        case .constantNil: return .none
+        case .lookup(let name, let path):
+            let argument = try argument(path, of: item, context: context)
+            guard let named = all.first(where: { $0.name == name }) else {
+                throw MigrationError(
+                    "mapping.unknownMapping", .configuration, "There is no entity mapping \(name)",
+                    remedy: "Name one of: \(all.map(\.name).joined(separator: ", "))", context: context)
+            }
+            return .lookup(
+                argument: argument, candidates: candidates([named], for: relationship, sourceTable: argument.table))
+        case .lookupByRelationship(_, let path):
+            let argument = try argument(path, of: item, context: context)
+            return .lookup(
+                argument: argument, candidates: candidates(all, for: relationship, sourceTable: argument.table))
+        }
+    }
+
+    /// The mappings that can give members: those that read the argument's table and make the relationship's
+    /// destination entity or a subentity of it.
+    private func candidates(
+        _ mappings: [PlannedMapping], for relationship: RelationshipDescription, sourceTable: Int
+    ) -> [Int] {
+        mappings.filter { candidate in
+            guard let made = candidate.destination, candidate.sourceTable == sourceTable else { return false }
+            return made.isKindOf(entity: relationship.destination)
+        }.map(\.index)
+    }
+
+    private func argument(
+        _ path: SourcePath, of item: PlannedMapping, context: MigrationError.Context
+    ) throws(MigrationError) -> SourceArgument {
+        guard let start = item.source, let startTable = item.sourceTable else {
+            throw MigrationError(
+                "expression.noSource", .configuration, "An add mapping has no $source to look up", context: context)
+        }
+        var entity = start
+        var table = startTable
+        var steps: [ToOneStep] = []
+        for (position, name) in path.components.enumerated() {
+            guard let relationship = entity.relationship(named: name) else {
+                throw MigrationError(
+                    "expression.unknownKeyPath", .configuration,
+                    "The source entity \(entity.definition.name) has no relationship \(name)", context: context)
+            }
+            let isLast = position == path.components.count - 1
+            let next = source.tableIndex(of: relationship.destination)
+            switch source.storage(of: relationship) {
+            case .toOne(_, let column, _, _):
+                if isLast { return .toOne(steps: steps, column: column, table: next, relationship: relationship) }
+                steps.append(ToOneStep(column: column, destinationTable: next))
+            case .toManyByInverse, .toManyHidden, .join:
+                guard isLast, position == 0 else {
+                    throw MigrationError(
+                        "expression.unsupported", .configuration,
+                        "A to-many relationship can be looked up only directly on $source, not inside a key path",
+                        context: context)
+                }
+                return .toMany(relationship: relationship, table: next)
+            case .none:
+                throw MigrationError(
+                    "expression.transient", .configuration, "The relationship \(name) is transient and has no values",
+                    context: context)
+            }
+            entity = relationship.destination
+            table = next
+        }
+        return .object(table: table)
+    }
+}

@@ -1,0 +1,45 @@
+import ManagedModel
+
+/// What happened to the objects, counted while the rows flow. Every source object is in exactly one of the lines.
+public struct MigrationCounts: Sendable, Codable, Equatable {
+    /// One entity mapping's objects.
+    public struct Mapping: Sendable, Codable, Equatable {
+        public var name: String
+        public var sourceEntity: String?
+        public var destinationEntity: String?
+        /// Source objects of the mapping's entity.
+        public var sourceObjects = 0
+        /// Source objects that the filter left out.
+        public var filtered = 0
+        /// Source objects that were migrated.
+        public var migrated = 0
+        /// Source objects that the policy neither associated nor rejected.
+        public var droppedByPolicy = 0
+        /// Destination objects made.
+        public var created = 0
+        /// Destination objects made without a source.
+        public var createdByPolicy = 0
+    }
+
+    /// By mapping, in mapping order.
+    public var mappings: [Mapping] = []
+    /// Source objects of entities that no mapping reads, by entity.
+    public var withoutMapping: [String: Int] = [:]
+    /// Source objects of entities that a remove mapping names, by entity.
+    public var removed: [String: Int] = [:]
+    /// References to source rows that do not exist; they became nil.
+    public var danglingReferences = 0
+    /// References to source objects that were not migrated; they became nil.
+    public var unmigratedReferences = 0
+    /// To-one relationships for which a lookup gave more than one object; the first was taken.
+    public var surplusToOne = 0
+    /// Links written to join tables.
+    public var links = 0
+    /// External binary values referred to.
+    public var externalValues = 0
+    /// Values copied unchanged that break a rule the source model already had, by `Entity.property: rule`.
+    public var warnings: [String: Int] = [:]
+
+    /// Objects per destination entity.
+    public var created: [String: Int] = [:]
+}

@@ -1,0 +1,110 @@
+import Diagnostics
+import ManagedModel
+import Mapping
+import PersistentStore
+import Rows
+
+/// One entity mapping, its names resolved to tables, columns and candidates.
+final class PlannedMapping {
+    /// Position in the mapping model: the order of creation, and the "mapping order" of lookups.
+    let index: Int
+    let mapping: EntityMapping
+    /// Nil for an add mapping.
+    let source: EntityDescription?
+    /// Table index in the source schema.
+    let sourceTable: Int?
+    /// Nil for a remove mapping.
+    let destination: EntityDescription?
+    /// Table index in the destination schema.
+    let destinationTable: Int?
+    let filter: SourcePredicate?
+    /// One for each stored attribute of the destination entity.
+    let attributes: [PlannedAttribute]
+    /// One for each stored relationship of the destination entity, by name.
+    fileprivate(set) var relationships: [PlannedRelationship] = []
+
+    var name: String { mapping.name }
+    var hasPolicy: Bool { mapping.hasPolicy }
+    /// Whether the mapping makes one destination row for each source row without user code.
+    var isDeclarative: Bool { source != nil && destination != nil && !hasPolicy }
+
+    init(
+        index: Int, mapping: EntityMapping, source: EntityDescription?, sourceTable: Int?,
+        destination: EntityDescription?, destinationTable: Int?, attributes: [PlannedAttribute]
+    ) {
+        self.index = index
+        self.mapping = mapping
+        self.source = source
+        self.sourceTable = sourceTable
+        self.destination = destination
+        self.destinationTable = destinationTable
+        self.attributes = attributes
+        filter = mapping.sourceFilter
+    }
+
+    func relationship(named name: String) -> PlannedRelationship? { relationships.first { $0.name == name } }
+
+    func setRelationships(_ planned: [PlannedRelationship]) { relationships = planned }
+
+    /// The context of errors in this mapping.
+    var context: MigrationError.Context {
+        MigrationError.Context(entity: destination?.definition.name ?? source?.definition.name, entityMapping: name)
+    }
+}
+
+/// An attribute of a mapping's destination entity and what gives its value.
+struct PlannedAttribute {
+    let attribute: AttributeDescription
+    /// Column index in the destination table.
+    let column: Int
+    /// Nil: the attribute keeps what insertion gives it, the model's default.
+    let expression: ValueExpression?
+    /// Whether inference filled the expression in.
+    let isAutomatic: Bool
+    /// The model's default as stored; nil where there is none.
+    let defaultValue: StoredValue?
+}
+
+/// A relationship of a mapping's destination entity and what gives its links.
+struct PlannedRelationship {
+    let relationship: RelationshipDescription
+    let storage: RelationshipStorage
+    /// Nil: the default policy does not touch the relationship.
+    let value: RelationshipValue?
+
+    var name: String { relationship.name }
+}
+
+/// What a relationship mapping's expression says.
+enum RelationshipValue {
+    /// A constant nil.
+    case none
+    /// Look the argument's objects up in the candidates, in mapping order.
+    case lookup(argument: SourceArgument, candidates: [Int])
+}
+
+/// The source objects that a lookup is asked about, relative to the mapping's source object.
+enum SourceArgument {
+    /// The source object itself.
+    case object(table: Int)
+    /// Through to-one relationships: the last one's column holds the key. `steps` lead to the row with that column.
+    case toOne(steps: [ToOneStep], column: Int, table: Int, relationship: RelationshipDescription)
+    /// The members of a to-many relationship of the source object.
+    case toMany(relationship: RelationshipDescription, table: Int)
+
+    /// Source table of the objects.
+    var table: Int {
+        switch self {
+        case .object(let table), .toOne(_, _, let table, _), .toMany(_, let table): table
+        }
+    }
+
+    /// The relationship that the argument reads last, where it is the only step.
+    var singleRelationship: RelationshipDescription? {
+        switch self {
+        case .object: nil
+        case .toOne(let steps, _, _, let relationship): steps.isEmpty ? relationship : nil
+        case .toMany(let relationship, _): relationship
+        }
+    }
+}

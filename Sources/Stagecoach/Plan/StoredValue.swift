@@ -1,0 +1,55 @@
+import Foundation
+import ManagedModel
+import Rows
+
+/// A single value in its stored form, outside a batch: defaults and constants.
+enum StoredValue: Hashable {
+    case integer(Int64)
+    case real(Double)
+    case text(String)
+    case blob([UInt8])
+
+    /// A model's value as a column of the attribute's type holds it (`core-data-formats.md` A.6).
+    ///
+    /// - Returns: nil where the value does not fit the type; the readers of models do not make such values.
+    init?(_ value: AttributeValue, type: AttributeType) {
+        switch value {
+        case .boolean(let flag): self = .integer(flag ? 1 : 0)
+        case .integer(let number):
+            self = type == .double || type == .float ? .real(Double(number)) : .integer(number)
+        case .double(let number): self = .real(type == .float ? Double(Float(number)) : number)
+        case .decimal(let number): self = StoredValue.decimal(number)
+        case .string(let text): self = .text(text)
+        case .date(let seconds): self = .real(seconds)
+        case .data(let data): self = .blob(Array(data))
+        case .uuid(let uuid): self = .blob(withUnsafeBytes(of: uuid.uuid) { Array($0) })
+        case .uri(let text): self = .text(text)
+        }
+    }
+
+    /// A decimal as Core Data stores it: an integer where it is integral and fits, else an 8-byte real.
+    static func decimal(_ number: Decimal) -> StoredValue {
+        let object = NSDecimalNumber(decimal: number)
+        let integer = object.int64Value
+        if Decimal(integer) == number { return .integer(integer) }
+        return .real(object.doubleValue)
+    }
+
+    /// Puts the value into a cell.
+    func store(in batch: inout RowBatch, row: Int, slot: Int) {
+        switch self {
+        case .integer(let value): batch[row, slot] = .integer(value)
+        case .real(let value): batch[row, slot] = .real(value)
+        case .text(var value):
+            value.withUTF8 { batch.setBytes(UnsafeRawBufferPointer($0), kind: .text, row: row, slot: slot) }
+        case .blob(let value):
+            value.withUnsafeBytes { batch.setBytes($0, kind: .blob, row: row, slot: slot) }
+        }
+    }
+
+    /// The value with the marker byte of inline external storage before it (`core-data-formats.md` A.7).
+    var withInlineMarker: StoredValue {
+        guard case .blob(let bytes) = self else { return self }
+        return .blob([1] + bytes)
+    }
+}
