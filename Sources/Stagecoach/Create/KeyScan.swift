@@ -1,0 +1,97 @@
+import Diagnostics
+import ManagedModel
+import Mapping
+import PersistentStore
+import Rows
+import SpillStorage
+
+/// Keys before rows: reads the keys of every source table once and fills the association tables of all mappings
+/// that need no user code, for the whole plan, so that a reference to a later pass is an ordinary lookup.
+struct KeyScan {
+    let session: MigrationSession
+    let mappings: [PlannedMapping]
+    let tables: [PlannedTable]
+
+    /// Reads the keys.
+    ///
+    /// - Returns: the keys of every declarative mapping, by mapping index, and every source table's keys, by table.
+    /// - Complexity: one pass over the tables' keys, and one more for each mapping with a filter; memory is the
+    ///   session's share for keys, whatever the number of rows.
+    func run() throws -> (byMapping: [Int: MappingKeys], byTable: [Int: KeyIndex]) {
+        var byMapping: [Int: MappingKeys] = [:]
+        var byTable: [Int: KeyIndex] = [:]
+        let modeByMapping = Dictionary(
+            tables.flatMap { table in table.mappings.map { ($0, table.keys) } }, uniquingKeysWith: { first, _ in first })
+        let scanned = Set(mappings.compactMap(\.sourceTable))
+        let indexCount = mappings.count + scanned.count
+        let allowance = max(64 * 1024, session.budget.keys / max(1, indexCount))
+        for table in scanned.sorted() {
+            let all = KeyIndex(directory: session.work, memoryBytes: allowance)
+            var plain: [Int: [KeyIndex]] = [:]
+            for mapping in mappings where mapping.sourceTable == table && mapping.isDeclarative {
+                let index = KeyIndex(directory: session.work, memoryBytes: allowance)
+                byMapping[mapping.index] = MappingKeys(
+                    mapping: mapping, mode: modeByMapping[mapping.index] ?? .sequential, index: index)
+                if mapping.filter == nil, let entity = mapping.source { plain[entity.index, default: []].append(index) }
+            }
+            try scan(table: table, all: all, byEntity: plain)
+            byTable[table] = all
+        }
+        for keys in byMapping.values.sorted(by: { $0.mapping.index < $1.mapping.index }) {
+            guard let filter = keys.mapping.filter else { continue }
+            try scan(keys, filter: filter)
+        }
+        for table in tables where table.keys == .sequential {
+            var base: Int64 = 0
+            for index in table.mappings {
+                guard let keys = byMapping[index] else { continue }
+                keys.base = base
+                base += Int64(keys.index.count)
+            }
+        }
+        return (byMapping, byTable)
+    }
+
+    private func scan(table: Int, all: KeyIndex, byEntity: [Int: [KeyIndex]]) throws {
+        let reader = try session.source.rows(
+            RowSelection(table: table, columns: [.own(EntityTable.entityColumn)]), in: session.layout)
+        var batch = session.sourceBatch(slots: 1)
+        // Neighbouring rows are mostly of one entity: its indices are looked up when the number changes.
+        var number: Int64 = -1
+        var indices: [KeyIndex] = []
+        while try reader.next(into: &batch) {
+            try session.checkCancelled()
+            for row in 0..<batch.count {
+                let key = batch.key(row)
+                try all.append(key)
+                let current = batch[row, 0].integerValue
+                if current != number {
+                    number = current
+                    let entity = session.layout.entity(forFileNumber: Int(truncatingIfNeeded: number))
+                    indices = entity.flatMap { byEntity[$0] } ?? []
+                }
+                for index in indices { try index.append(key) }
+            }
+            session.progress.advance(rows: batch.count)
+        }
+        try all.seal()
+        for indices in byEntity.values { for index in indices { try index.seal() } }
+    }
+
+    private func scan(_ keys: MappingKeys, filter: SourcePredicate) throws {
+        let mapping = keys.mapping
+        guard let entity = mapping.source, let table = mapping.sourceTable else { return }
+        var slots = SourceSlots(entity: entity, schema: session.layout.schema)
+        let program = try PredicateProgram(compiling: filter, resolver: &slots, context: mapping.context)
+        let reader = try session.source.rows(
+            RowSelection(table: table, columns: slots.columns, entities: [entity.index]), in: session.layout)
+        var batch = session.sourceBatch(slots: slots.columns.count)
+        while try reader.next(into: &batch) {
+            try session.checkCancelled()
+            for row in 0..<batch.count where try program.evaluate(batch, row: row) {
+                try keys.index.append(batch.key(row))
+            }
+        }
+        try keys.index.seal()
+    }
+}

@@ -1,0 +1,25 @@
+/// What a migration may be told beyond its stores, models and mapping model.
+public struct MigrationOptions: Sendable {
+    /// Peak resident memory of the process in bytes; nil: 256 MiB, or three quarters of the cgroup's limit where that
+    /// is lower.
+    public var memoryLimit: Int?
+    /// Rows fetched at a time; nil lets the memory limit decide.
+    public var batchSize: Int?
+    /// Folder for spills and association tables; nil: beside the destination.
+    public var workDirectory: String?
+    public var keys: KeyChoice = .auto
+    /// Passes to cut the work into; nil lets the planner decide.
+    public var passes: Int?
+    /// Run everything, publish nothing.
+    public var isDryRun = false
+    /// Make rules that the source model already had errors for inferred mappings too.
+    public var strictValidation = false
+    /// Give the destination a fresh UUID.
+    public var newUUID = false
+    /// Run SQLite's integrity check on the finished store before it is published.
+    public var fullCheck = false
+    /// False sends every entity mapping through the stages as if user code ran, with the same result.
+    public var usesStoreSpecificMigrationManager = true
+
+    public init() {}
+}

@@ -1,0 +1,102 @@
+import Synchronization
+
+/// How far a migration is: counted while the rows flow, readable from any thread.
+public final class ProgressCounter: Sendable {
+    /// What is being done.
+    public enum Phase: Int, Sendable {
+        case opening
+        case keys
+        case create
+        case relate
+        case validate
+        case load
+        case indexes
+        case publish
+        case done
+
+        /// The word for people.
+        public var label: String {
+            switch self {
+            case .opening: "opening"
+            case .keys: "keys"
+            case .create: "create"
+            case .relate: "relate"
+            case .validate: "validate"
+            case .load: "load"
+            case .indexes: "indexes"
+            case .publish: "publish"
+            case .done: "done"
+            }
+        }
+    }
+
+    /// A moment's figures.
+    public struct Snapshot: Sendable {
+        public var phase: Phase
+        /// Rows worked on so far, over all phases.
+        public var rows: Int
+        /// Rows expected over all phases.
+        public var totalRows: Int
+        /// Pass, from 1; 0 before the first.
+        public var pass: Int
+        public var passes: Int
+        /// Bytes written to spill files and association tables.
+        public var spilledBytes: Int
+
+        /// Share done, 0 to 1.
+        public var fraction: Double {
+            if phase == .done { return 1 }
+            return totalRows > 0 ? min(0.999, Double(rows) / Double(totalRows)) : 0
+        }
+    }
+
+    private let phase = Atomic<Int>(0)
+    private let rows = Atomic<Int>(0)
+    private let total = Atomic<Int>(0)
+    private let pass = Atomic<Int>(0)
+    private let passes = Atomic<Int>(0)
+    private let spilled = Atomic<Int>(0)
+
+    public init() {}
+
+    public var snapshot: Snapshot {
+        Snapshot(
+            phase: Phase(rawValue: phase.load(ordering: .relaxed)) ?? .opening, rows: rows.load(ordering: .relaxed),
+            totalRows: total.load(ordering: .relaxed), pass: pass.load(ordering: .relaxed),
+            passes: passes.load(ordering: .relaxed), spilledBytes: spilled.load(ordering: .relaxed))
+    }
+
+    func begin(_ next: Phase) { phase.store(next.rawValue, ordering: .relaxed) }
+    func advance(rows count: Int) { rows.wrappingAdd(count, ordering: .relaxed) }
+    func expect(rows count: Int) { total.store(count, ordering: .relaxed) }
+    func enter(pass number: Int, of count: Int) {
+        pass.store(number, ordering: .relaxed)
+        passes.store(count, ordering: .relaxed)
+    }
+    func spilled(bytes: Int) { spilled.store(bytes, ordering: .relaxed) }
+}
+
+/// Stops a migration from any thread, with the error it is to end with.
+public final class CancellationFlag: Sendable {
+    private let state = Mutex<(any Error)?>(nil)
+    private let isSet = Atomic<Bool>(false)
+
+    public init() {}
+
+    /// Asks for the end; the first error stays.
+    public func cancel(_ error: any Error) {
+        state.withLock { if $0 == nil { $0 = error } }
+        isSet.store(true, ordering: .releasing)
+    }
+
+    /// The error to end with, or nil.
+    public var error: (any Error)? {
+        guard isSet.load(ordering: .acquiring) else { return nil }
+        return state.withLock { $0 }
+    }
+
+    func reset() {
+        state.withLock { $0 = nil }
+        isSet.store(false, ordering: .releasing)
+    }
+}

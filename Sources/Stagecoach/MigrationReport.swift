@@ -1,0 +1,35 @@
+import Foundation
+
+/// What a migration did: a value that can be encoded.
+public struct MigrationReport: Sendable, Codable {
+    public var source: String
+    public var destination: String
+    /// Objects by entity mapping, and what was left out and why.
+    public var counts: MigrationCounts
+    public var passes: Int
+    /// Whether the stages were barriers, because user code may run.
+    public var isStaged: Bool
+    /// Keys of each destination root entity: `kept` or `sequential`.
+    public var keys: [String: String]
+    /// Seconds of wall time.
+    public var seconds: Double
+    /// Seconds of processor time.
+    public var processorSeconds: Double
+    /// VmHWM of the process at the end, in bytes.
+    public var peakMemory: Int
+    public var memoryLimit: Int
+    /// Bytes written to association tables and spill files.
+    public var spilledBytes: Int
+    /// Bytes of the destination's file.
+    public var destinationBytes: Int
+    public var isDryRun: Bool
+    /// Sentences that a person should read.
+    public var notes: [String]
+
+    /// The report as JSON with sorted keys.
+    public func json() throws -> Data {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        return try encoder.encode(self)
+    }
+}

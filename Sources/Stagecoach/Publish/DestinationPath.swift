@@ -1,0 +1,106 @@
+import Diagnostics
+import Glibc
+
+/// The place where the destination will stand: checked before anything is written, taken in one step at the end.
+struct DestinationPath {
+    let path: String
+
+    /// The folder that holds it; `.` for a bare name.
+    var folder: String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+
+    var name: String {
+        guard let slash = path.lastIndex(of: "/") else { return path }
+        return String(path[path.index(after: slash)...])
+    }
+
+    /// The work directory beside the destination.
+    var workDirectory: String { "\(folder)/.\(name).stagecoach" }
+
+    /// Refuses a path that cannot become a fresh store.
+    ///
+    /// - Throws: `destination.exists` (73), `destination.leftover` (73) for a journal of an earlier store there, which
+    ///   SQLite would apply to the new one, `destination.folder` (73), `destination.permission` (77).
+    func checkFresh() throws(MigrationError) {
+        guard !name.isEmpty, name != ".", name != ".." else {
+            throw error("destination.name", .cannotCreate, "The destination is not a file name")
+        }
+        var status = stat()
+        if lstat(path, &status) == 0 {
+            throw error(
+                "destination.exists", .cannotCreate, "The destination exists already",
+                remedy: "Name another path, or move the file away")
+        }
+        for suffix in ["-wal", "-journal", "-shm"] where lstat(path + suffix, &status) == 0 {
+            throw error(
+                "destination.leftover", .cannotCreate,
+                "A file \(name)\(suffix) of an earlier store stands beside the destination",
+                remedy: "Move it away: SQLite would take it for the new store's")
+        }
+        guard stat(folder, &status) == 0 else {
+            throw error("destination.folder", .cannotCreate, "The destination's folder does not exist")
+        }
+        guard status.st_mode & S_IFMT == S_IFDIR else {
+            throw error("destination.folder", .cannotCreate, "The destination's folder is not a folder")
+        }
+        guard access(folder, W_OK | X_OK) == 0 else {
+            let isReadOnly = errno == EROFS
+            throw error(
+                "destination.permission", isReadOnly ? .cannotCreate : .permission,
+                isReadOnly ? "The destination's file system is read-only" : "The destination's folder cannot be written")
+        }
+    }
+
+    /// Gives a finished file the destination's name, in one step that never replaces a file.
+    ///
+    /// - Throws: `destination.exists` where a file came to stand there meanwhile, `destination.rename` (74).
+    func publish(_ finished: String) throws(MigrationError) {
+        if link(finished, path) == 0 {
+            unlink(finished)
+        } else if errno == EEXIST {
+            throw error("destination.exists", .cannotCreate, "A file came to stand at the destination during the run")
+        } else if errno == EPERM || errno == EOPNOTSUPP || errno == EMLINK {
+            // File systems without hard links: look, then rename.
+            try checkFresh()
+            guard rename(finished, path) == 0 else { throw systemError("destination.rename", "Renaming the finished store") }
+        } else {
+            throw systemError("destination.rename", "Publishing the finished store")
+        }
+        try DestinationPath.synchronize(folder: folder)
+    }
+
+    /// Makes a folder's entries durable.
+    static func synchronize(folder: String) throws(MigrationError) {
+        let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { return }
+        defer { close(descriptor) }
+        // Some file systems cannot sync a folder; then there is nothing to wait for.
+        guard fsync(descriptor) == 0 || errno == EINVAL else {
+            throw MigrationError(
+                "destination.sync", .io, "Syncing the folder failed: \(String(cString: strerror(errno)))",
+                context: .init(path: folder))
+        }
+    }
+
+    /// Whether two paths name one file, through links and relative parts too.
+    static func isSameFile(_ first: String, _ second: String) -> Bool {
+        var one = stat()
+        var other = stat()
+        if stat(first, &one) == 0, stat(second, &other) == 0 {
+            return one.st_dev == other.st_dev && one.st_ino == other.st_ino
+        }
+        return first == second
+    }
+
+    private func error(
+        _ code: MigrationError.Code, _ category: MigrationError.Category, _ message: String, remedy: String? = nil
+    ) -> MigrationError {
+        MigrationError(code, category, message, remedy: remedy, context: .init(path: path))
+    }
+
+    private func systemError(_ code: MigrationError.Code, _ doing: String) -> MigrationError {
+        error(code, .io, "\(doing) failed: \(String(cString: strerror(errno)))")
+    }
+}

@@ -1,0 +1,149 @@
+import Diagnostics
+import ManagedModel
+import PersistentStore
+import Rows
+import SpillStorage
+
+/// The rows of one join table: the union of what both sides' mappings say, in primary key order.
+struct JoinLinks {
+    let session: MigrationSession
+    let mappings: [PlannedMapping]
+    let keys: SourceKeys
+    let joinTable: Int
+
+    private var join: JoinTable { session.destinationSchema.joinTables[joinTable] }
+
+    /// Words: key of side 0, key of side 1, has order of side 0, order of side 0, has order of side 1, order of side 1.
+    private static let width = 6
+
+    /// Writes all rows.
+    ///
+    /// - Returns: links written.
+    /// - Complexity: O(n log n) in links, on disk above the session's share for sorting.
+    func load(into writer: any TableWriter) throws -> Int {
+        let sorter = session.sorter(width: JoinLinks.width)
+        try collect(into: sorter)
+        var sorted = try merged(try sorter.finish())
+        for side in 0...1 where join.sides[side].orderColumn != nil {
+            sorted = try placed(sorted, side: side)
+        }
+        return try write(sorted, to: writer)
+    }
+
+    private func collect(into sorter: RecordSorter) throws {
+        let stream = LinkStream(session: session, keys: keys)
+        let sides = join.sides.map(\.relationship)
+        let isReflexive = sides[0] == sides[1]
+        for side in 0...1 {
+            if side == 1, isReflexive { continue }
+            let entity = session.destinationSchema.model.entity(at: sides[side].entity)
+            guard let relationship = entity.relationship(named: sides[side].name) else { continue }
+            for (mapping, planned) in LinkPlanner.lookups(of: relationship, among: mappings) {
+                try stream.forEach(mapping, planned, countsMissing: side == 0) { link in
+                    let owner = SortKey.encode(link.owner)
+                    let member = SortKey.encode(link.member)
+                    let has: UInt64 = link.order == nil ? 0 : 1
+                    let order = SortKey.encode(link.order ?? 0)
+                    // The place of the member stands in the member's column group.
+                    if side == 0 {
+                        try sorter.append(owner, member, 0, 0, has, order)
+                        if isReflexive { try sorter.append(member, owner, 0, 0, 0, 0) }
+                    } else {
+                        try sorter.append(member, owner, has, order, 0, 0)
+                    }
+                }
+            }
+        }
+    }
+
+    /// Makes one record of equal links, keeping the order that either side gave.
+    private func merged(_ sorted: SortedRecords) throws -> SortedRecords {
+        let result = session.sorter(width: JoinLinks.width)
+        try withRecords(JoinLinks.width) { link, next in
+            var has = false
+            func emit() throws {
+                try result.append(link[0], link[1], link[2], link[3], link[4], link[5])
+            }
+            while try sorted.next(into: next) {
+                if has, link[0] == next[0], link[1] == next[1] {
+                    for word in [2, 4] where link[word] == 0 && next[word] == 1 {
+                        link[word] = 1
+                        link[word + 1] = next[word + 1]
+                    }
+                    continue
+                }
+                if has { try emit() }
+                link.update(from: next, count: JoinLinks.width)
+                has = true
+            }
+            if has { try emit() }
+        }
+        return try result.finish()
+    }
+
+    /// Gives the objects of a side's column their place among the other side's owner's members where none was given:
+    /// 2048 + 1024·i, i being the place in ascending key order.
+    private func placed(_ sorted: SortedRecords, side: Int) throws -> SortedRecords {
+        // Owner first, then member: for side 1 the owner is side 0, which is the order at hand.
+        let grouped: SortedRecords
+        if side == 1 {
+            grouped = sorted
+        } else {
+            let byOwner = session.sorter(width: JoinLinks.width)
+            try withRecords(JoinLinks.width) { link, _ in
+                while try sorted.next(into: link) {
+                    try byOwner.append(link[1], link[0], link[2], link[3], link[4], link[5])
+                }
+            }
+            grouped = try byOwner.finish()
+        }
+        let word = side == 0 ? 2 : 4
+        let result = session.sorter(width: JoinLinks.width)
+        try withRecords(JoinLinks.width) { link, _ in
+            var owner: UInt64?
+            var position: Int64 = 0
+            while try grouped.next(into: link) {
+                if owner != link[0] {
+                    owner = link[0]
+                    position = 0
+                }
+                if link[word] == 0 {
+                    link[word] = 1
+                    link[word + 1] = SortKey.encode(OrderingKey.key(at: position))
+                }
+                position += 1
+                let (first, second) = side == 0 ? (link[1], link[0]) : (link[0], link[1])
+                try result.append(first, second, link[2], link[3], link[4], link[5])
+            }
+        }
+        return try result.finish()
+    }
+
+    private func write(_ sorted: SortedRecords, to writer: any TableWriter) throws -> Int {
+        let orderWords = (0...1).filter { join.sides[$0].orderColumn != nil }.map { 2 + 2 * $0 }
+        var batch = session.destinationBatch(slots: 2 + orderWords.count)
+        var written = 0
+        try withRecords(JoinLinks.width) { link, _ in
+            while try sorted.next(into: link) {
+                written += 1
+                let row = batch.appendRow(key: Int64(written))
+                batch[row, 0] = .integer(SortKey.decode(link[0]))
+                batch[row, 1] = .integer(SortKey.decode(link[1]))
+                for (slot, word) in orderWords.enumerated() where link[word] == 1 {
+                    batch[row, 2 + slot] = .integer(SortKey.decode(link[word + 1]))
+                }
+                if batch.isFull {
+                    try session.checkCancelled()
+                    try writer.append(batch)
+                    session.progress.advance(rows: batch.count)
+                    batch.removeAll()
+                }
+            }
+        }
+        if !batch.isEmpty {
+            try writer.append(batch)
+            session.progress.advance(rows: batch.count)
+        }
+        return written
+    }
+}

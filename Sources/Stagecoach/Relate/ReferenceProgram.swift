@@ -1,0 +1,125 @@
+import Diagnostics
+import ManagedModel
+import Mapping
+import PersistentStore
+import Rows
+import SpillStorage
+
+/// Looks up the to-one references of a mapping's rows that need nothing but the row itself.
+///
+/// What needs more than the row (a one-to-one pair, an ordering that has to be counted, an owner that decides) is
+/// left null here and merged in from ``ColumnPatches``.
+struct ReferenceProgram {
+    /// A mapping that may have migrated the referenced object.
+    struct Candidate {
+        let keys: MappingKeys
+        /// Z_ENT of the objects it makes.
+        let entityNumber: Int64
+    }
+
+    private struct Step {
+        /// Slot with the source key; nil: the row's own key.
+        let sourceSlot: Int?
+        let candidates: [Candidate]
+        /// All keys of the table that is referred to.
+        let existing: KeyIndex?
+        let column: Int
+        let entityColumn: Int?
+        /// The place in an ordered to-many, copied from the source row: slot and column.
+        let order: (slot: Int, column: Int)?
+    }
+
+    private var steps: [Step] = []
+
+    /// - Parameters:
+    ///   - direct: the relationships to look up here, with where to copy an ordering key from.
+    ///   - slots: collects the source columns that the program reads.
+    init(
+        mapping: PlannedMapping, direct: [DirectReference], keys: SourceKeys, destination: StoreSchema,
+        slots: inout SourceSlots
+    ) {
+        for reference in direct {
+            guard case .lookup(let argument, let candidates)? = reference.planned.value,
+                case .toOne(_, let column, let entityColumn, let orderColumn) = reference.planned.storage
+            else { continue }
+            var sourceSlot: Int?
+            switch argument {
+            case .object: sourceSlot = nil
+            case .toOne(let steps, let from, _, _): sourceSlot = slots.slot(steps: steps, column: from)
+            case .toMany: continue
+            }
+            var order: (slot: Int, column: Int)?
+            if let from = reference.sourceOrderColumn, let orderColumn {
+                order = (slots.slot(for: .own(from)), orderColumn)
+            }
+            steps.append(
+                Step(
+                    sourceSlot: sourceSlot, candidates: keys.candidates(candidates, in: destination),
+                    existing: keys.byTable[argument.table], column: column, entityColumn: entityColumn, order: order))
+        }
+    }
+
+    /// Fills the reference columns of one destination row and counts what was not found.
+    func run(
+        _ source: borrowing RowBatch, row: Int, into destination: inout RowBatch, destinationRow: Int,
+        counts: inout ReferenceCounts
+    ) throws(MigrationError) {
+        for step in steps {
+            let sourceKey: Int64
+            if let slot = step.sourceSlot {
+                let cell = source[row, slot]
+                // Only an integer can be a key; Core Data writes nothing else.
+                guard cell.kind == .integer else { continue }
+                sourceKey = cell.integerValue
+            } else {
+                sourceKey = source.key(row)
+            }
+            var found = false
+            for candidate in step.candidates {
+                guard let key = try candidate.keys.destinationKey(of: sourceKey) else { continue }
+                if found {
+                    counts.surplus += 1
+                    continue
+                }
+                found = true
+                destination[destinationRow, step.column] = .integer(key)
+                if let column = step.entityColumn { destination[destinationRow, column] = .integer(candidate.entityNumber) }
+            }
+            if found {
+                if let order = step.order { destination[destinationRow, order.column] = source[row, order.slot] }
+            } else if let existing = step.existing, try !existing.contains(sourceKey) {
+                counts.dangling += 1
+            } else {
+                counts.unmigrated += 1
+            }
+        }
+    }
+}
+
+/// A reference that ``ReferenceProgram`` looks up row by row.
+struct DirectReference {
+    let planned: PlannedRelationship
+    /// Column of the source row whose ordering key is copied; nil where there is none.
+    let sourceOrderColumn: Int?
+}
+
+/// References without an object, counted.
+struct ReferenceCounts {
+    var dangling = 0
+    var unmigrated = 0
+    var surplus = 0
+}
+
+/// The keys of all mappings and of all source tables.
+struct SourceKeys {
+    let byMapping: [Int: MappingKeys]
+    let byTable: [Int: KeyIndex]
+
+    /// The candidates of a lookup, in mapping order.
+    func candidates(_ indices: [Int], in destination: StoreSchema) -> [ReferenceProgram.Candidate] {
+        indices.compactMap { index in
+            guard let keys = byMapping[index], let entity = keys.mapping.destination else { return nil }
+            return ReferenceProgram.Candidate(keys: keys, entityNumber: Int64(destination.number(of: entity)))
+        }
+    }
+}

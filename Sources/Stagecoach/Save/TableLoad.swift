@@ -1,0 +1,149 @@
+import Diagnostics
+import ManagedModel
+import Mapping
+import PersistentStore
+import Rows
+
+/// The three stages of one destination table, fused: each source row is read once, its attributes created, its
+/// relationships looked up, the model's rules checked, and the row written complete, in ascending key order.
+struct TableLoad {
+    let session: MigrationSession
+    let mappings: [PlannedMapping]
+    let table: PlannedTable
+    let keys: SourceKeys
+    let links: LinkPlan
+    let patches: [ColumnPatches]
+    let excuses: Bool
+
+    /// A mapping's programs, compiled for this load. A class: switching between mappings row by row copies nothing.
+    private final class Compiled {
+        let mapping: PlannedMapping
+        let attributes: AttributeProgram
+        let references: ReferenceProgram
+        let rules: RowRules
+        let keys: MappingKeys
+        let entityNumber: Int64
+        var made = 0
+
+        init(
+            mapping: PlannedMapping, attributes: AttributeProgram, references: ReferenceProgram, rules: RowRules,
+            keys: MappingKeys, entityNumber: Int64
+        ) {
+            self.mapping = mapping
+            self.attributes = attributes
+            self.references = references
+            self.rules = rules
+            self.keys = keys
+            self.entityNumber = entityNumber
+        }
+    }
+
+    /// Loads the table.
+    ///
+    /// - Returns: the highest key written, 0 where no row was.
+    /// - Complexity: O(rows); memory is two batches and what the patches' sorts hold.
+    func run(writer: any TableWriter) throws -> Int64 {
+        var highest: Int64 = 0
+        switch table.keys {
+        case .kept:
+            let reading = table.mappings.filter { mappings[$0].isDeclarative }
+            guard let first = reading.first, let sourceTable = mappings[first].sourceTable else { break }
+            try load(reading, from: sourceTable, writer: writer, highest: &highest)
+        case .sequential:
+            for index in table.mappings where mappings[index].isDeclarative {
+                guard let sourceTable = mappings[index].sourceTable else { continue }
+                try load([index], from: sourceTable, writer: writer, highest: &highest)
+            }
+        }
+        return highest
+    }
+
+    private func load(
+        _ indices: [Int], from sourceTable: Int, writer: any TableWriter, highest: inout Int64
+    ) throws {
+        let model = session.layout.schema.model
+        let schemaTable = session.layout.schema.tables[sourceTable]
+        var slots = SourceSlots(
+            entity: model.entity(at: schemaTable.root), schema: session.layout.schema,
+            columns: [.own(EntityTable.entityColumn), .own(EntityTable.lockColumn)])
+        var byEntity: [Int: Compiled] = [:]
+        for index in indices {
+            guard let compiled = try compile(mappings[index], slots: &slots), let entity = mappings[index].source
+            else { continue }
+            byEntity[entity.index] = compiled
+        }
+        let columns = session.destinationSchema.tables[table.table].columns.count
+        let reader = try session.source.rows(
+            RowSelection(table: sourceTable, columns: slots.columns, entities: byEntity.keys.sorted()),
+            in: session.layout)
+        var source = session.sourceBatch(slots: slots.columns.count)
+        var destination = session.destinationBatch(slots: columns)
+        var references = ReferenceCounts()
+        var number: Int64 = -1
+        var current: Compiled?
+        let rules = Dictionary(
+            byEntity.values.filter { !$0.rules.isEmpty }.map { ($0.entityNumber, $0.rules) },
+            uniquingKeysWith: { first, _ in first })
+        while try reader.next(into: &source) {
+            try session.checkCancelled()
+            for row in 0..<source.count {
+                let entityNumber = source[row, 0].integerValue
+                if entityNumber != number {
+                    number = entityNumber
+                    current = session.layout.entity(forFileNumber: Int(truncatingIfNeeded: entityNumber))
+                        .flatMap { byEntity[$0] }
+                }
+                guard let compiled = current else { continue }
+                let sourceKey = source.key(row)
+                guard let key = try compiled.keys.destinationKey(of: sourceKey) else { continue }
+                if destination.isFull { try flush(&destination, rules, to: writer) }
+                let target = destination.appendRow(key: key)
+                destination[target, EntityTable.entityColumn] = .integer(compiled.entityNumber)
+                let lock = source[row, 1]
+                destination[target, EntityTable.lockColumn] =
+                    table.keys == .kept && lock.kind == .integer ? lock : .integer(1)
+                try compiled.attributes.run(source, row: row, into: &destination, destinationRow: target)
+                try compiled.references.run(
+                    source, row: row, into: &destination, destinationRow: target, counts: &references)
+                compiled.made += 1
+                highest = max(highest, key)
+            }
+            session.progress.advance(rows: source.count)
+        }
+        try flush(&destination, rules, to: writer)
+        session.add(references)
+        for compiled in byEntity.values { session.counts.mappings[compiled.mapping.index].created += compiled.made }
+    }
+
+    private func compile(_ mapping: PlannedMapping, slots: inout SourceSlots) throws(MigrationError) -> Compiled? {
+        guard let entity = mapping.destination, let source = mapping.source, let own = keys.byMapping[mapping.index]
+        else { return nil }
+        // Key paths resolve from the mapping's own entity; the columns are shared by all mappings of the scan.
+        var mine = SourceSlots(entity: source, schema: slots.schema, columns: slots.columns)
+        let attributes = try AttributeProgram(mapping: mapping, slots: &mine)
+        let references = ReferenceProgram(
+            mapping: mapping, direct: links.direct[mapping.index] ?? [], keys: keys,
+            destination: session.destinationSchema, slots: &mine)
+        slots = SourceSlots(entity: slots.entity, schema: slots.schema, columns: mine.columns)
+        let rules = try RowRules(
+            entity: entity, schema: session.destinationSchema, mapping: mapping, copied: attributes.copiedAttributes,
+            excuses: excuses)
+        return Compiled(
+            mapping: mapping, attributes: attributes, references: references, rules: rules, keys: own,
+            entityNumber: Int64(session.destinationSchema.number(of: entity)))
+    }
+
+    /// Merges the patches, checks the rules, writes the rows.
+    private func flush(_ batch: inout RowBatch, _ rules: [Int64: RowRules], to writer: any TableWriter) throws {
+        guard !batch.isEmpty else { return }
+        for patch in patches { try patch.apply(to: &batch) }
+        if !rules.isEmpty {
+            for row in 0..<batch.count {
+                guard let rules = rules[batch[row, EntityTable.entityColumn].integerValue] else { continue }
+                try rules.check(batch, row: row) { session.counts.warnings[$0, default: 0] += 1 }
+            }
+        }
+        try writer.append(batch)
+        batch.removeAll()
+    }
+}
