@@ -1,0 +1,78 @@
+import Diagnostics
+import ManagedModel
+import PersistentStore
+import SpillStorage
+
+/// How many objects the source holds, by entity: what every one of them is accounted against.
+struct SourceCensus {
+    /// Rows by table and entity index.
+    let rows: [[Int: Int]]
+    private let layout: StoreLayout
+
+    /// Counts by one grouped query a table.
+    init(source: SourceStore, layout: StoreLayout) throws(MigrationError) {
+        self.layout = layout
+        var rows: [[Int: Int]] = []
+        for table in layout.schema.tables.indices {
+            rows.append(try source.countsByEntity(table: table, in: layout))
+        }
+        self.rows = rows
+    }
+
+    /// Objects of an entity, subentities not counted.
+    func count(of entity: EntityDescription) -> Int {
+        rows[layout.schema.tableIndex(of: entity)][entity.index] ?? 0
+    }
+
+    /// The counts as they are before anything is migrated.
+    func counts(for mappings: [PlannedMapping]) -> MigrationCounts {
+        var counts = MigrationCounts()
+        counts.mappings = mappings.map { mapping in
+            var line = MigrationCounts.Mapping(
+                name: mapping.name, sourceEntity: mapping.source?.definition.name,
+                destinationEntity: mapping.destination?.definition.name)
+            if let source = mapping.source { line.sourceObjects = count(of: source) }
+            return line
+        }
+        for entity in layout.schema.model.entities {
+            let objects = count(of: entity)
+            let reading = mappings.filter { $0.source == entity }
+            guard objects > 0, !reading.contains(where: { $0.destination != nil }) else { continue }
+            if reading.isEmpty {
+                counts.withoutMapping[entity.definition.name] = objects
+            } else {
+                counts.removed[entity.definition.name] = objects
+            }
+        }
+        return counts
+    }
+}
+
+/// Fills in what the keys say: how many source objects each declarative mapping migrates and filters.
+enum AccountForSources {
+    static func count(_ keys: SourceKeys, mappings: [PlannedMapping], in session: MigrationSession) throws {
+        for mapping in mappings {
+            guard let own = keys.byMapping[mapping.index] else { continue }
+            let migrated = own.index.count
+            session.counts.mappings[mapping.index].migrated = migrated
+            session.counts.mappings[mapping.index].filtered =
+                session.counts.mappings[mapping.index].sourceObjects - migrated
+        }
+    }
+}
+
+extension MigrationCounts {
+    /// Promise 6: the lines add up, or the run fails.
+    ///
+    /// - Throws: `internal.balance` (70) naming the mapping and the figures.
+    func checkBalance() throws(MigrationError) {
+        for line in mappings where line.sourceEntity != nil && line.destinationEntity != nil {
+            guard line.sourceObjects == line.migrated + line.filtered + line.droppedByPolicy else {
+                throw MigrationError(
+                    "internal.balance", .internal,
+                    "\(line.sourceObjects) source objects, but \(line.migrated) migrated, \(line.filtered) filtered and \(line.droppedByPolicy) dropped",
+                    context: .init(entity: line.sourceEntity, entityMapping: line.name))
+            }
+        }
+    }
+}

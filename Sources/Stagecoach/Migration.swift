@@ -1,0 +1,118 @@
+import Diagnostics
+import Foundation
+import ManagedModel
+import Mapping
+import PersistentStore
+import Rows
+import SpillStorage
+
+/// One migration of a store to a fresh destination: this screen runs the stages.
+///
+///     open → resolve the mapping model → plan
+///       → no user code: keys first, then each table's rows once     (``FusedMigration``)
+///       → user code:    create, relate, validate over all mappings  (``StagedMigration``)
+///     → indexes, metadata → publish
+public final class Migration {
+    public let sourcePath: String
+    public let destinationPath: String
+    public let sourceModel: ManagedObjectModel
+    public let destinationModel: ManagedObjectModel
+    public let mappingModel: MappingModel
+    public let options: MigrationOptions
+    public let progress: ProgressCounter
+    public let cancellation: CancellationFlag
+
+    /// A migration; nothing is read yet.
+    public init(
+        from sourcePath: String, model sourceModel: ManagedObjectModel, mapping mappingModel: MappingModel,
+        to destinationPath: String, model destinationModel: ManagedObjectModel, options: MigrationOptions = .init(),
+        progress: ProgressCounter = .init(), cancellation: CancellationFlag = .init()
+    ) {
+        self.sourcePath = sourcePath
+        self.destinationPath = destinationPath
+        self.sourceModel = sourceModel
+        self.destinationModel = destinationModel
+        self.mappingModel = mappingModel
+        self.options = options
+        self.progress = progress
+        self.cancellation = cancellation
+    }
+
+    /// Migrates. A run that throws leaves no destination and no work directory.
+    ///
+    /// - Returns: what was done.
+    /// - Throws: ``MigrationError``, or the error of a policy or of the cancellation.
+    /// - Complexity: O(rows), O(links log links); memory stays under the limit.
+    @discardableResult
+    public func run() throws -> MigrationReport {
+        let clock = RunClock()
+        let limit = options.memoryLimit ?? MemoryShares.defaultLimit()
+        let budget = try MemoryShares(limit: limit, resident: ProcessMemory.currentResident())
+        let source = try SourceStore(
+            path: sourcePath, cacheBytes: budget.sourceCache, valueLimit: budget.value, temporaryDirectory: nil)
+        try StoreMatch.check(source.metadata, against: sourceModel, path: sourcePath)
+        let layout = try source.layout(for: sourceModel)
+        let schema = StoreSchema(model: destinationModel)
+        let mappings = try MappingResolution(model: mappingModel, source: layout.schema, destination: schema).resolve()
+        let census = try SourceCensus(source: source, layout: layout)
+        let planner = Planner(
+            mappings: mappings, source: layout, destination: schema, keys: options.keys, passes: options.passes,
+            rowCounts: census.rows)
+        let tables = try planner.tables()
+        let isStaged = mappings.contains(where: \.hasPolicy) || !options.usesStoreSpecificMigrationManager
+        let plan = planner.plan(tables, isStaged: isStaged)
+
+        guard !DestinationPath.isSameFile(sourcePath, destinationPath) else {
+            throw MigrationError(
+                "destination.isSource", .usage, "Source and destination are the same file",
+                context: .init(path: destinationPath))
+        }
+        let place = DestinationPath(path: destinationPath)
+        try place.checkFresh()
+        let area = try WorkArea(beside: place, spills: options.workDirectory)
+        defer { area.close() }
+        let session = MigrationSession(
+            source: source, layout: layout, destinationSchema: schema, work: area.spills, budget: budget,
+            options: options, progress: progress, cancellation: cancellation)
+        session.counts = census.counts(for: mappings)
+        let finished = try load(session, mappings: mappings, tables: tables, isStaged: isStaged, area: area)
+        progress.begin(.publish)
+        try source.checkUnchanged()
+        try session.counts.checkBalance()
+        let bytes = try FileSize.bytes(of: finished)
+        if !options.isDryRun { try place.publish(finished) }
+        progress.begin(.done)
+        return MigrationReport(
+            source: sourcePath, destination: destinationPath, counts: session.counts, passes: plan.passes.count,
+            isStaged: isStaged,
+            keys: Dictionary(
+                tables.filter { !$0.mappings.isEmpty }.map {
+                    (destinationModel.entity(at: schema.tables[$0.table].root).definition.name, $0.keys.rawValue)
+                }, uniquingKeysWith: { first, _ in first }),
+            seconds: clock.seconds, processorSeconds: clock.processorSeconds,
+            peakMemory: ProcessMemory.peakResident(), memoryLimit: limit, spilledBytes: area.spills.bytesWritten,
+            destinationBytes: bytes, isDryRun: options.isDryRun,
+            notes: RunNotes.notes(counts: session.counts, tables: tables, schema: schema, options: options))
+    }
+
+    /// Fills a fresh store in the work area and returns its path.
+    private func load(
+        _ session: MigrationSession, mappings: [PlannedMapping], tables: [PlannedTable], isStaged: Bool, area: WorkArea
+    ) throws -> String {
+        let destination = try DestinationStore(
+            creating: area.storePath, schema: session.destinationSchema, cacheBytes: session.budget.destinationCache,
+            vfs: area.vfsName)
+        let highest: [Int64]
+        if isStaged {
+            highest = try StagedMigration(session: session, mappings: mappings, tables: tables, migration: self)
+                .run(into: destination)
+        } else {
+            highest = try FusedMigration(
+                session: session, mappings: mappings, tables: tables,
+                excuses: mappingModel.isInferred && !options.strictValidation
+            ).run(into: destination)
+        }
+        try Publication(session: session, tables: tables, migration: self).finish(destination, highest: highest)
+        return area.storePath
+    }
+}

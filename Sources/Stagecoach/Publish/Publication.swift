@@ -1,0 +1,78 @@
+import Archives
+import Diagnostics
+import Foundation
+import ManagedModel
+import PersistentStore
+
+/// The end of a load: counts of relationships checked, triggers made, metadata and cached model written.
+struct Publication {
+    let session: MigrationSession
+    let tables: [PlannedTable]
+    let migration: Migration
+
+    /// Completes the private store and closes it, synced.
+    ///
+    /// - Parameter highest: Z_MAX by destination table.
+    /// - Throws: `validation.…`, `store.…`.
+    func finish(_ destination: DestinationStore, highest: [Int64]) throws {
+        session.progress.begin(.validate)
+        try CountRules(session: session, migration: migration).check(destination)
+        session.progress.begin(.publish)
+        try destination.createTriggers()
+        try destination.finish(
+            metadata: try metadata(), maximumKeys: highest,
+            modelCache: try ModelCache.encode(session.destinationSchema.model))
+    }
+
+    private func metadata() throws(MigrationError) -> DestinationMetadata {
+        let old = session.source.metadata
+        let model = session.destinationSchema.model
+        var hashes: [String: [UInt8]] = [:]
+        for (name, hash) in VersionHash.entityHashes(of: model) {
+            switch hash {
+            case .known(let bytes): hashes[name] = bytes
+            case .unknown:
+                // Never invented; a source entity that is the same to the last property has the right bytes.
+                if let bytes = old.versionHashes[name], isUnchanged(name) { hashes[name] = bytes }
+            }
+        }
+        return DestinationMetadata(
+            carryingOver: old, uuid: migration.options.newUUID ? UUID().uuidString : old.uuid, hashes: hashes,
+            identifiers: model.versionIdentifiers)
+    }
+
+    private func isUnchanged(_ name: String) -> Bool {
+        session.layout.schema.model.entity(named: name)?.definition == session.destinationSchema.model.entity(named: name)?.definition
+    }
+}
+
+/// Wall and processor seconds since it was made.
+struct RunClock {
+    private let wall = ContinuousClock.now
+    private let processor = RunClock.processorNow
+
+    var seconds: Double {
+        let passed = wall.duration(to: .now).components
+        return Double(passed.seconds) + Double(passed.attoseconds) / 1e18
+    }
+    var processorSeconds: Double { RunClock.processorNow - processor }
+
+    private static var processorNow: Double {
+        var time = timespec()
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+}
+
+/// Sizes of files.
+enum FileSize {
+    static func bytes(of path: String) throws(MigrationError) -> Int {
+        var status = stat()
+        guard stat(path, &status) == 0 else {
+            throw MigrationError(
+                "store.io", .io, "Reading the file's size failed: \(String(cString: strerror(errno)))",
+                context: .init(path: path))
+        }
+        return Int(status.st_size)
+    }
+}

@@ -1,0 +1,44 @@
+import Diagnostics
+import Glibc
+import PersistentStore
+import SpillStorage
+
+/// Where a run builds: the private store beside the destination, spills and association tables there or where asked.
+final class WorkArea {
+    /// Spill files, association tables and SQLite's temporary files.
+    let spills: WorkDirectory
+    /// The private store, in the destination's file system.
+    let storePath: String
+    /// The VFS that keeps SQLite's temporary files in the work directory.
+    let vfsName: String
+    private let beside: WorkDirectory
+    private let vfs: WorkVFS
+
+    /// Takes the destination: creates and locks the work directory.
+    ///
+    /// - Throws: `destination.busy` (75) where another run holds it, `work.cannotCreate` (73).
+    init(beside place: DestinationPath, spills folder: String?) throws(MigrationError) {
+        beside = try WorkDirectory(path: place.workDirectory)
+        do {
+            if let folder {
+                spills = try WorkDirectory(path: "\(folder)/.\(place.name).stagecoach")
+            } else {
+                spills = beside
+            }
+        } catch {
+            try? beside.remove()
+            throw error
+        }
+        storePath = "\(place.workDirectory)/store.sqlite"
+        vfs = try WorkVFS(temporaryDirectory: spills.path)
+        vfsName = vfs.name
+    }
+
+    /// Removes everything the run made but what was published.
+    func close() {
+        unlink(storePath)
+        vfs.unregister()
+        if spills !== beside { try? spills.remove() }
+        try? beside.remove()
+    }
+}
