@@ -1,0 +1,128 @@
+import Diagnostics
+import Foundation
+import ManagedModel
+import Mapping
+
+/// Migrates a store from one model version to the next, as Core Data's manager does, out of core.
+///
+/// A policy finds here the associations, the contexts and the models. Between runs the manager is idle and its
+/// contexts are nil.
+open class MigrationManager: NSObject {
+    public let sourceModel: ManagedObjectModel
+    public let destinationModel: ManagedObjectModel
+    /// Where policies are found by name.
+    public var policies: PolicyRegistry = .shared
+    /// Memory limit, batch size, work directory, keys.
+    public var options = MigrationOptions()
+    /// The caller's own.
+    open var userInfo: [AnyHashable: Any]?
+    /// Whether entity mappings without a policy take the row path. False sends everything through the stages with
+    /// barriers, with the same result.
+    open var usesStoreSpecificMigrationManager = true
+
+    /// How far the run is.
+    public let progress = ProgressCounter()
+    private let cancellation = CancellationFlag()
+    private var running: StagedRuntime?
+
+    /// The mapping model of the run; nil when idle.
+    open private(set) var mappingModel: MappingModel!
+    /// The entity mapping at work; nil when idle.
+    open private(set) var currentEntityMapping: EntityMapping!
+    /// What the last run did.
+    public private(set) var report: MigrationReport?
+
+    public init(sourceModel: ManagedObjectModel, destinationModel: ManagedObjectModel) {
+        self.sourceModel = sourceModel
+        self.destinationModel = destinationModel
+    }
+
+    /// The kind of a store. Only SQLite stores are migrated.
+    public struct StoreType: Sendable, Hashable {
+        public let rawValue: String
+        public static let sqlite = StoreType(rawValue: "SQLite")
+    }
+
+    /// Migrates a store to a fresh destination.
+    ///
+    /// - Parameters:
+    ///   - source: URL of the store; it is not changed by a byte.
+    ///   - mapping: nil: inferred.
+    ///   - destination: URL where nothing stands yet.
+    /// - Throws: ``MigrationError``; the error of a policy's method or of the cancellation as it is.
+    open func migrateStore(
+        from source: URL, type: StoreType, options sourceOptions: [AnyHashable: Any]? = nil,
+        mapping: MappingModel?, to destination: URL, type destinationType: StoreType,
+        options destinationOptions: [AnyHashable: Any]? = nil
+    ) throws {
+        let mapping = try mapping ?? MappingModel.inferred(from: sourceModel, to: destinationModel)
+        var options = options
+        options.usesStoreSpecificMigrationManager = usesStoreSpecificMigrationManager
+        cancellation.reset()
+        mappingModel = mapping
+        defer {
+            mappingModel = nil
+            currentEntityMapping = nil
+            running = nil
+        }
+        report = try Migration(
+            from: source.path, model: sourceModel, mapping: mapping, to: destination.path, model: destinationModel,
+            options: options, manager: self, progress: progress, cancellation: cancellation
+        ).run()
+    }
+
+    /// Stops the run from any thread; it ends with the error.
+    open func cancelMigrationWithError(_ error: any Error) { cancellation.cancel(error) }
+
+    /// 0 to 1; 1 when idle.
+    open var migrationProgress: Float { mappingModel == nil ? 1 : Float(progress.snapshot.fraction) }
+
+    /// The source's objects, read-only; nil when idle.
+    open var sourceContext: ManagedObjectContext! { running?.sourceContext }
+    /// The destination's objects; nil when idle.
+    open var destinationContext: ManagedObjectContext! { running?.destinationContext }
+
+    open func sourceEntity(for mapping: EntityMapping) -> EntityDescription? {
+        mapping.sourceEntityName.flatMap(sourceModel.entity(named:))
+    }
+    open func destinationEntity(for mapping: EntityMapping) -> EntityDescription? {
+        mapping.destinationEntityName.flatMap(destinationModel.entity(named:))
+    }
+
+    /// Associates a destination object with a source object for an entity mapping. A pair twice counts once.
+    open func associate(
+        sourceInstance: ManagedObject, withDestinationInstance destinationInstance: ManagedObject,
+        for entityMapping: EntityMapping
+    ) {
+        running?.recording { try $0.associate(sourceInstance, destinationInstance, entityMapping) }
+    }
+
+    /// The destination objects that a mapping made of source objects, in their order, then of association; nil gives all.
+    open func destinationInstances(
+        forEntityMappingName mappingName: String, sourceInstances: [ManagedObject]?
+    ) -> [ManagedObject] {
+        running?.recording { try $0.destinationInstances(mappingName, sourceInstances) } ?? []
+    }
+
+    /// The source objects that a mapping made destination objects of; nil gives all.
+    open func sourceInstances(
+        forEntityMappingName mappingName: String, destinationInstances: [ManagedObject]?
+    ) -> [ManagedObject] {
+        running?.recording { try $0.sourceInstances(mappingName, destinationInstances) } ?? []
+    }
+
+    // MARK: - The engine's side
+
+    /// The run's objects and associations.
+    ///
+    /// - Throws: `manager.idle` outside a run.
+    func runtime() throws(MigrationError) -> StagedRuntime {
+        guard let running else {
+            throw MigrationError("manager.idle", .internal, "The migration manager is not migrating")
+        }
+        return running
+    }
+
+    func attach(_ runtime: StagedRuntime) { running = runtime }
+    func enter(_ mapping: EntityMapping?) { currentEntityMapping = mapping }
+}

@@ -1,0 +1,37 @@
+import Foundation
+import PersistentStore
+
+/// Sentences of the report that a person should read.
+enum RunNotes {
+    static func notes(
+        counts: MigrationCounts, tables: [PlannedTable], schema: StoreSchema, options: MigrationOptions
+    ) -> [String] {
+        var notes: [String] = []
+        let renumbered = tables.filter { $0.keys == .sequential && !$0.mappings.isEmpty }
+        if !renumbered.isEmpty {
+            let names = renumbered.map { schema.model.entity(at: schema.tables[$0.table].root).definition.name }
+            notes.append(
+                "Objects of \(names.joined(separator: ", ")) have new keys: stored object URIs point elsewhere"
+                    + (options.newUUID ? "" : " although the store's UUID is kept (--new-uuid gives a fresh one)"))
+        }
+        for (entity, count) in counts.withoutMapping.sorted(by: { $0.key < $1.key }) {
+            notes.append("\(count) objects of \(entity) have no entity mapping and were not migrated")
+        }
+        if counts.danglingReferences > 0 {
+            notes.append("\(counts.danglingReferences) references to rows that do not exist became nil")
+        }
+        if counts.unmigratedReferences > 0 {
+            notes.append("\(counts.unmigratedReferences) references to objects that were not migrated became nil")
+        }
+        if counts.surplusToOne > 0 {
+            notes.append("\(counts.surplusToOne) further objects found for to-one relationships were left out; the first was taken")
+        }
+        if counts.externalValues > 0 {
+            notes.append("\(counts.externalValues) external binary values are referred to by name; their files were not copied")
+        }
+        for (rule, count) in counts.warnings.sorted(by: { $0.key < $1.key }) {
+            notes.append("\(count) values break a rule that the source model had already: \(rule)")
+        }
+        return notes
+    }
+}
