@@ -152,7 +152,8 @@ enum AttributeTag {
             switch type {
             case .decimal: ModelValueText.decimal(text).map { .decimal($0) }
             case .double, .float: ModelValueText.double(text).map { .double($0) }
-            default: ModelValueText.integer(text).map { .integer($0) } ?? ModelValueText.double(text).map { .double($0) }
+            default:
+                ModelValueText.integer(text).map { .integer($0) } ?? ModelValueText.double(text).map { .double($0) }
             }
         guard let bound else { throw invalidBound(values, name, text, "is no number") }
         return bound

@@ -17,7 +17,8 @@ package enum ModelDifference {
         let computed = VersionHash.entityHashes(of: model)
         var differing: Set<String> = []
         for entity in entities {
-            guard let stored = hashes[entity.definition.name], case .known(let bytes)? = computed[entity.definition.name]
+            guard let stored = hashes[entity.definition.name],
+                case .known(let bytes)? = computed[entity.definition.name]
             else { continue }
             if stored != bytes { differing.insert(entity.definition.name) }
         }
