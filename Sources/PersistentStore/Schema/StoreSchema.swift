@@ -19,6 +19,15 @@ package struct StoreSchema: Sendable {
     package let joinTables: [JoinTable]
     /// Where each relationship's links are; key: declaring entity and name.
     package let relationshipStorage: [PropertyReference: RelationshipStorage]
+    /// By table.
+    package let indexes: [[StoreIndex]]
+    /// CREATE statements of the triggers of derived attributes.
+    let triggers: [String]
+    /// Attributes that are not transient and whose type has no known column form: composites and object ids. A
+    /// store of such a model cannot be written.
+    package let unstorableAttributes: [PropertyReference]
+    /// One sentence for each index or trigger that Core Data would make and this schema leaves out.
+    package let notes: [String]
 
     /// The table of an entity.
     package func tableIndex(of entity: EntityDescription) -> Int { tableByEntity[entity.index] }

@@ -1,0 +1,67 @@
+import ManagedModel
+
+/// The numbers (Z_ENT) of a model's entities, and the name order that Core Data's layout uses everywhere.
+struct EntityNumbering {
+    /// Z_ENT by entity index.
+    let numbers: [Int]
+    /// Entity indices by Z_ENT, number 1 first.
+    let order: [Int]
+
+    /// Numbers the entities 1..n by a depth-first walk: roots by name, each followed at once by its subentities,
+    /// by name. Abstract entities get numbers too.
+    ///
+    /// - Complexity: O(n log n) in entities.
+    init(model: ManagedObjectModel) {
+        let entities = model.entities
+        var children = [[Int]](repeating: [], count: entities.count)
+        var roots: [Int] = []
+        for entity in entities {
+            if let parent = entity.superentity {
+                children[parent.index].append(entity.index)
+            } else {
+                roots.append(entity.index)
+            }
+        }
+        let keys = entities.map { NameKey($0.definition.name) }
+        var order: [Int] = []
+        order.reserveCapacity(entities.count)
+        // A stack instead of recursion: the depth of a hierarchy is the model file's choice.
+        var stack = Array(roots.sorted { keys[$0] < keys[$1] }.reversed())
+        while let entity = stack.popLast() {
+            order.append(entity)
+            stack += children[entity].sorted { keys[$0] < keys[$1] }.reversed()
+        }
+        var numbers = [Int](repeating: 0, count: entities.count)
+        for (position, entity) in order.enumerated() { numbers[entity] = position + 1 }
+        self.numbers = numbers
+        self.order = order
+    }
+}
+
+/// A name as Core Data's layout sorts it: without regard to case (`SyncableSettingsMetadata` before
+/// `SyncFeatureEntity` in SyncMetadata_V3.sqlite), ties by code point so that the order is always total.
+struct NameKey: Comparable {
+    let name: String
+    private let folded: [UInt32]
+    private let exact: [UInt32]
+
+    init(_ name: String) {
+        self.name = name
+        folded = name.lowercased().unicodeScalars.map(\.value)
+        exact = name.unicodeScalars.map(\.value)
+    }
+
+    static func < (first: NameKey, second: NameKey) -> Bool {
+        if first.folded == second.folded { return first.exact.lexicographicallyPrecedes(second.exact) }
+        return first.folded.lexicographicallyPrecedes(second.folded)
+    }
+
+    static func == (first: NameKey, second: NameKey) -> Bool { first.exact == second.exact }
+}
+
+extension Sequence {
+    /// The elements in the layout's name order; each name is folded once.
+    func sortedByName(_ name: (Element) -> String) -> [Element] {
+        map { (NameKey(name($0)), $0) }.sorted { $0.0 < $1.0 }.map(\.1)
+    }
+}

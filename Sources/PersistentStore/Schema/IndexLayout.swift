@@ -1,0 +1,131 @@
+import ManagedModel
+
+/// The indexes of all entity tables, and what had to be left out.
+struct IndexLayout {
+    /// By table; in a table to-one columns, Z_ENT, fetch indexes, uniqueness constraints.
+    private(set) var indexes: [[StoreIndex]] = []
+    private(set) var notes: [String] = []
+
+    private let model: ManagedObjectModel
+    private let tables: [EntityTable]
+    private let toOneColumns: [PropertyReference: TableLayout.ToOneColumn]
+    private var names: NamePool
+
+    /// - Parameter names: names already given; an index must not be called like a table.
+    init(model: ManagedObjectModel, layout: TableLayout, names: NamePool) {
+        self.model = model
+        tables = layout.tables
+        toOneColumns = layout.toOneColumns
+        self.names = names
+        for table in tables {
+            var own = keyIndexes(table)
+            for entity in table.entities { own += fetchIndexes(model.entity(at: entity), table) }
+            for entity in table.entities { own += uniqueIndexes(model.entity(at: entity), table) }
+            indexes.append(own)
+        }
+    }
+
+    private mutating func keyIndexes(_ table: EntityTable) -> [StoreIndex] {
+        var found: [StoreIndex] = []
+        for (position, column) in table.columns.enumerated() {
+            switch column.role {
+            case .toOne, .hiddenOwner:
+                found.append(
+                    StoreIndex(
+                        name: names.take("\(table.name)_\(column.name)_INDEX"),
+                        terms: [.init(column: position, isAscending: true)], purpose: .relationship))
+            default: break
+            }
+        }
+        if table.entities.count > 1 {
+            found.append(
+                StoreIndex(
+                    name: names.take("\(table.name)_Z_ENT_INDEX"),
+                    terms: [.init(column: EntityTable.entityColumn, isAscending: true)], purpose: .entity))
+        }
+        return found
+    }
+
+    /// Declared fetch indexes, then the old styles in today's form: `indexed="YES"` as an index named like the
+    /// attribute (xcs 2.0.0), compound indexes named by their properties joined with `_` (wire-2-101).
+    private mutating func fetchIndexes(_ entity: EntityDescription, _ table: EntityTable) -> [StoreIndex] {
+        var declared = entity.definition.indexes
+        var taken = Set(declared.map(\.name))
+        for attribute in entity.definition.attributes.sortedByName(\.name)
+        where attribute.isIndexed && !attribute.isTransient {
+            guard taken.insert(attribute.name).inserted else { continue }
+            var index = FetchIndexDefinition(name: attribute.name)
+            index.elements = [FetchIndexElement(propertyName: attribute.name)]
+            declared.append(index)
+        }
+        for properties in entity.definition.compoundIndexes where !properties.isEmpty {
+            let name = properties.joined(separator: "_")
+            guard taken.insert(name).inserted else { continue }
+            var index = FetchIndexDefinition(name: name)
+            index.elements = properties.map { FetchIndexElement(propertyName: $0) }
+            declared.append(index)
+        }
+        return declared.compactMap { fetchIndex($0, entity, table) }
+    }
+
+    private mutating func fetchIndex(
+        _ index: FetchIndexDefinition, _ entity: EntityDescription, _ table: EntityTable
+    ) -> StoreIndex? {
+        func leaveOut(_ reason: String) -> StoreIndex? {
+            notes.append("Fetch index \(index.name) of \(entity.definition.name) is left out: \(reason)")
+            return nil
+        }
+        guard !index.elements.isEmpty else { return leaveOut("it has no elements") }
+        var terms: [StoreIndex.Term] = []
+        for element in index.elements {
+            if element.isRTree { return leaveOut("R-tree indexes are made by Core Data's own virtual table") }
+            guard let property = element.propertyName else {
+                return leaveOut("an element is the expression \(element.expression ?? "?")")
+            }
+            guard let column = column(of: property, entity, table) else {
+                return leaveOut("\(property) has no column")
+            }
+            terms.append(.init(column: column, isAscending: element.isAscending))
+        }
+        var condition: String?
+        if let predicate = index.partialIndexPredicate, !predicate.isEmpty {
+            let translated = PartialIndexPredicate.sql(predicate) { name in
+                guard let column = column(of: name, entity, table) else { return nil }
+                return (SQLName.quoted(table.columns[column].name), entity.attribute(named: name)?.attributeType)
+            }
+            guard let translated else { return leaveOut("its predicate \(predicate) has no certain form in SQL") }
+            condition = translated
+        }
+        return StoreIndex(
+            name: names.take("Z_\(entity.definition.name)_\(index.name)"), terms: terms,
+            purpose: .fetch(entity: entity.index), condition: condition)
+    }
+
+    private mutating func uniqueIndexes(_ entity: EntityDescription, _ table: EntityTable) -> [StoreIndex] {
+        let inherited = entity.superentity?.allUniquenessConstraints.map(\.attributes) ?? []
+        var found: [StoreIndex] = []
+        for constraint in entity.definition.uniquenessConstraints where !constraint.isEmpty {
+            // The parent's index covers the whole table (cdp1: Car's `numberPlate`, nothing for SportCar).
+            if inherited.contains(constraint) { continue }
+            let columns = constraint.compactMap { column(of: $0, entity, table) }
+            guard columns.count == constraint.count else {
+                notes.append(
+                    "Uniqueness constraint \(constraint.joined(separator: ", ")) of \(entity.definition.name) "
+                        + "is left out: a property has no column")
+                continue
+            }
+            let name = "Z_\(entity.definition.name)_UNIQUE_" + constraint.joined(separator: "_")
+            found.append(
+                StoreIndex(
+                    name: names.take(name), terms: columns.map { .init(column: $0, isAscending: true) },
+                    purpose: .unique(entity: entity.index, attributes: constraint)))
+        }
+        return found
+    }
+
+    /// The column of a stored attribute or to-one relationship, own or inherited.
+    private func column(of property: String, _ entity: EntityDescription, _ table: EntityTable) -> Int? {
+        if let attribute = entity.attribute(named: property) { return table.attributeColumns[attribute.reference] }
+        return entity.relationship(named: property).flatMap { toOneColumns[$0.reference]?.column }
+    }
+}

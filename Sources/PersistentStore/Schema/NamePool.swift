@@ -1,0 +1,43 @@
+/// SQL names already given within one scope: the second use of a name gets the suffix 1, the third 2.
+///
+/// scout-4 has `ZNAME`, `ZNAME1`, `ZNAME2` in one table. SQLite compares names without regard to ASCII case, so the
+/// pool does too. Memory: one entry a name.
+struct NamePool {
+    private var used: Set<String>
+    /// The next suffix to try by name, so that n uses of one name cost O(n).
+    private var nextSuffix: [String: Int] = [:]
+
+    /// - Parameter reserved: names that are never given.
+    init(reserved: [String] = []) { used = Set(reserved.map { $0.uppercased() }) }
+
+    /// The name, or the name with the first free suffix.
+    mutating func take(_ name: String) -> String {
+        let key = name.uppercased()
+        if used.insert(key).inserted { return name }
+        var suffix = nextSuffix[key] ?? 1
+        while !used.insert(key + String(suffix)).inserted { suffix += 1 }
+        nextSuffix[key] = suffix + 1
+        return name + String(suffix)
+    }
+}
+
+/// Names as they stand in SQL text.
+enum SQLName {
+    /// The name unquoted, as Core Data writes it, where SQLite reads it so; else in double quotes.
+    static func quoted(_ name: String) -> String {
+        let plain = name.unicodeScalars.enumerated().allSatisfy { position, scalar in
+            switch scalar {
+            case "A"..."Z", "a"..."z", "_": true
+            case "0"..."9", "$": position > 0
+            default: scalar.value > 0x7f
+            }
+        }
+        if plain, !name.isEmpty { return name }
+        return "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
+    }
+
+    /// The text as an SQL string literal.
+    static func literal(_ text: String) -> String {
+        "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''") + "'"
+    }
+}

@@ -1,0 +1,49 @@
+/// An index of an entity table.
+package struct StoreIndex: Sendable, Equatable {
+    /// What the index is for.
+    package enum Purpose: Sendable, Equatable {
+        /// A to-one or hidden key column.
+        case relationship
+        /// Z_ENT of a table with subentities.
+        case entity
+        /// A fetch index of an entity (index in the model).
+        case fetch(entity: Int)
+        /// A uniqueness constraint of an entity (index in the model), with its attributes in declared order.
+        case unique(entity: Int, attributes: [String])
+    }
+
+    /// A column of an index.
+    package struct Term: Sendable, Equatable {
+        /// Index into the table's columns.
+        package var column: Int
+        package var isAscending: Bool
+    }
+
+    package var name: String
+    package var terms: [Term]
+    package var purpose: Purpose
+    /// SQL condition of a partial index.
+    package var condition: String?
+
+    package var isUnique: Bool {
+        if case .unique = purpose { true } else { false }
+    }
+}
+
+extension StoreIndex {
+    /// The CREATE statement, in the form of framework 1044 and later.
+    func statement(on table: EntityTable) -> String {
+        var text = isUnique ? "CREATE UNIQUE INDEX " : "CREATE INDEX "
+        text += SQLName.quoted(name) + " ON " + SQLName.quoted(table.name) + " ("
+        let columns = terms.map { term in
+            let column = SQLName.quoted(table.columns[term.column].name)
+            return switch purpose {
+            case .relationship, .entity: column
+            case .fetch, .unique: column + " COLLATE BINARY " + (term.isAscending ? "ASC" : "DESC")
+            }
+        }
+        text += columns.joined(separator: ", ") + ")"
+        if let condition { text += " WHERE " + condition }
+        return text
+    }
+}

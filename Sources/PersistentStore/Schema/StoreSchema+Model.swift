@@ -1,0 +1,72 @@
+import ManagedModel
+
+extension StoreSchema {
+    /// Lays out the schema that Core Data (framework 1044 and later) gives a model.
+    ///
+    /// Where Core Data's own choice is unknown the safe form is taken; what is left out stands in ``notes``.
+    ///
+    /// - Complexity: O(n log n) in own properties of all entities.
+    package init(model: ManagedObjectModel) {
+        let numbering = EntityNumbering(model: model)
+        var tableNames = NamePool(reserved: FixedTables.names)
+        let layout = TableLayout(model: model, numbering: numbering, tableNames: &tableNames)
+        let joins = JoinTableLayout(model: model, numbering: numbering, tableNames: &tableNames)
+        let indexes = IndexLayout(model: model, layout: layout, names: tableNames)
+        let triggers = TriggerLayout(model: model, numbering: numbering, layout: layout)
+
+        var storage: [PropertyReference: RelationshipStorage] = [:]
+        for entity in model.entities {
+            for definition in entity.definition.relationships {
+                guard let relationship = entity.relationship(named: definition.name) else { continue }
+                storage[relationship.reference] = Self.storage(of: relationship, layout, joins)
+            }
+        }
+        var byNumber: [Int: Int] = [:]
+        for (position, entity) in numbering.order.enumerated() { byNumber[position + 1] = entity }
+        self.init(
+            model: model, entityNumbers: numbering.numbers, entityByNumber: byNumber, tables: layout.tables,
+            tableByEntity: layout.tableByEntity, joinTables: joins.tables, relationshipStorage: storage,
+            indexes: indexes.indexes, triggers: triggers.statements,
+            unstorableAttributes: Self.unstorable(model, numbering), notes: indexes.notes + triggers.notes)
+    }
+
+    private static func storage(
+        of relationship: RelationshipDescription, _ layout: TableLayout, _ joins: JoinTableLayout
+    ) -> RelationshipStorage {
+        let reference = relationship.reference
+        switch RelationshipKind(relationship) {
+        case .transient: return .none
+        case .toOne:
+            guard let place = layout.toOneColumns[reference] else { return .none }
+            var order: Int?
+            if let inverse = relationship.inverseRelationship,
+                case .byInverse(let back) = RelationshipKind(inverse), back == relationship
+            {
+                order = layout.orderColumns[inverse.reference]
+            }
+            return .toOne(
+                table: place.table, column: place.column, entityColumn: place.entityColumn, orderColumn: order)
+        case .byInverse(let inverse):
+            guard let place = layout.toOneColumns[inverse.reference] else { return .none }
+            return .toManyByInverse(
+                table: place.table, column: place.column, entityColumn: place.entityColumn,
+                orderColumn: layout.orderColumns[reference])
+        case .join:
+            guard let place = joins.places[reference] else { return .none }
+            return .join(table: place.table, ownerSide: place.ownerSide)
+        case .hidden:
+            guard let column = layout.hiddenColumns[reference] else { return .none }
+            return .toManyHidden(
+                table: layout.tableByEntity[relationship.destination.index], column: column,
+                orderColumn: layout.orderColumns[reference])
+        }
+    }
+
+    private static func unstorable(_ model: ManagedObjectModel, _ numbering: EntityNumbering) -> [PropertyReference] {
+        numbering.order.flatMap { index in
+            model.entity(at: index).definition.attributes.sortedByName(\.name)
+                .filter { !$0.isTransient && ColumnClass.of($0.type) == nil && $0.type != .undefined }
+                .map { PropertyReference(entity: index, name: $0.name) }
+        }
+    }
+}

@@ -1,0 +1,79 @@
+/// The tables that every store has, beside those of its model.
+enum FixedTables {
+    static let names = ["Z_PRIMARYKEY", "Z_METADATA", "Z_MODELCACHE"]
+
+    /// As in every store of the corpus; unlike entity tables without blanks inside the parentheses.
+    static let statements = [
+        "CREATE TABLE Z_PRIMARYKEY (Z_ENT INTEGER PRIMARY KEY, Z_NAME VARCHAR, Z_SUPER INTEGER, Z_MAX INTEGER)",
+        "CREATE TABLE Z_METADATA (Z_VERSION INTEGER PRIMARY KEY, Z_UUID VARCHAR(255), Z_PLIST BLOB)",
+        "CREATE TABLE Z_MODELCACHE (Z_CONTENT BLOB)",
+    ]
+}
+
+extension StoreSchema {
+    /// The CREATE TABLE statements of a fresh store, byte for byte Core Data's: by Z_ENT, each entity's table
+    /// followed by the join tables that the entity names.
+    ///
+    /// The fixed tables are not among them: ``fixedTableStatements()``.
+    ///
+    /// - Complexity: O(columns).
+    package func tableStatements() -> [String] {
+        var statements: [String] = []
+        var joins = joinTables[...]
+        for number in 1...max(1, entityNumbers.count) {
+            guard let entity = entityByNumber[number] else { continue }
+            let table = tables[tableByEntity[entity]]
+            if table.root == entity { statements.append(Self.statement(table)) }
+            while let join = joins.first, let side = join.sides.first,
+                side.relationship.entity == entity
+            {
+                statements.append(Self.statement(join))
+                joins.removeFirst()
+            }
+        }
+        return statements
+    }
+
+    /// The CREATE TABLE statements of Z_PRIMARYKEY, Z_METADATA and Z_MODELCACHE.
+    package func fixedTableStatements() -> [String] { FixedTables.statements }
+
+    /// The CREATE INDEX statements of an entity table: to-one columns, Z_ENT, fetch indexes, uniqueness constraints.
+    ///
+    /// - Parameter table: index in ``tables``.
+    package func indexStatements(forTable table: Int) -> [String] {
+        indexes[table].map { $0.statement(on: tables[table]) }
+    }
+
+    /// The CREATE INDEX statement of a join table: the key columns the other way round.
+    ///
+    /// - Parameter table: index in ``joinTables``.
+    package func indexStatements(forJoinTable table: Int) -> [String] {
+        let join = joinTables[table]
+        let (first, second) = (join.sides[0].column, join.sides[1].column)
+        return [
+            "CREATE INDEX \(SQLName.quoted("\(join.name)_\(second)_INDEX")) ON \(SQLName.quoted(join.name)) "
+                + "(\(SQLName.quoted(second)), \(SQLName.quoted(first)))"
+        ]
+    }
+
+    /// The CREATE TRIGGER statements of derived attributes of the form `relationship.@count`.
+    package func triggerStatements() -> [String] { triggers }
+
+    private static func statement(_ table: EntityTable) -> String {
+        var text = "CREATE TABLE \(SQLName.quoted(table.name)) ( Z_PK INTEGER PRIMARY KEY"
+        for column in table.columns { text += ", \(SQLName.quoted(column.name)) \(column.type)" }
+        return text + " )"
+    }
+
+    private static func statement(_ join: JoinTable) -> String {
+        let keys = join.sides.map { SQLName.quoted($0.column) }
+        var text = "CREATE TABLE \(SQLName.quoted(join.name)) ( "
+        for column in join.columnNames { text += "\(SQLName.quoted(column)) INTEGER, " }
+        return text + "PRIMARY KEY (\(keys.joined(separator: ", "))) )"
+    }
+}
+
+extension JoinTable {
+    /// All columns in the order of the CREATE statement: the two keys, then the order columns.
+    package var columnNames: [String] { sides.map(\.column) + sides.compactMap(\.orderColumn) }
+}

@@ -1,0 +1,168 @@
+import ManagedModel
+
+/// The columns of all entity tables, while a schema is laid out.
+struct TableLayout {
+    private(set) var tables: [EntityTable] = []
+    private(set) var tableByEntity: [Int]
+    /// Column of each to-one relationship.
+    private(set) var toOneColumns: [PropertyReference: ToOneColumn] = [:]
+    /// Column with the places of an ordered to-many's members, by that to-many.
+    private(set) var orderColumns: [PropertyReference: Int] = [:]
+    /// Hidden column of a to-many without inverse, by that to-many.
+    private(set) var hiddenColumns: [PropertyReference: Int] = [:]
+
+    struct ToOneColumn {
+        var table: Int
+        var column: Int
+        var entityColumn: Int?
+    }
+
+    private struct Pending {
+        var columnClass: ColumnClass
+        var column: StoreColumn
+    }
+
+    private let model: ManagedObjectModel
+    private let numbering: EntityNumbering
+
+    /// - Parameter tableNames: names already given; receives the tables' names.
+    /// - Complexity: O(n log n) in own properties.
+    init(model: ManagedObjectModel, numbering: EntityNumbering, tableNames: inout NamePool) {
+        self.model = model
+        self.numbering = numbering
+        tableByEntity = [Int](repeating: 0, count: numbering.numbers.count)
+        var groups: [(root: Int, entities: [Int])] = []
+        for index in numbering.order {
+            let entity = model.entity(at: index)
+            // Depth-first numbers: a hierarchy is one run that its root opens.
+            if entity.superentity == nil { groups.append((index, [])) }
+            groups[groups.count - 1].entities.append(index)
+            tableByEntity[index] = groups.count - 1
+        }
+        let incoming = membersColumns()
+        for (table, group) in groups.enumerated() {
+            let name = tableNames.take("Z" + model.entity(at: group.root).definition.name.uppercased())
+            lay(table: table, name: name, root: group.root, entities: group.entities, incoming: incoming[table])
+        }
+    }
+
+    /// The to-many relationships that put columns into their members' table.
+    private struct Incoming {
+        /// By owner's Z_ENT, then name descending (bm-V1: favorites before children).
+        var ordered: [(owner: RelationshipDescription, inverse: RelationshipDescription?)] = []
+        /// Hidden columns by destination entity, by owner's Z_ENT, then name.
+        var hidden: [Int: [RelationshipDescription]] = [:]
+    }
+
+    private func membersColumns() -> [Int: Incoming] {
+        var incoming: [Int: Incoming] = [:]
+        for index in numbering.order {
+            for relationship in ownRelationships(index).reversed() {
+                let inverse: RelationshipDescription?
+                switch RelationshipKind(relationship) {
+                case .byInverse(let toOne): inverse = toOne
+                case .hidden:
+                    inverse = nil
+                    let table = tableByEntity[relationship.destination.index]
+                    incoming[table, default: Incoming()]
+                        .hidden[relationship.destination.index, default: []].append(relationship)
+                case .transient, .toOne, .join: continue
+                }
+                if relationship.isOrdered {
+                    let table = tableByEntity[(inverse?.entity ?? relationship.destination).index]
+                    incoming[table, default: Incoming()].ordered.append((relationship, inverse))
+                }
+            }
+        }
+        return incoming
+    }
+
+    private func ownRelationships(_ entity: Int) -> [RelationshipDescription] {
+        let description = model.entity(at: entity)
+        return description.definition.relationships.sortedByName(\.name).compactMap {
+            description.relationship(named: $0.name)
+        }
+    }
+
+    private mutating func lay(table: Int, name: String, root: Int, entities: [Int], incoming: Incoming?) {
+        var names = NamePool(reserved: ["Z_PK", "Z_ENT", "Z_OPT"])
+        var pending: [Pending] = []
+        var toOneNames: [PropertyReference: String] = [:]
+        func add(_ columnClass: ColumnClass, _ name: String, _ type: String, _ role: ColumnRole) {
+            pending.append(
+                Pending(columnClass: columnClass, column: StoreColumn(name: name, type: type, role: role)))
+        }
+        // Names are given entity by entity, attributes before relationships; the hidden and order columns' names
+        // follow from those.
+        for index in entities {
+            for attribute in model.entity(at: index).definition.attributes.sortedByName(\.name)
+            where !attribute.isTransient {
+                guard let (columnClass, type) = ColumnClass.of(attribute.type) else { continue }
+                add(
+                    columnClass, names.take("Z" + attribute.name.uppercased()), type,
+                    .attribute(PropertyReference(entity: index, name: attribute.name)))
+            }
+            for relationship in ownRelationships(index) {
+                guard case .toOne = RelationshipKind(relationship) else { continue }
+                let reference = PropertyReference(entity: index, name: relationship.name)
+                let column = names.take("Z" + relationship.name.uppercased())
+                toOneNames[reference] = column
+                add(.integer, column, "INTEGER", .toOne(reference))
+                if !relationship.destination.subentities.isEmpty {
+                    let number = numbering.numbers[relationship.destination.index]
+                    add(
+                        .integer, names.take("Z\(number)_" + column.dropFirst()), "INTEGER", .toOneEntity(reference))
+                }
+            }
+            for owner in (incoming?.hidden[index] ?? []).reversed().sorted(by: ownerPrecedes) {
+                let number = numbering.numbers[owner.entity.index]
+                add(
+                    .integer, names.take("Z\(number)" + owner.name.uppercased()), "INTEGER",
+                    .hiddenOwner(owner.reference))
+            }
+        }
+        for (owner, inverse) in incoming?.ordered ?? [] {
+            if let inverse, let column = toOneNames[inverse.reference] {
+                add(.order, names.take("Z_FOK_" + column.dropFirst()), "INTEGER", .order(owner.reference))
+            } else {
+                let number = numbering.numbers[owner.entity.index]
+                add(
+                    .order, names.take("Z_FOK_\(number)" + owner.name.uppercased()), "INTEGER",
+                    .hiddenOrder(owner.reference))
+            }
+        }
+        place(table: table, name: name, root: root, entities: entities, pending: pending)
+    }
+
+    private func ownerPrecedes(_ first: RelationshipDescription, _ second: RelationshipDescription) -> Bool {
+        let numbers = (numbering.numbers[first.entity.index], numbering.numbers[second.entity.index])
+        return numbers.0 == numbers.1 ? NameKey(first.name) < NameKey(second.name) : numbers.0 < numbers.1
+    }
+
+    /// Brings the columns into their final order and notes where each property's went.
+    private mutating func place(table: Int, name: String, root: Int, entities: [Int], pending: [Pending]) {
+        var columns = [
+            StoreColumn(name: "Z_ENT", type: "INTEGER", role: .entity),
+            StoreColumn(name: "Z_OPT", type: "INTEGER", role: .lock),
+        ]
+        // Within a class the columns stand as they were added: by entity, attributes, to-one, hidden.
+        for columnClass in ColumnClass.allCases {
+            for candidate in pending where candidate.columnClass == columnClass { columns.append(candidate.column) }
+        }
+        var attributeColumns: [PropertyReference: Int] = [:]
+        for (index, column) in columns.enumerated() {
+            switch column.role {
+            case .entity, .lock: break
+            case .attribute(let reference): attributeColumns[reference] = index
+            case .toOne(let reference):
+                toOneColumns[reference] = ToOneColumn(table: table, column: index, entityColumn: nil)
+            case .toOneEntity(let reference): toOneColumns[reference]?.entityColumn = index
+            case .order(let reference), .hiddenOrder(let reference): orderColumns[reference] = index
+            case .hiddenOwner(let reference): hiddenColumns[reference] = index
+            }
+        }
+        tables.append(
+            EntityTable(
+                name: name, root: root, entities: entities, columns: columns, attributeColumns: attributeColumns))
+    }
+}
