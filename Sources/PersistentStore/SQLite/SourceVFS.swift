@@ -128,11 +128,12 @@ extension Connection {
     ///
     /// - Parameters:
     ///   - path: the store's main file, symbolic links resolved.
-    ///   - vfs: the VFS to read through; it must outlive the connection.
+    ///   - vfs: the VFS to read through.
     /// - Throws: what ``SQLiteFailure/error(_:code:doing:path:)`` makes of SQLite's code.
     package static func openSource(path: String, vfs: SourceVFS) throws(MigrationError) -> Connection {
         let connection = try Connection(
-            path: path, flags: SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE, vfs: vfs.name)
+            path: path, flags: SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE, vfs: vfs.name,
+            keeping: vfs)
         guard let handle = connection.handle else { return connection }
         _ = stagecoach_db_config(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         // Old schemas may hold double-quoted strings in an index; that is no reason to refuse the store.
