@@ -1,7 +1,6 @@
 import Archives
 import CSQLite
 import Diagnostics
-import ManagedModel
 
 /// A store opened for reading: one snapshot of main file and `-wal`, held from the initialiser to ``close()``.
 ///
@@ -71,16 +70,6 @@ package final class SourceStore {
             throw error.code == "store.io" ? error : SourceStore.moved(path)
         }
         guard now == fingerprint else { throw SourceStore.moved(path) }
-    }
-
-    /// The model that Core Data has left in the store; nil where there is none (before iOS 9).
-    ///
-    /// - Throws: what the reader of keyed archives and models throws.
-    package func cachedModel() throws(MigrationError) -> ManagedObjectModel? {
-        guard let content = try cachedModelContent() else { return nil }
-        do { return try ManagedObjectModel(try ModelCache.decode(content)) } catch {
-            throw error.inside(.init(path: path))
-        }
     }
 
     /// The bytes of Z_MODELCACHE, compressed as they are stored; nil where there are none.
