@@ -76,9 +76,9 @@ struct ReadingVFSTests {
         try writer.execute("PRAGMA wal_autocheckpoint=0")
         try writer.execute("CREATE TABLE t (a INTEGER PRIMARY KEY, b)")
         try writer.execute("INSERT INTO t VALUES (1, 'one')")
-        _ = try writer.prepare("PRAGMA wal_checkpoint(FULL)").step()
+        _ = try writer.prepare("PRAGMA wal_checkpoint(TRUNCATE)").step()
         try writer.execute("INSERT INTO t VALUES (2, 'two')")
-        let committed = try #require(try FileManager.default.contents(atPath: path + "-wal"))
+        let committed = try #require(FileManager.default.contents(atPath: path + "-wal"))
         try writer.execute("INSERT INTO t VALUES (3, 'three')")
         let main = try #require(FileManager.default.contents(atPath: path))
         let log = try #require(FileManager.default.contents(atPath: path + "-wal"))
@@ -126,7 +126,7 @@ struct ReadingVFSTests {
             try connection.execute("PRAGMA locking_mode=EXCLUSIVE")
             for sql in [
                 "INSERT INTO t VALUES (2, 3)", "DELETE FROM t", "DROP TABLE t", "CREATE TABLE u (a)", "VACUUM",
-                "PRAGMA user_version=3", "BEGIN IMMEDIATE", "BEGIN EXCLUSIVE",
+                "PRAGMA user_version=3", "CREATE INDEX i ON t (b)",
             ] {
                 #expect(failure { try connection.execute(sql) } != nil, "\(sql)")
             }
