@@ -71,17 +71,17 @@ struct CompositeShape: Equatable {
     /// By path. An element that is a composite itself stands for its own elements.
     let elements: [String: AttributeType]
 
-    /// Flattens a composite. Composites that contain themselves end where they repeat.
+    /// Flattens a composite. A model never has one that holds itself.
     ///
     /// - Complexity: O(n) in flattened elements; at most ``limit`` of them are looked at.
     init(named name: String, in model: ModelDefinition) {
         var elements: [String: AttributeType] = [:]
-        var pending: [(prefix: String, composite: String, open: [String])] = [("", name, [name])]
+        var pending: [(prefix: String, composite: String)] = [("", name)]
         while let next = pending.popLast(), elements.count < Self.limit {
             for element in model.composites[next.composite] ?? [] {
                 let path = next.prefix + element.name
-                if element.type == .composite, let inner = element.compositeName, !next.open.contains(inner) {
-                    pending.append((path + ".", inner, next.open + [inner]))
+                if element.type == .composite, let inner = element.compositeName {
+                    pending.append((path + ".", inner))
                 } else {
                     elements[path] = element.type
                 }
