@@ -1,0 +1,164 @@
+import Diagnostics
+import ManagedModel
+import PersistentStore
+import Rows
+import SpillStorage
+
+/// The rows of one open destination table on the staged path: made in stage 1, patched until the last policy's end,
+/// loaded once.
+///
+/// Rows made at last stand in an open batch, where a change costs nothing; older ones lie in the spill, where a
+/// change is a patch. A table with sequential keys has one run of rows; with kept keys each entity mapping has its own,
+/// because mappings come one after the other, and a last one has the objects that policies insert.
+final class DestinationRows {
+    /// Rows in ascending key order.
+    final class Run {
+        let spill: RowSpill
+        var open: RowBatch
+        /// Keys of the run's rows, where several runs share a table.
+        let keys: MappingKeys?
+
+        init(spill: RowSpill, open: consuming RowBatch, keys: MappingKeys?) {
+            self.spill = spill
+            self.open = open
+            self.keys = keys
+        }
+    }
+
+    let table: Int
+    let columns: Int
+    private let session: MigrationSession
+    /// Rows without a mapping of their own come last.
+    private(set) var runs: [Run] = []
+    /// The key that the next inserted object gets.
+    private(set) var nextKey: Int64
+    private var scratch: RowBatch
+    private var scratchKey: Int64?
+
+    init(table: Int, firstKey: Int64, session: MigrationSession) {
+        self.table = table
+        self.session = session
+        columns = session.destinationSchema.tables[table].columns.count
+        nextKey = firstKey
+        scratch = RowBatch(slots: columns, rowCapacity: 1, byteTarget: 4096)
+        runs.append(makeRun(keys: nil))
+    }
+
+    private func makeRun(keys: MappingKeys?) -> Run {
+        let spill = RowSpill(
+            directory: session.work, name: "rows-\(table)", slots: columns, memory: session.budget.spill / 8)
+        return Run(spill: spill, open: session.destinationBatch(slots: columns), keys: keys)
+    }
+
+    /// A run for the rows of a mapping that keeps its keys.
+    func addRun(for keys: MappingKeys) -> Run {
+        let run = makeRun(keys: keys)
+        runs.insert(run, at: runs.count - 1)
+        return run
+    }
+
+    /// The run that inserted objects and sequential rows go to.
+    var lastRun: Run { runs[runs.count - 1] }
+
+    /// Takes keys for rows that a mapping makes at once.
+    ///
+    /// - Returns: the key before the first one.
+    func reserveKeys(_ count: Int) throws(MigrationError) -> Int64 {
+        let base = nextKey - 1
+        let (next, overflow) = nextKey.addingReportingOverflow(Int64(count))
+        guard !overflow else {
+            throw MigrationError(
+                "plan.keysExhausted", .data, "There are no keys left after \(nextKey)",
+                remedy: "Run with --keys sequential",
+                context: .init(entity: session.destinationSchema.tables[table].name))
+        }
+        nextKey = next
+        return base
+    }
+
+    /// Makes a row in the last run and returns its key; every cell is null but Z_ENT and Z_OPT.
+    func insert(entityNumber: Int) throws(MigrationError) -> Int64 {
+        let key = try reserveKeys(1) + 1
+        let run = lastRun
+        if run.open.isFull { try flush(run) }
+        let row = run.open.appendRow(key: key)
+        run.open[row, EntityTable.entityColumn] = .integer(Int64(entityNumber))
+        run.open[row, EntityTable.lockColumn] = .integer(1)
+        return key
+    }
+
+    /// Spills the rows of a run's open batch.
+    func flush(_ run: Run) throws(MigrationError) {
+        guard !run.open.isEmpty else { return }
+        try run.spill.append(run.open)
+        run.open.removeAll()
+    }
+
+    /// Spills every run's open batch.
+    func flush() throws(MigrationError) { for run in runs { try flush(run) } }
+
+    // MARK: - One row
+
+    private func run(of key: Int64) throws(MigrationError) -> Run {
+        for run in runs {
+            guard let keys = run.keys else { return run }
+            if try keys.index.contains(key) { return run }
+        }
+        return lastRun
+    }
+
+    private func openRow(_ run: Run, _ key: Int64) -> Int? {
+        guard run.open.count > 0, key >= run.open.key(0), key <= run.open.key(run.open.count - 1) else { return nil }
+        var low = 0
+        var high = run.open.count - 1
+        while low < high {
+            let middle = (low + high) / 2
+            if run.open.key(middle) < key { low = middle + 1 } else { high = middle }
+        }
+        return run.open.key(low) == key ? low : nil
+    }
+
+    /// Reads a row.
+    ///
+    /// - Returns: nil where there is no such row.
+    func read<Value>(
+        _ key: Int64, _ body: (borrowing RowBatch, Int) throws(MigrationError) -> Value
+    ) throws(MigrationError) -> Value? {
+        let run = try run(of: key)
+        if let row = openRow(run, key) { return try body(run.open, row) }
+        if scratchKey != key {
+            scratch.removeAll()
+            scratchKey = nil
+            guard try run.spill.read(key, into: &scratch) else { return nil }
+            scratchKey = key
+        }
+        return try body(scratch, 0)
+    }
+
+    /// Changes cells of a row: `body` sets slots of the row it is given; where the row is spilled, slots that it leaves
+    /// absent are not touched.
+    func write(
+        _ key: Int64, _ body: (inout RowBatch, Int) throws(MigrationError) -> Void
+    ) throws(MigrationError) {
+        let run = try run(of: key)
+        if let row = openRow(run, key) {
+            try body(&run.open, row)
+            return
+        }
+        scratchKey = nil
+        scratch.removeAll()
+        let row = scratch.appendRow(key: key)
+        for slot in 0..<columns { scratch[row, slot] = .absent }
+        try body(&scratch, row)
+        try run.spill.patch(scratch)
+        scratch.removeAll()
+    }
+
+    /// Deletes a row.
+    func delete(_ key: Int64) throws(MigrationError) {
+        let run = try run(of: key)
+        try flush(run)
+        scratchKey = nil
+        try run.spill.delete(key)
+    }
+}

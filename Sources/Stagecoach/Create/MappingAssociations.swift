@@ -1,0 +1,59 @@
+import Diagnostics
+import ManagedModel
+import SpillStorage
+
+/// The association table of one entity mapping on the staged path: its rows' keys where no user code makes them, and
+/// whatever policies associate.
+final class MappingAssociations {
+    let mapping: PlannedMapping
+    /// Not nil where the mapping has no policy.
+    let keys: MappingKeys?
+    /// Whether the mapping's turn in stage 1 has come: before it, nothing is associated.
+    var isCreated = false
+    /// Pairs that policies associated. A source's `entity` is its table, a destination's its entity index.
+    let pairs: AssociationTable
+
+    init(mapping: PlannedMapping, keys: MappingKeys?, directory: WorkDirectory, memory: Int) {
+        self.mapping = mapping
+        self.keys = keys
+        pairs = AssociationTable(directory: directory, name: "pairs-\(mapping.index)", memory: memory)
+    }
+
+    /// The destination objects of a source object, in order of association.
+    func destinations(ofKey key: Int64, table: Int, into found: inout [ObjectReference]) throws(MigrationError) {
+        if let keys, isCreated, mapping.sourceTable == table, let entity = mapping.destination,
+            let made = try keys.destinationKey(of: key)
+        {
+            found.append(ObjectReference(entity: UInt32(entity.index), key: made))
+        }
+        guard pairs.count > 0 else { return }
+        var more: [ObjectReference] = []
+        try pairs.destinations(of: ObjectReference(entity: UInt32(table), key: key), into: &more)
+        for reference in more where !found.contains(reference) { found.append(reference) }
+    }
+
+    /// The source objects of a destination object, in order of association; their `entity` is their table.
+    func sources(of destination: ObjectReference, into found: inout [ObjectReference]) throws(MigrationError) {
+        if let keys, isCreated, let entity = mapping.destination, Int(destination.entity) == entity.index,
+            let table = mapping.sourceTable, let source = try keys.sourceKey(of: destination.key)
+        {
+            found.append(ObjectReference(entity: UInt32(table), key: source))
+        }
+        guard pairs.count > 0 else { return }
+        var more: [ObjectReference] = []
+        try pairs.sources(of: destination, into: &more)
+        for reference in more where !found.contains(reference) { found.append(reference) }
+    }
+}
+
+extension MappingKeys {
+    /// The source key of a destination row; nil where the mapping did not make it.
+    func sourceKey(of destination: Int64) throws(MigrationError) -> Int64? {
+        switch mode {
+        case .kept: return try index.contains(destination) ? destination : nil
+        case .sequential:
+            guard destination > base, destination <= base + Int64(index.count) else { return nil }
+            return try index.key(atRank: Int(destination - base - 1))
+        }
+    }
+}
