@@ -26,7 +26,6 @@ final class MappingAssociations {
         {
             found.append(ObjectReference(entity: UInt32(entity.index), key: made))
         }
-        guard pairs.count > 0 else { return }
         var more: [ObjectReference] = []
         try pairs.destinations(of: ObjectReference(entity: UInt32(table), key: key), into: &more)
         for reference in more where !found.contains(reference) { found.append(reference) }
@@ -39,14 +38,41 @@ final class MappingAssociations {
         {
             found.append(ObjectReference(entity: UInt32(table), key: source))
         }
-        guard pairs.count > 0 else { return }
         var more: [ObjectReference] = []
         try pairs.sources(of: destination, into: &more)
         for reference in more where !found.contains(reference) { found.append(reference) }
     }
+
+    /// All destination objects: those of the mapping's own rows by source key, then those that policies associated, in
+    /// order of first association.
+    func forEachDestination(_ body: (ObjectReference) throws -> Void) throws {
+        if let keys, isCreated, let entity = mapping.destination {
+            try keys.forEachPair { _, key in try body(ObjectReference(entity: UInt32(entity.index), key: key)) }
+        }
+        let cursor = try pairs.destinationsInOrderOfFirstAssociation()
+        while let pair = try cursor.next() { try body(pair.destination) }
+    }
+
+    /// All source objects, as ``forEachDestination(_:)`` has it; their `entity` is their table.
+    func forEachSource(_ body: (ObjectReference) throws -> Void) throws {
+        if let keys, isCreated, let table = mapping.sourceTable {
+            try keys.forEachPair { key, _ in try body(ObjectReference(entity: UInt32(table), key: key)) }
+        }
+        let cursor = try pairs.pairs()
+        while let pair = try cursor.next() { try body(pair.source) }
+    }
 }
 
 extension MappingKeys {
+    /// All pairs of source and destination key, ascending.
+    func forEachPair(_ body: (Int64, Int64) throws -> Void) throws {
+        var rank: Int64 = 0
+        try index.forEach { key in
+            rank += 1
+            try body(key, mode == .kept ? key : base + rank)
+        }
+    }
+
     /// The source key of a destination row; nil where the mapping did not make it.
     func sourceKey(of destination: Int64) throws(MigrationError) -> Int64? {
         switch mode {

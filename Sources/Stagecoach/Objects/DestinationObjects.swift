@@ -17,6 +17,8 @@ final class DestinationObjects: ManagedObjectContext.Backing {
     /// The mapping that creates objects now, and how many each mapping made.
     var creating: Int?
     var createdByMapping: [Int: Int] = [:]
+    /// Whether any object was deleted: links are then checked for their ends.
+    private(set) var hasDeletions = false
     /// Stored defaults by entity index: column and value.
     private var defaults: [Int: [(column: Int, value: StoredValue)]] = [:]
 
@@ -46,6 +48,18 @@ final class DestinationObjects: ManagedObjectContext.Backing {
     // MARK: - Making and deleting
 
     func insert(_ entity: EntityDescription) throws -> ManagedObjectID {
+        let id = try insertBare(entity)
+        let initial = defaultValues(of: entity)
+        if !initial.isEmpty {
+            try rows[id.table].write(id.key) { batch, row throws(MigrationError) in
+                for (column, value) in initial { value.store(in: &batch, row: row, slot: column) }
+            }
+        }
+        return id
+    }
+
+    /// Makes an object without its defaults, for a program that sets them.
+    func insertBare(_ entity: EntityDescription) throws(MigrationError) -> ManagedObjectID {
         guard !entity.isAbstract else {
             throw MigrationError(
                 "object.abstract", .data, "The entity is abstract and can have no objects",
@@ -53,12 +67,6 @@ final class DestinationObjects: ManagedObjectContext.Backing {
         }
         let table = rows[schema.tableIndex(of: entity)]
         let key = try table.insert(entityNumber: schema.number(of: entity))
-        let initial = defaultValues(of: entity)
-        if !initial.isEmpty {
-            try table.write(key) { batch, row throws(MigrationError) in
-                for (column, value) in initial { value.store(in: &batch, row: row, slot: column) }
-            }
-        }
         if let creating { createdByMapping[creating, default: 0] += 1 }
         session.counts.created[entity.definition.name, default: 0] += 1
         return id(entity: entity, key: key)
@@ -89,12 +97,19 @@ final class DestinationObjects: ManagedObjectContext.Backing {
             }
         }
         try rows[id.table].delete(id.key)
+        hasDeletions = true
         session.counts.created[id.entity.definition.name, default: 0] -= 1
     }
 
     func exists(_ id: ManagedObjectID) throws -> Bool {
         guard rows.indices.contains(id.table) else { return false }
         return try rows[id.table].read(id.key) { _, _ throws(MigrationError) in true } ?? false
+    }
+
+    /// Whether a link's end has a row.
+    func exists(_ end: LinkEnd) throws(MigrationError) -> Bool {
+        guard let entity = schema.entityByNumber[Int(end.entity)] else { return false }
+        return try rows[schema.tableByEntity[entity]].read(end.key) { _, _ throws(MigrationError) in true } ?? false
     }
 
     // MARK: - Reading

@@ -54,7 +54,8 @@ final class SourceObjects: ManagedObjectContext.Backing {
 
     // MARK: - Rows
 
-    private func windowRow(_ table: Int, _ key: Int64) -> Int? {
+    /// The place of a row in the batch at hand; nil where it is not there.
+    func rowInWindow(table: Int, key: Int64) -> Int? {
         guard windowTable == table, window.count > 0, key >= window.key(0), key <= window.key(window.count - 1)
         else { return nil }
         var low = 0
@@ -70,7 +71,7 @@ final class SourceObjects: ManagedObjectContext.Backing {
     func read<Value>(
         table: Int, key: Int64, _ body: (borrowing RowBatch, Int) throws(MigrationError) -> Value
     ) throws(MigrationError) -> Value? {
-        if let row = windowRow(table, key) { return try body(window, row) }
+        if let row = rowInWindow(table: table, key: key) { return try body(window, row) }
         let columns = schema.tables[table].columns.count
         let slot: Fetched
         if let known = fetched[table] {
@@ -98,9 +99,9 @@ final class SourceObjects: ManagedObjectContext.Backing {
 
     // MARK: - Members
 
-    /// The members of a to-many relationship: key, entity index where the row exists, in the relationship's order.
+    /// The members of a to-many relationship, in its order: key, ordering key, entity index where the row exists.
     func forEachMember(
-        of key: Int64, _ relationship: RelationshipDescription, _ body: (Int64, Int?) throws -> Void
+        of key: Int64, _ relationship: RelationshipDescription, _ body: (Int64, Int64?, Int?) throws -> Void
     ) throws {
         let cursor: MemberCursor
         switch schema.storage(of: relationship) {
@@ -113,7 +114,7 @@ final class SourceObjects: ManagedObjectContext.Backing {
         case .toOne, .none: return
         }
         while let member = try cursor.next() {
-            try body(member.key, session.layout.entity(forFileNumber: member.fileNumber))
+            try body(member.key, member.order, session.layout.entity(forFileNumber: member.fileNumber))
         }
     }
 
@@ -135,7 +136,7 @@ final class SourceObjects: ManagedObjectContext.Backing {
             return try self.object(table: table, key: reference.integerValue)
         }
         var members: [ManagedObject] = []
-        try forEachMember(of: id.key, relationship) { key, entity in
+        try forEachMember(of: id.key, relationship) { key, _, entity in
             guard let entity, let context else { return }
             members.append(context.object(with: self.id(entity: schema.model.entity(at: entity), table: table, key: key)))
         }
@@ -166,6 +167,12 @@ final class SourceObjects: ManagedObjectContext.Backing {
 
 /// Failures that both sides' objects share.
 enum ObjectFailure {
+    static func gone(_ id: ManagedObjectID) -> MigrationError {
+        MigrationError(
+            "object.unknown", .data, "There is no such object",
+            context: .init(entity: id.entity.definition.name, objectID: id.description))
+    }
+
     static func unknownKey(_ name: String, _ id: ManagedObjectID) -> MigrationError {
         MigrationError(
             "object.unknownKey", .data, "The entity \(id.entity) has no property \(name)",

@@ -1,0 +1,149 @@
+import Diagnostics
+import ManagedModel
+import PersistentStore
+import Rows
+import SpillStorage
+
+/// Stage 2 of what mapping models say, on the staged path: links of relationship mappings, by the rules for inverse
+/// pairs, never over what a policy set.
+final class DeclaredLinks {
+    private let session: MigrationSession
+    private let mappings: [PlannedMapping]
+    private let associations: [MappingAssociations]
+    private unowned let objects: DestinationObjects
+    private unowned let sources: SourceObjects
+
+    init(
+        session: MigrationSession, mappings: [PlannedMapping], associations: [MappingAssociations],
+        objects: DestinationObjects, sources: SourceObjects
+    ) {
+        self.session = session
+        self.mappings = mappings
+        self.associations = associations
+        self.objects = objects
+        self.sources = sources
+    }
+
+    /// Evaluates the relationship mappings of one destination object.
+    ///
+    /// - Parameters:
+    ///   - owner: the destination object.
+    ///   - source: key of the source object that `$source` stands for.
+    func relate(_ owner: LinkEnd, source: Int64, in mapping: PlannedMapping) throws {
+        for planned in mapping.relationships {
+            guard case .lookup(let argument, let candidates)? = planned.value else {
+                if case .some(.none) = planned.value { try clear(owner, planned.relationship) }
+                continue
+            }
+            var first: (candidate: Int, link: () throws -> Void)?
+            try forEachArgument(argument, of: source, in: mapping) { key, order in
+                for (rank, candidate) in candidates.enumerated() {
+                    for member in try members(of: key, table: argument.table, candidate, planned.relationship) {
+                        let link = { [self] in
+                            try self.link(owner, member, planned.relationship, order: order, memberMapping: candidate)
+                        }
+                        if planned.relationship.isToMany {
+                            try link()
+                        } else if let known = first {
+                            session.counts.surplusToOne += 1
+                            if rank < known.candidate { first = (rank, link) }
+                        } else {
+                            first = (rank, link)
+                        }
+                    }
+                }
+            }
+            try first?.link()
+        }
+    }
+
+    /// The destination objects that a candidate made of a source object, where they fit the relationship.
+    private func members(
+        of key: Int64, table: Int, _ candidate: Int, _ relationship: RelationshipDescription
+    ) throws(MigrationError) -> [LinkEnd] {
+        var found: [ObjectReference] = []
+        try associations[candidate].destinations(ofKey: key, table: table, into: &found)
+        let schema = session.destinationSchema
+        return found.compactMap { reference in
+            let entity = schema.model.entity(at: Int(reference.entity))
+            guard entity.isKindOf(entity: relationship.destination) else { return nil }
+            return LinkEnd(key: reference.key, entity: UInt32(schema.number(of: entity)))
+        }
+    }
+
+    /// The source objects of a lookup's argument: key, and place in an ordered relationship.
+    private func forEachArgument(
+        _ argument: SourceArgument, of source: Int64, in mapping: PlannedMapping, _ body: (Int64, Int64?) throws -> Void
+    ) throws {
+        guard let table = mapping.sourceTable else { return }
+        switch argument {
+        case .object: try body(source, nil)
+        case .toOne(let steps, let column, let target, _):
+            var current: (table: Int, key: Int64)? = (table, source)
+            for (column, next) in steps.map({ ($0.column, $0.destinationTable) }) + [(column, target)] {
+                guard let here = current else { return }
+                let cell = try sources.read(table: here.table, key: here.key) { batch, row throws(MigrationError) in
+                    batch[row, column]
+                }
+                current = cell.flatMap { $0.kind == .integer ? (next, $0.integerValue) : nil }
+            }
+            if let current {
+                try countMissing(current.table, current.key)
+                try body(current.key, nil)
+            }
+        case .toMany(let relationship, _):
+            try sources.forEachMember(of: source, relationship) { key, order, _ in
+                try body(key, relationship.isOrdered ? order : nil)
+            }
+        }
+    }
+
+    private func countMissing(_ table: Int, _ key: Int64) throws(MigrationError) {
+        if try sources.read(table: table, key: key, { _, _ throws(MigrationError) in true }) == nil {
+            session.counts.danglingReferences += 1
+        }
+    }
+
+    /// A constant nil sets nil.
+    private func clear(_ owner: LinkEnd, _ relationship: RelationshipDescription) throws(MigrationError) {
+        guard let (store, side) = objects.links.store(of: relationship), try !store.isTouched(owner.key, side: side) else {
+            return
+        }
+        guard !relationship.isToMany, LinkPlanner.mutualInverse(of: relationship)?.isToMany ?? true else { return }
+        for view in try store.partners(of: owner.key, side: side) { try store.remove(owner, view.partner, side: side) }
+    }
+
+    /// Makes one link by the rules for its pair.
+    private func link(
+        _ owner: LinkEnd, _ member: LinkEnd, _ relationship: RelationshipDescription, order: Int64?, memberMapping: Int
+    ) throws {
+        guard let (store, side) = objects.links.store(of: relationship) else { return }
+        if objects.hasDeletions {
+            guard try objects.exists(owner), try objects.exists(member) else { return }
+        }
+        let inverse = LinkPlanner.mutualInverse(of: relationship)
+        let isOneToManySide = relationship.isToMany && inverse.map { !$0.isToMany } ?? false
+        if isOneToManySide, let inverse, decides(memberMapping, inverse) {
+            // The to-one side's mapping decides; this side gives only the place.
+            if let order {
+                try store.givenOrders.append(
+                    SortKey.encode(owner.key), SortKey.encode(member.key), SortKey.encode(order))
+            }
+            return
+        }
+        guard try !store.isTouched(owner.key, side: side), try !store.isTouched(member.key, side: side.other) else { return }
+        if !relationship.isToMany {
+            for view in try store.partners(of: owner.key, side: side) where view.partner.key != member.key {
+                try store.remove(owner, view.partner, side: side)
+            }
+        }
+        try objects.links.unlinkExclusive(store, member, from: side.other, but: owner)
+        try store.add(owner, member, side: side, orderOfPartner: order)
+    }
+
+    /// Whether the mapping that made a member says itself which owner it has.
+    private func decides(_ mapping: Int, _ toOne: RelationshipDescription) -> Bool {
+        guard let planned = mappings[mapping].relationship(named: toOne.name), planned.relationship == toOne else { return false }
+        return planned.value != nil
+    }
+}

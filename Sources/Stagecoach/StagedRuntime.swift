@@ -1,0 +1,209 @@
+import Diagnostics
+import Foundation
+import ManagedModel
+import Mapping
+import PersistentStore
+import Rows
+import SpillStorage
+
+/// The objects and associations of a run with user code: what the manager and the default policy methods work on.
+final class StagedRuntime {
+    let session: MigrationSession
+    let mappings: [PlannedMapping]
+    let associations: [MappingAssociations]
+    let sources: SourceObjects
+    let objects: DestinationObjects
+    let sourceContext: ManagedObjectContext
+    let destinationContext: ManagedObjectContext
+    let failures = FailureRecord()
+    let relating: DeclaredLinks
+    /// The source object whose destination objects are being created, and whether something was associated with it.
+    private(set) var creatingFrom: (mapping: Int, key: Int64)?
+    private var isAssociated = false
+    private var programs: [Int: CreationProgram] = [:]
+
+    /// A mapping's attribute program and the source columns it reads: all own columns of the table first.
+    final class CreationProgram {
+        let attributes: AttributeProgram
+        let columns: [SelectedColumn]
+        var single: RowBatch
+
+        init(attributes: AttributeProgram, columns: [SelectedColumn]) {
+            self.attributes = attributes
+            self.columns = columns
+            single = RowBatch(slots: columns.count, rowCapacity: 1, byteTarget: 4096)
+        }
+    }
+
+    init(
+        session: MigrationSession, mappings: [PlannedMapping], associations: [MappingAssociations],
+        rows: [DestinationRows], links: LinkStores, storeUUID: String
+    ) {
+        self.session = session
+        self.mappings = mappings
+        self.associations = associations
+        sources = SourceObjects(session: session)
+        objects = DestinationObjects(session: session, rows: rows, links: links, storeUUID: storeUUID)
+        sourceContext = ManagedObjectContext(backing: sources, failures: failures)
+        destinationContext = ManagedObjectContext(backing: objects, failures: failures)
+        relating = DeclaredLinks(
+            session: session, mappings: mappings, associations: associations, objects: objects, sources: sources)
+        sources.context = sourceContext
+        objects.context = destinationContext
+    }
+
+    // MARK: - Creation
+
+    /// The program of a mapping, compiled once.
+    func program(of mapping: PlannedMapping) throws(MigrationError) -> CreationProgram {
+        if let known = programs[mapping.index] { return known }
+        guard let entity = mapping.source, let table = mapping.sourceTable else {
+            throw MigrationError(
+                "mapping.noSource", .configuration, "The entity mapping has no source entity", context: mapping.context)
+        }
+        let own = session.layout.schema.tables[table].columns.count
+        var slots = SourceSlots(
+            entity: entity, schema: session.layout.schema, columns: (0..<own).map { .own($0) })
+        let attributes = try AttributeProgram(mapping: mapping, slots: &slots)
+        let program = CreationProgram(attributes: attributes, columns: slots.columns)
+        programs[mapping.index] = program
+        return program
+    }
+
+    /// Runs a policy's creation method for one source object, and tells whether anything was associated with it.
+    func creating(_ mapping: PlannedMapping, from key: Int64, _ body: () throws -> Void) throws -> Bool {
+        creatingFrom = (mapping.index, key)
+        isAssociated = false
+        defer { creatingFrom = nil }
+        try body()
+        try failures.rethrow()
+        return isAssociated
+    }
+
+    /// What the default creation method does: one object, its attributes, the association.
+    func createDefault(for source: ManagedObject, in mapping: EntityMapping) throws {
+        let planned = try planned(mapping)
+        guard let entity = planned.destination else { return }
+        guard !source.objectID.isDestination else {
+            throw MigrationError(
+                "value.type", .data, "The object belongs to the destination",
+                context: planned.context)
+        }
+        let program = try program(of: planned)
+        let id = try objects.insertBare(entity)
+        let rows = objects.rows[id.table]
+        if sources.windowTable == source.objectID.table, sources.window.slots == program.columns.count,
+            let row = sources.rowInWindow(table: source.objectID.table, key: source.objectID.key)
+        {
+            try rows.write(id.key) { batch, target throws(MigrationError) in
+                try program.attributes.run(sources.window, row: row, into: &batch, destinationRow: target)
+            }
+        } else {
+            program.single.removeAll()
+            guard try session.source.row(
+                table: source.objectID.table, key: source.objectID.key, columns: program.columns, in: session.layout,
+                into: &program.single)
+            else { throw ObjectFailure.gone(source.objectID) }
+            try rows.write(id.key) { batch, target throws(MigrationError) in
+                try program.attributes.run(program.single, row: 0, into: &batch, destinationRow: target)
+            }
+        }
+        try associate(source.objectID, id, planned)
+    }
+
+    /// What the default relating method does: evaluates the relationship mappings for one destination object.
+    func relateDefault(_ destination: ManagedObject, in mapping: EntityMapping) throws {
+        let planned = try planned(mapping)
+        var found: [ObjectReference] = []
+        try associations[planned.index].sources(of: reference(destination.objectID), into: &found)
+        // With several sources of one destination object, `$source` is the first.
+        guard let source = found.first else { return }
+        try relating.relate(objects.end(destination.objectID), source: source.key, in: planned)
+    }
+
+    private func planned(_ mapping: EntityMapping) throws(MigrationError) -> PlannedMapping {
+        if let same = mappings.first(where: { $0.mapping === mapping }) { return same }
+        guard let named = mappings.first(where: { $0.name == mapping.name }) else {
+            throw MigrationError(
+                "manager.unknownMapping", .data, "The mapping model has no entity mapping \(mapping.name ?? "")",
+                context: .init(entityMapping: mapping.name))
+        }
+        return named
+    }
+
+    // MARK: - Associations
+
+    /// Runs a manager's call that cannot throw; a failure ends the run when the policy's method returns.
+    func recording<Value>(_ body: (StagedRuntime) throws -> Value) -> Value? {
+        do {
+            return try body(self)
+        } catch {
+            failures.record(error)
+            return nil
+        }
+    }
+
+    func associate(_ source: ManagedObject, _ destination: ManagedObject, _ mapping: EntityMapping) throws {
+        guard !source.objectID.isDestination, destination.objectID.isDestination else {
+            throw MigrationError(
+                "manager.associate", .data, "An association is from a source object to a destination object",
+                context: .init(objectID: source.objectID.description, entityMapping: mapping.name))
+        }
+        try associate(source.objectID, destination.objectID, try planned(mapping))
+    }
+
+    private func associate(
+        _ source: ManagedObjectID, _ destination: ManagedObjectID, _ mapping: PlannedMapping
+    ) throws(MigrationError) {
+        try associations[mapping.index].pairs.add(
+            source: ObjectReference(entity: UInt32(source.table), key: source.key), destination: reference(destination))
+        if let creatingFrom, creatingFrom.mapping == mapping.index, creatingFrom.key == source.key { isAssociated = true }
+    }
+
+    private func reference(_ id: ManagedObjectID) -> ObjectReference {
+        ObjectReference(entity: UInt32(id.entity.index), key: id.key)
+    }
+
+    func destinationInstances(_ name: String, _ sources: [ManagedObject]?) throws -> [ManagedObject] {
+        let table = try table(named: name)
+        var found: [ObjectReference] = []
+        if let sources {
+            for source in sources {
+                var more: [ObjectReference] = []
+                try table.destinations(ofKey: source.objectID.key, table: source.objectID.table, into: &more)
+                found.append(contentsOf: more)
+            }
+        } else {
+            try table.forEachDestination { found.append($0) }
+        }
+        var seen: Set<ObjectReference> = []
+        return found.filter { seen.insert($0).inserted }.compactMap { reference in
+            let entity = session.destinationSchema.model.entity(at: Int(reference.entity))
+            return destinationContext.object(with: objects.id(entity: entity, key: reference.key))
+        }
+    }
+
+    func sourceInstances(_ name: String, _ destinations: [ManagedObject]?) throws -> [ManagedObject] {
+        let table = try table(named: name)
+        var found: [ObjectReference] = []
+        if let destinations {
+            for destination in destinations { try table.sources(of: reference(destination.objectID), into: &found) }
+        } else {
+            try table.forEachSource { found.append($0) }
+        }
+        var seen: Set<ObjectReference> = []
+        return try found.filter { seen.insert($0).inserted }.compactMap {
+            try sources.object(table: Int($0.entity), key: $0.key)
+        }
+    }
+
+    private func table(named name: String) throws(MigrationError) -> MappingAssociations {
+        guard let known = associations.first(where: { $0.mapping.name == name }) else {
+            throw MigrationError(
+                "manager.unknownMapping", .data, "There is no entity mapping \(name)",
+                remedy: "Name one of: \(mappings.map(\.name).joined(separator: ", "))",
+                context: .init(entityMapping: name))
+        }
+        return known
+    }
+}
