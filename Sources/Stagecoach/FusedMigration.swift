@@ -20,6 +20,7 @@ struct FusedMigration {
         session.progress.begin(.keys)
         let scan = try KeyScan(session: session, mappings: mappings, tables: tables).run()
         let keys = SourceKeys(byMapping: scan.byMapping, byTable: scan.byTable)
+        session.sourceKeys = keys
         try AccountForSources.count(keys, mappings: mappings, in: session)
         let links = LinkPlanner(
             mappings: mappings, source: session.layout.schema, destination: session.destinationSchema

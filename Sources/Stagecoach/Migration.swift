@@ -19,6 +19,8 @@ public final class Migration {
     public let destinationModel: ManagedObjectModel
     public let mappingModel: MappingModel
     public let options: MigrationOptions
+    /// The manager that policies see.
+    let manager: MigrationManager
     public let progress: ProgressCounter
     public let cancellation: CancellationFlag
 
@@ -26,7 +28,7 @@ public final class Migration {
     public init(
         from sourcePath: String, model sourceModel: ManagedObjectModel, mapping mappingModel: MappingModel,
         to destinationPath: String, model destinationModel: ManagedObjectModel, options: MigrationOptions = .init(),
-        progress: ProgressCounter = .init(), cancellation: CancellationFlag = .init()
+        manager: MigrationManager? = nil, progress: ProgressCounter = .init(), cancellation: CancellationFlag = .init()
     ) {
         self.sourcePath = sourcePath
         self.destinationPath = destinationPath
@@ -34,6 +36,7 @@ public final class Migration {
         self.destinationModel = destinationModel
         self.mappingModel = mappingModel
         self.options = options
+        self.manager = manager ?? MigrationManager(sourceModel: sourceModel, destinationModel: destinationModel)
         self.progress = progress
         self.cancellation = cancellation
     }
@@ -102,17 +105,20 @@ public final class Migration {
         let destination = try DestinationStore(
             creating: area.storePath, schema: session.destinationSchema, cacheBytes: session.budget.destinationCache,
             vfs: area.vfsName)
+        let uuid = options.newUUID ? UUID().uuidString : session.source.metadata.uuid
+        // A value copied unchanged under a rule that the source model had already is a warning where the mapping was inferred.
+        let excuses = mappingModel.isInferred && !options.strictValidation
         let highest: [Int64]
         if isStaged {
-            highest = try StagedMigration(session: session, mappings: mappings, tables: tables, migration: self)
-                .run(into: destination)
-        } else {
-            highest = try FusedMigration(
-                session: session, mappings: mappings, tables: tables,
-                excuses: mappingModel.isInferred && !options.strictValidation
+            highest = try StagedMigration(
+                session: session, mappings: mappings, tables: tables, manager: manager, excuses: excuses,
+                storeUUID: uuid
             ).run(into: destination)
+        } else {
+            highest = try FusedMigration(session: session, mappings: mappings, tables: tables, excuses: excuses)
+                .run(into: destination)
         }
-        try Publication(session: session, tables: tables, migration: self).finish(destination, highest: highest)
+        try Publication(session: session, uuid: uuid, excuses: excuses, mappingModel: mappingModel).finish(destination, highest: highest)
         return area.storePath
     }
 }

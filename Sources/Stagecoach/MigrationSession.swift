@@ -16,6 +16,8 @@ final class MigrationSession {
     let progress: ProgressCounter
     let cancellation: CancellationFlag
     var counts = MigrationCounts()
+    /// Set once the keys are read.
+    var sourceKeys: SourceKeys?
 
     init(
         source: SourceStore, layout: StoreLayout, destinationSchema: StoreSchema, work: WorkDirectory,

@@ -53,6 +53,14 @@ final class MappingAssociations {
         while let pair = try cursor.next() { try body(pair.destination) }
     }
 
+    /// How many distinct destination objects there are, that still exist or not.
+    func countOfDestinations() throws -> Int {
+        var count = 0
+        let cursor = try pairs.destinationsInOrderOfFirstAssociation()
+        while try cursor.next() != nil { count += 1 }
+        return count
+    }
+
     /// All source objects, as ``forEachDestination(_:)`` has it; their `entity` is their table.
     func forEachSource(_ body: (ObjectReference) throws -> Void) throws {
         if let keys, isCreated, let table = mapping.sourceTable {

@@ -13,7 +13,7 @@ final class SourceObjects: ManagedObjectContext.Backing {
 
     /// The batch that stage 1 is working on: all own columns of its table, slot by column index.
     var window: RowBatch
-    var windowTable: Int?
+    private(set) var windowTable: Int?
     private var readers: [Int: PointReader] = [:]
     private var fetched: [Int: Fetched] = [:]
 
@@ -53,6 +53,18 @@ final class SourceObjects: ManagedObjectContext.Backing {
     }
 
     // MARK: - Rows
+
+    /// Lets objects of a table be read from a batch that the caller fills.
+    func openWindow(_ batch: consuming RowBatch, table: Int) {
+        window = batch
+        windowTable = table
+    }
+
+    /// Objects of the table are fetched by key again.
+    func closeWindow() {
+        windowTable = nil
+        window = RowBatch(slots: 0, rowCapacity: 1, byteTarget: 1)
+    }
 
     /// The place of a row in the batch at hand; nil where it is not there.
     func rowInWindow(table: Int, key: Int64) -> Int? {

@@ -2,13 +2,17 @@ import Archives
 import Diagnostics
 import Foundation
 import ManagedModel
+import Mapping
 import PersistentStore
 
 /// The end of a load: counts of relationships checked, triggers made, metadata and cached model written.
 struct Publication {
     let session: MigrationSession
-    let tables: [PlannedTable]
-    let migration: Migration
+    /// Of the store.
+    let uuid: String
+    /// Whether rules that the source model had already are warnings.
+    let excuses: Bool
+    let mappingModel: MappingModel
 
     /// Completes the private store and closes it, synced.
     ///
@@ -16,7 +20,7 @@ struct Publication {
     /// - Throws: `validation.…`, `store.…`.
     func finish(_ destination: DestinationStore, highest: [Int64]) throws {
         session.progress.begin(.validate)
-        try CountRules(session: session, migration: migration).check(destination)
+        try CountRules(session: session, mappingModel: mappingModel, isExcused: excuses).check(destination)
         session.progress.begin(.publish)
         try destination.createTriggers()
         try destination.finish(
@@ -37,7 +41,7 @@ struct Publication {
             }
         }
         return DestinationMetadata(
-            carryingOver: old, uuid: migration.options.newUUID ? UUID().uuidString : old.uuid, hashes: hashes,
+            carryingOver: old, uuid: uuid, hashes: hashes,
             identifiers: model.versionIdentifiers)
     }
 

@@ -57,6 +57,85 @@ final class DeclaredLinks {
         }
     }
 
+    /// Evaluates the relationship mappings of all rows that a mapping without policy made.
+    ///
+    /// Relationship by relationship, each in one scan; object by object only where a one-to-one pair has both its sides in
+    /// the mapping, because then the order of the links is that of the objects.
+    func relateAll(_ mapping: PlannedMapping, keys: MappingKeys) throws {
+        guard let entity = mapping.destination else { return }
+        let number = UInt32(session.destinationSchema.number(of: entity))
+        if hasInnerPair(mapping, entity) {
+            try keys.forEachPair { source, key in
+                try relate(LinkEnd(key: key, entity: number), source: source, in: mapping)
+            }
+            return
+        }
+        for planned in mapping.relationships {
+            switch planned.value {
+            case nil: break
+            case .some(.none):
+                try keys.forEachPair { _, key in try clear(LinkEnd(key: key, entity: number), planned.relationship) }
+            case .lookup(let argument, let candidates):
+                try relateAll(mapping, keys, number, planned.relationship, argument, candidates)
+            }
+        }
+    }
+
+    private func relateAll(
+        _ mapping: PlannedMapping, _ keys: MappingKeys, _ number: UInt32, _ relationship: RelationshipDescription,
+        _ argument: SourceArgument, _ candidates: [Int]
+    ) throws {
+        var counts = ReferenceCounts()
+        var previous: Int64?
+        let countsMissing = if case .toMany = argument { relationship.isToMany && isCounted(relationship) } else { true }
+        try SourcePairs(session: session).forEach(mapping, keys, argument) { source, key, order in
+            guard let owner = try keys.destinationKey(of: source) else { return }
+            // A to-one takes the first; a later argument or candidate is surplus. Arguments of one owner come together.
+            var isTaken = !relationship.isToMany && previous == source
+            var isFound = false
+            for candidate in candidates {
+                for member in try members(of: key, table: argument.table, candidate, relationship) {
+                    isFound = true
+                    if isTaken {
+                        counts.surplus += 1
+                        continue
+                    }
+                    try link(
+                        LinkEnd(key: owner, entity: number), member, relationship, order: order, memberMapping: candidate)
+                    if !relationship.isToMany {
+                        isTaken = true
+                        previous = source
+                    }
+                }
+            }
+            guard !isFound, countsMissing else { return }
+            if try session.sourceKeys?.byTable[argument.table]?.contains(key) ?? true {
+                counts.unmigrated += 1
+            } else {
+                counts.dangling += 1
+            }
+        }
+        session.add(counts)
+    }
+
+    /// Whether missing members are counted on this side of a pair: once, where both sides read the same links.
+    private func isCounted(_ relationship: RelationshipDescription) -> Bool {
+        guard case .join(_, let side) = session.destinationSchema.storage(of: relationship) else {
+            return LinkPlanner.mutualInverse(of: relationship) == nil
+        }
+        return side == 0
+    }
+
+    private func hasInnerPair(_ mapping: PlannedMapping, _ entity: EntityDescription) -> Bool {
+        mapping.relationships.contains { planned in
+            guard !planned.relationship.isToMany, case .lookup? = planned.value,
+                let inverse = LinkPlanner.mutualInverse(of: planned.relationship), !inverse.isToMany,
+                inverse != planned.relationship
+            else { return false }
+            return mapping.relationship(named: inverse.name)?.relationship == inverse
+        }
+    }
+
     /// The destination objects that a candidate made of a source object, where they fit the relationship.
     private func members(
         of key: Int64, table: Int, _ candidate: Int, _ relationship: RelationshipDescription
@@ -99,9 +178,8 @@ final class DeclaredLinks {
     }
 
     private func countMissing(_ table: Int, _ key: Int64) throws(MigrationError) {
-        if try sources.read(table: table, key: key, { _, _ throws(MigrationError) in true }) == nil {
-            session.counts.danglingReferences += 1
-        }
+        guard let existing = session.sourceKeys?.byTable[table], try !existing.contains(key) else { return }
+        session.counts.danglingReferences += 1
     }
 
     /// A constant nil sets nil.

@@ -14,7 +14,7 @@ struct JoinLinks {
     private var join: JoinTable { session.destinationSchema.joinTables[joinTable] }
 
     /// Words: key of side 0, key of side 1, has order of side 0, order of side 0, has order of side 1, order of side 1.
-    private static let width = 6
+    static let width = 6
 
     /// Writes all rows.
     ///
@@ -23,7 +23,12 @@ struct JoinLinks {
     func load(into writer: any TableWriter) throws -> Int {
         let sorter = session.sorter(width: JoinLinks.width)
         try collect(into: sorter)
-        var sorted = try merged(try sorter.finish())
+        return try load(try sorter.finish(), into: writer)
+    }
+
+    /// Writes all rows, from records in primary key order in which a link may come several times.
+    func load(_ records: SortedRecords, into writer: any TableWriter) throws -> Int {
+        var sorted = try merged(records)
         for side in 0...1 where join.sides[side].orderColumn != nil {
             sorted = try placed(sorted, side: side)
         }

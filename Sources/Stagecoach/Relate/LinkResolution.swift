@@ -82,7 +82,7 @@ struct LinkResolution {
                 try given.append(SortKey.encode(link.owner), SortKey.encode(link.member), SortKey.encode(order))
             }
         }
-        let numbered = try place(try decided.finish(), given: try given.finish())
+        let numbered = try LinkResolution.place(try decided.finish(), given: try given.finish(), in: session)
         return [(table, try patches(column, entityColumn, orderColumn, numbered))]
     }
 
@@ -110,7 +110,9 @@ struct LinkResolution {
     ///   - decided: owner, member, owner's Z_ENT, has order, order; ascending.
     ///   - given: owner, member, order; ascending.
     /// - Returns: records of ``ColumnPatches`` by member.
-    private func place(_ decided: SortedRecords, given: SortedRecords) throws -> SortedRecords {
+    static func place(
+        _ decided: SortedRecords, given: SortedRecords, in session: MigrationSession
+    ) throws -> SortedRecords {
         let result = session.sorter(width: ColumnPatches.width)
         try withRecords(5) { record, hint in
             var hasHint = try given.next(into: hint)
@@ -275,7 +277,7 @@ struct LinkResolution {
         }
         guard orderColumn != nil else { return [(table, try patches(column, nil, nil, try decided.finish()))] }
         let none = session.sorter(width: 3)
-        let numbered = try place(try decided.finish(), given: try none.finish())
+        let numbered = try LinkResolution.place(try decided.finish(), given: try none.finish(), in: session)
         return [(table, try patches(column, nil, orderColumn, numbered))]
     }
 

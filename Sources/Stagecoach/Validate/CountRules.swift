@@ -1,12 +1,15 @@
 import Diagnostics
 import ManagedModel
+import Mapping
 import PersistentStore
 
 /// The model's rules for numbers of related objects and for required to-many relationships, checked on the private
 /// store once its indexes stand.
 struct CountRules {
     let session: MigrationSession
-    let migration: Migration
+    let mappingModel: MappingModel
+    /// Whether rules that the source model had already are warnings.
+    let isExcused: Bool
 
     /// Checks every to-many relationship that has a bound.
     ///
@@ -14,7 +17,6 @@ struct CountRules {
     /// - Complexity: one index probe an owner of a bounded relationship.
     func check(_ destination: DestinationStore) throws {
         let model = session.destinationSchema.model
-        let isExcused = migration.mappingModel.isInferred && !session.options.strictValidation
         for entity in model.entities {
             for relationship in entity.relationships
             where relationship.entity == entity && relationship.isToMany && !relationship.isTransient {
@@ -31,7 +33,7 @@ struct CountRules {
 
     private func hadRule(_ relationship: RelationshipDescription) -> Bool {
         let source = session.layout.schema.model
-        for mapping in migration.mappingModel.entityMappings ?? [] {
+        for mapping in mappingModel.entityMappings ?? [] {
             guard mapping.destinationEntityName == relationship.entity.definition.name,
                 let entity = mapping.sourceEntityName.flatMap(source.entity(named:)),
                 let old = entity.relationship(named: relationship.name)

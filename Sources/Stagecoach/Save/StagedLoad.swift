@@ -1,0 +1,206 @@
+import Diagnostics
+import ManagedModel
+import PersistentStore
+import Rows
+import SpillStorage
+
+/// The save of the staged path: every table's runs of rows merged by key, links merged in, rules checked, written once.
+struct StagedLoad {
+    let session: MigrationSession
+    let mappings: [PlannedMapping]
+    let tables: [PlannedTable]
+    let runtime: StagedRuntime
+    let excuses: Bool
+
+    private var schema: StoreSchema { session.destinationSchema }
+
+    /// Loads all tables, pass by pass.
+    ///
+    /// - Returns: Z_MAX by destination table.
+    func run(into destination: DestinationStore) throws -> [Int64] {
+        let passes = (tables.map(\.pass).max() ?? 0) + 1
+        var highest = [Int64](repeating: 0, count: schema.tables.count)
+        for pass in 0..<passes {
+            session.progress.enter(pass: pass + 1, of: passes)
+            for table in tables where table.pass == pass {
+                session.progress.begin(.load)
+                highest[table.table] = try load(table, into: destination)
+                session.progress.begin(.indexes)
+                try destination.createIndexes(table: table.table)
+            }
+        }
+        for join in schema.joinTables.indices {
+            session.progress.begin(.load)
+            let writer = try destination.joinWriter(join)
+            session.counts.links += try JoinLinks(
+                session: session, mappings: mappings, keys: SourceKeys(byMapping: [:], byTable: [:]), joinTable: join
+            ).load(try joinRecords(join), into: writer)
+            try writer.finish()
+            session.progress.begin(.indexes)
+            try destination.createIndexes(joinTable: join)
+        }
+        return highest
+    }
+
+    // MARK: - Rows
+
+    private func load(_ table: PlannedTable, into destination: DestinationStore) throws -> Int64 {
+        let rows = runtime.objects.rows[table.table]
+        try rows.flush()
+        let writer = try destination.tableWriter(table.table)
+        let patches = try columnPatches(table.table)
+        let rules = try rowRules(table)
+        var heads = try rows.runs.map { try RunHead(run: $0, session: session) }
+        heads.removeAll { $0.isAtEnd }
+        var out = session.destinationBatch(slots: rows.columns)
+        func flush() throws {
+            guard !out.isEmpty else { return }
+            try session.checkCancelled()
+            for patch in patches { try patch.apply(to: &out) }
+            for row in 0..<out.count {
+                guard let rules = rules[out[row, EntityTable.entityColumn].integerValue] else { continue }
+                try rules.check(out, row: row) { session.counts.warnings[$0, default: 0] += 1 }
+            }
+            try writer.append(out)
+            session.progress.advance(rows: out.count)
+            out.removeAll()
+        }
+        var highest: Int64 = 0
+        while var least = heads.indices.first {
+            for index in heads.indices.dropFirst() where heads[index].key < heads[least].key { least = index }
+            let head = heads[least]
+            if out.isFull { try flush() }
+            highest = max(highest, head.key)
+            head.copy(to: &out)
+            try head.advance()
+            if head.isAtEnd { heads.remove(at: least) }
+        }
+        try flush()
+        try writer.finish()
+        // The number of a deleted object is not given again.
+        let given = rows.nextKey - 1
+        guard table.keys == .kept else { return given }
+        return max(highest, given)
+    }
+
+    /// The next row of a run.
+    private final class RunHead {
+        private let reader: RowSpillReader
+        private var batch: RowBatch
+        private var row = 0
+
+        init(run: DestinationRows.Run, session: MigrationSession) throws {
+            reader = try run.spill.reader()
+            batch = session.destinationBatch(slots: run.open.slots)
+            _ = try reader.next(into: &batch)
+        }
+
+        var isAtEnd: Bool { batch.isEmpty }
+        var key: Int64 { batch.key(row) }
+
+        func copy(to out: inout RowBatch) {
+            let target = out.appendRow(key: key)
+            for slot in 0..<batch.slots { out.copy(batch[row, slot], from: batch, row: target, slot: slot) }
+        }
+
+        func advance() throws {
+            row += 1
+            guard row == batch.count else { return }
+            row = 0
+            _ = try reader.next(into: &batch)
+        }
+    }
+
+    private func rowRules(_ table: PlannedTable) throws(MigrationError) -> [Int64: RowRules] {
+        var rules: [Int64: RowRules] = [:]
+        for index in schema.tables[table.table].entities {
+            let entity = schema.model.entity(at: index)
+            let making = mappings.filter { $0.destination == entity && $0.source != nil }
+            let only = making.count == 1 ? making.first : nil
+            var copied: [Int: AttributeDescription] = [:]
+            if let only, !only.hasPolicy { copied = try runtime.program(of: only).attributes.copiedAttributes }
+            rules[Int64(schema.number(of: entity))] = try RowRules(
+                entity: entity, schema: schema, mapping: only, copied: copied, excuses: excuses)
+        }
+        return rules
+    }
+
+    // MARK: - Links
+
+    /// The foreign keys of a table, from the link stores.
+    private func columnPatches(_ table: Int) throws -> [ColumnPatches] {
+        var patches: [ColumnPatches] = []
+        for entity in schema.tables[table].entities.map(schema.model.entity(at:)) {
+            for relationship in entity.relationships where relationship.entity == entity {
+                guard case .toOne(_, let column, let entityColumn, let orderColumn) = schema.storage(of: relationship),
+                    let (store, side) = runtime.objects.links.store(of: relationship)
+                else { continue }
+                let isOrdered = orderColumn != nil && LinkPlanner.mutualInverse(of: relationship)?.isOrdered == true
+                patches.append(
+                    try ColumnPatches(
+                        column: column, entityColumn: entityColumn, orderColumn: isOrdered ? orderColumn : nil,
+                        records: try holders(store, holderSide: side, isOrdered: isOrdered)))
+            }
+        }
+        for relationship in hiddenRelationships(into: table) {
+            guard case .toManyHidden(_, let column, let orderColumn) = schema.storage(of: relationship),
+                let (store, side) = runtime.objects.links.store(of: relationship)
+            else { continue }
+            patches.append(
+                try ColumnPatches(
+                    column: column, entityColumn: nil, orderColumn: orderColumn,
+                    records: try holders(store, holderSide: side.other, isOrdered: orderColumn != nil)))
+        }
+        return patches
+    }
+
+    private func hiddenRelationships(into table: Int) -> [RelationshipDescription] {
+        schema.model.entities.flatMap { entity in
+            entity.relationships.filter { relationship in
+                guard relationship.entity == entity, case .toManyHidden(let target, _, _) = schema.storage(of: relationship)
+                else { return false }
+                return target == table
+            }
+        }
+    }
+
+    /// Records of ``ColumnPatches``: for each object that holds a foreign key, the object it points to.
+    private func holders(_ store: LinkStore, holderSide: LinkStore.Side, isOrdered: Bool) throws -> SortedRecords {
+        let decided = session.sorter(width: ColumnPatches.width)
+        try store.forEachLive(side: holderSide) { view throws(MigrationError) in
+            let holder = SortKey.encode(view.object.key)
+            let owner = SortKey.encode(view.partner.key)
+            let entity = UInt64(view.partner.entity)
+            if isOrdered {
+                let place = view.orderOfObject
+                try decided.append(owner, holder, entity, place == nil ? 0 : 1, SortKey.encode(place ?? 0))
+            } else {
+                try decided.append(holder, owner, entity, 0, 0)
+            }
+        }
+        guard isOrdered else { return try decided.finish() }
+        let given = session.sorter(width: 3)
+        let cursor = try store.givenOrders.scan()
+        try withRecords(3) { record, _ in
+            while try cursor.next(into: record) { try given.append(record[0], record[1], record[2]) }
+        }
+        return try LinkResolution.place(try decided.finish(), given: try given.finish(), in: session)
+    }
+
+    /// Records of ``JoinLinks``, from the link store.
+    private func joinRecords(_ join: Int) throws -> SortedRecords {
+        let sorter = session.sorter(width: JoinLinks.width)
+        let side = schema.joinTables[join].sides[0].relationship
+        if let relationship = schema.model.entity(at: side.entity).relationship(named: side.name),
+            let (store, ownSide) = runtime.objects.links.store(of: relationship)
+        {
+            try store.forEachLive(side: ownSide) { view throws(MigrationError) in
+                try sorter.append(
+                    SortKey.encode(view.object.key), SortKey.encode(view.partner.key),
+                    view.orderOfObject == nil ? 0 : 1, SortKey.encode(view.orderOfObject ?? 0),
+                    view.orderOfPartner == nil ? 0 : 1, SortKey.encode(view.orderOfPartner ?? 0))
+            }
+        }
+        return try sorter.finish()
+    }
+}

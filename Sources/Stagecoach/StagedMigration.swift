@@ -1,0 +1,276 @@
+import Diagnostics
+import Foundation
+import ManagedModel
+import Mapping
+import PersistentStore
+import Rows
+import SpillStorage
+
+/// The staged path: user code may run, so the stages are barriers over all entity mappings.
+///
+/// Stage 1 makes rows (spilled) and associations, stage 2 links (logged), stage 3 lets policies validate and change;
+/// then the model's rules are checked and every row is loaded once, its links merged in. A pass cuts the work within
+/// the load; what a policy can see never depends on it.
+struct StagedMigration {
+    let session: MigrationSession
+    let mappings: [PlannedMapping]
+    let tables: [PlannedTable]
+    let manager: MigrationManager
+    let excuses: Bool
+    let storeUUID: String
+
+    /// Runs the stages and loads all tables.
+    ///
+    /// - Returns: Z_MAX by destination table.
+    func run(into destination: DestinationStore) throws -> [Int64] {
+        session.progress.begin(.keys)
+        let policies = try Policies(mappings: mappings, registry: manager.policies)
+        let scan = try KeyScan(session: session, mappings: mappings, tables: tables).run()
+        let keys = SourceKeys(byMapping: scan.byMapping, byTable: scan.byTable)
+        session.sourceKeys = keys
+        try AccountForSources.count(keys, mappings: mappings, in: session)
+        let runtime = makeRuntime(keys)
+        manager.attach(runtime)
+        defer { manager.enter(nil) }
+
+        session.progress.begin(.create)
+        for mapping in mappings { try create(mapping, policies, runtime, keys) }
+        session.progress.begin(.relate)
+        for mapping in mappings { try relate(mapping, policies, runtime) }
+        session.progress.begin(.validate)
+        for mapping in mappings { try validate(mapping, policies, runtime) }
+        try account(runtime)
+        return try StagedLoad(
+            session: session, mappings: mappings, tables: tables, runtime: runtime, excuses: excuses
+        ).run(into: destination)
+    }
+
+    private func makeRuntime(_ keys: SourceKeys) -> StagedRuntime {
+        let schema = session.destinationSchema
+        let rows = schema.tables.indices.map { index in
+            DestinationRows(table: index, firstKey: firstInsertedKey(index, keys), session: session)
+        }
+        let allowance = max(256 * 1024, session.budget.keys / max(1, mappings.count))
+        let associations = mappings.map {
+            MappingAssociations(
+                mapping: $0, keys: keys.byMapping[$0.index], directory: session.work, memory: allowance)
+        }
+        return StagedRuntime(
+            session: session, mappings: mappings, associations: associations, rows: rows,
+            links: LinkStores(session: session), storeUUID: storeUUID)
+    }
+
+    /// Sequential tables number from 1; where keys are kept, objects without a source come after the greatest key.
+    private func firstInsertedKey(_ table: Int, _ keys: SourceKeys) -> Int64 {
+        guard let planned = tables.first(where: { $0.table == table }), planned.keys == .kept else { return 1 }
+        return planned.mappings.reduce(Int64(0)) { greatest, index in
+            guard let source = mappings[index].sourceTable else { return greatest }
+            let last = keys.byMapping[index].flatMap { $0.index.count > 0 ? $0.index.lastKey : nil } ?? 0
+            return max(greatest, last, session.layout.tables[source].maximumKey)
+        } + 1
+    }
+
+    // MARK: - Stage 1
+
+    private func create(
+        _ mapping: PlannedMapping, _ policies: Policies, _ runtime: StagedRuntime, _ keys: SourceKeys
+    ) throws {
+        guard let policy = policies[mapping] else {
+            if let own = keys.byMapping[mapping.index] { try createRows(mapping, own, runtime) }
+            return
+        }
+        manager.enter(mapping.mapping)
+        runtime.objects.creating = mapping.index
+        defer { runtime.objects.creating = nil }
+        try call(mapping, "begin", runtime) { try policy.begin(mapping.mapping, with: manager) }
+        if mapping.source != nil { try createObjects(mapping, policy, runtime) }
+        try call(mapping, "endInstanceCreation", runtime) {
+            try policy.endInstanceCreation(forMapping: mapping.mapping, manager: manager)
+        }
+    }
+
+    /// Rows of a mapping without user code: made in batches, no objects.
+    private func createRows(_ mapping: PlannedMapping, _ own: MappingKeys, _ runtime: StagedRuntime) throws {
+        guard let entity = mapping.destination, let table = mapping.destinationTable, let source = mapping.sourceTable,
+            let sourceEntity = mapping.source
+        else { return }
+        let rows = runtime.objects.rows[table]
+        let run: DestinationRows.Run
+        if own.mode == .sequential {
+            own.base = try rows.reserveKeys(own.index.count)
+            run = rows.lastRun
+        } else {
+            run = rows.addRun(for: own)
+        }
+        runtime.associations[mapping.index].isCreated = true
+        var slots = SourceSlots(
+            entity: sourceEntity, schema: session.layout.schema, columns: [.own(EntityTable.lockColumn)])
+        let program = try AttributeProgram(mapping: mapping, slots: &slots)
+        let number = Int64(session.destinationSchema.number(of: entity))
+        let reader = try session.source.rows(
+            RowSelection(table: source, columns: slots.columns, entities: [sourceEntity.index]), in: session.layout)
+        var batch = session.sourceBatch(slots: slots.columns.count)
+        var made = 0
+        while try reader.next(into: &batch) {
+            try session.checkCancelled()
+            for row in 0..<batch.count {
+                guard let key = try own.destinationKey(of: batch.key(row)) else { continue }
+                if run.open.isFull { try rows.flush(run) }
+                let target = run.open.appendRow(key: key)
+                run.open[target, EntityTable.entityColumn] = .integer(number)
+                let lock = batch[row, 0]
+                run.open[target, EntityTable.lockColumn] =
+                    own.mode == .kept && lock.kind == .integer ? lock : .integer(1)
+                try program.run(batch, row: row, into: &run.open, destinationRow: target)
+                made += 1
+            }
+            session.progress.advance(rows: batch.count)
+        }
+        session.counts.mappings[mapping.index].created += made
+        session.counts.created[entity.definition.name, default: 0] += made
+    }
+
+    private func createObjects(
+        _ mapping: PlannedMapping, _ policy: EntityMigrationPolicy, _ runtime: StagedRuntime
+    ) throws {
+        guard let entity = mapping.source, let table = mapping.sourceTable else { return }
+        let program = try runtime.program(of: mapping)
+        var columns = program.columns
+        var filter: PredicateProgram?
+        if let predicate = mapping.filter {
+            var slots = SourceSlots(entity: entity, schema: session.layout.schema, columns: columns)
+            filter = try PredicateProgram(compiling: predicate, resolver: &slots, context: mapping.context)
+            columns = slots.columns
+        }
+        let reader = try session.source.rows(
+            RowSelection(table: table, columns: columns, entities: [entity.index]), in: session.layout)
+        let sources = runtime.sources
+        sources.openWindow(session.sourceBatch(slots: columns.count), table: table)
+        defer { sources.closeWindow() }
+        var line = session.counts.mappings[mapping.index]
+        while try reader.next(into: &sources.window) {
+            try session.checkCancelled()
+            for row in 0..<sources.window.count {
+                let key = sources.window.key(row)
+                if let filter, try !filter.evaluate(sources.window, row: row) {
+                    line.filtered += 1
+                    continue
+                }
+                let object = runtime.sourceContext.object(with: sources.id(entity: entity, table: table, key: key))
+                let isAssociated = try runtime.creating(mapping, from: key) {
+                    try called(mapping, "createDestinationInstances", object.objectID) {
+                        try policy.createDestinationInstances(forSource: object, in: mapping.mapping, manager: manager)
+                    }
+                }
+                if isAssociated { line.migrated += 1 } else { line.droppedByPolicy += 1 }
+            }
+            session.progress.advance(rows: sources.window.count)
+        }
+        session.counts.mappings[mapping.index] = line
+    }
+
+    // MARK: - Stages 2 and 3
+
+    private func relate(_ mapping: PlannedMapping, _ policies: Policies, _ runtime: StagedRuntime) throws {
+        try session.checkCancelled()
+        let associations = runtime.associations[mapping.index]
+        if let keys = associations.keys { try runtime.relating.relateAll(mapping, keys: keys) }
+        let policy = policies[mapping]
+        if policy != nil { manager.enter(mapping.mapping) }
+        let cursor = try associations.pairs.destinationsInOrderOfFirstAssociation()
+        var count = 0
+        while let pair = try cursor.next() {
+            count += 1
+            if count % 1000 == 0 { try session.checkCancelled() }
+            let entity = session.destinationSchema.model.entity(at: Int(pair.destination.entity))
+            let id = runtime.objects.id(entity: entity, key: pair.destination.key)
+            if runtime.objects.hasDeletions, try !runtime.objects.exists(id) { continue }
+            guard let policy else {
+                try runtime.relating.relate(runtime.objects.end(id), source: pair.firstSource.key, in: mapping)
+                continue
+            }
+            let object = runtime.destinationContext.object(with: id)
+            try called(mapping, "createRelationships", id) {
+                try policy.createRelationships(forDestination: object, in: mapping.mapping, manager: manager)
+            }
+            try runtime.failures.rethrow()
+        }
+        if let policy {
+            try call(mapping, "endRelationshipCreation", runtime) {
+                try policy.endRelationshipCreation(forMapping: mapping.mapping, manager: manager)
+            }
+        }
+    }
+
+    private func validate(_ mapping: PlannedMapping, _ policies: Policies, _ runtime: StagedRuntime) throws {
+        try session.checkCancelled()
+        guard let policy = policies[mapping] else { return }
+        manager.enter(mapping.mapping)
+        try call(mapping, "performCustomValidation", runtime) {
+            try policy.performCustomValidation(forMapping: mapping.mapping, manager: manager)
+        }
+        try call(mapping, "end", runtime) { try policy.end(mapping.mapping, manager: manager) }
+        policies.release(mapping)
+    }
+
+    private func account(_ runtime: StagedRuntime) throws {
+        for (index, made) in runtime.objects.createdByMapping {
+            session.counts.mappings[index].created += made
+            let associated = try runtime.associations[index].countOfDestinations()
+            session.counts.mappings[index].createdByPolicy = max(0, made - associated)
+        }
+    }
+
+    // MARK: - User code
+
+    private func call(
+        _ mapping: PlannedMapping, _ method: String, _ runtime: StagedRuntime, _ body: () throws -> Void
+    ) throws {
+        try called(mapping, method, nil, body)
+        try runtime.failures.rethrow()
+    }
+
+    /// Calls user code; its error keeps its identity as the cause.
+    private func called(
+        _ mapping: PlannedMapping, _ method: String, _ object: ManagedObjectID?, _ body: () throws -> Void
+    ) throws {
+        var context = mapping.context
+        context.objectID = object?.description
+        context.policy = "\(mapping.mapping.entityMigrationPolicyClassName ?? "").\(method)"
+        do {
+            try body()
+        } catch let error as MigrationError {
+            throw error.inside(context)
+        } catch {
+            throw MigrationError("policy.failed", .data, "The migration policy failed", context: context, cause: error)
+        }
+    }
+}
+
+/// One policy object for each entity mapping that names one, from its begin to its end.
+final class Policies {
+    private var byMapping: [Int: EntityMigrationPolicy] = [:]
+
+    /// Makes all policies before anything runs.
+    ///
+    /// - Throws: `policy.unknown` (78) naming the class and what is registered.
+    init(mappings: [PlannedMapping], registry: PolicyRegistry) throws(MigrationError) {
+        for mapping in mappings where mapping.hasPolicy {
+            let name = mapping.mapping.entityMigrationPolicyClassName ?? ""
+            guard let policy = registry.makePolicy(named: name) else {
+                let known = registry.names
+                throw MigrationError(
+                    "policy.unknown", .configuration, "The migration policy \(name) is not registered",
+                    remedy: known.isEmpty
+                        ? "Register it in code: PolicyRegistry.shared.register(\"\(name)\") { … }"
+                        : "Registered are: \(known.joined(separator: ", "))",
+                    context: mapping.context)
+            }
+            byMapping[mapping.index] = policy
+        }
+    }
+
+    subscript(mapping: PlannedMapping) -> EntityMigrationPolicy? { byMapping[mapping.index] }
+
+    func release(_ mapping: PlannedMapping) { byMapping[mapping.index] = nil }
+}
