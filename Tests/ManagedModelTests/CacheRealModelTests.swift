@@ -76,6 +76,8 @@ struct CacheRealModelTests {
         #expect(!novel.definition.attributes.contains { $0.name == "title" })
         #expect(novel.attribute(named: "title") != nil)
         let author = try #require(model.entity(named: "Author"))
+        #expect(author.relationship(named: "books")?.maxCount == -1)
+        #expect(author.relationship(named: "books")?.isToMany == true)
         let requests = author.definition.fetchedProperties.compactMap(\.fetchRequest)
         #expect(requests.map(\.entityName) == ["Feedback", "Feedback"])
         #expect(requests.last?.predicate == "authorAlias == $FETCH_SOURCE.alias")
@@ -97,7 +99,6 @@ struct CacheRealModelTests {
         let templates = model.definition.fetchRequests
         #expect(
             templates.map(\.name) == ["DictionaryFetchRequest", "ObjectFetchRequest", "ObjectIDFetchRequest"])
-        print(templates.map { $0.predicate ?? "-" })
         #expect(templates.contains { $0.predicate?.contains("oneToOne.name == $NAME") == true })
         #expect(templates.first?.predicate == nil)
     }
