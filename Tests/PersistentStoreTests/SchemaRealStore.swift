@@ -62,7 +62,7 @@ struct SchemaRealStore {
         if tables["Z_MODELCACHE"] != nil {
             let cache = try connection.prepare("SELECT Z_CONTENT FROM Z_MODELCACHE")
             guard try cache.step(), let content = cache.blob(0) else { return nil }
-            model = try? ManagedObjectModel(try ModelCache.decode(content))
+            model = try ManagedObjectModel(try ModelCache.decode(content))
         } else {
             model = models.model(inFolderOf: url, hashes: plist["NSStoreModelVersionHashes"])
         }
