@@ -21,8 +21,9 @@ extension ModelArchiveReader {
         relationship.isTransient = try object.flag("NSIsTransient")
         relationship.isOrdered = try object.flag("NSIsOrdered")
         relationship.isIndexed = try object.flag("NSIsIndexed")
-        relationship.minimumCount = try count(object, "NSMinCount")
-        relationship.maximumCount = try count(object, "NSMaxCount")
+        relationship.minimumCount = try count(object, "NSMinCount", least: 0)
+        // A model made in code may say -1 for unlimited (SampleModel2_V1 Author.books). It enters the version hash.
+        relationship.maximumCount = try count(object, "NSMaxCount", least: -1)
         relationship.isToMany = relationship.maximumCount != 1
         if let code = try object.integer("NSDeleteRule") {
             guard let rawRule = UInt32(exactly: code), let rule = DeleteRule(rawValue: rawRule) else {
@@ -36,9 +37,9 @@ extension ModelArchiveReader {
         return relationship
     }
 
-    private func count(_ object: ArchivedObject, _ key: String) throws(MigrationError) -> Int {
+    private func count(_ object: ArchivedObject, _ key: String, least: Int) throws(MigrationError) -> Int {
         guard let number = try object.integer(key) else { return 0 }
-        guard let count = Int(exactly: number), count >= 0 else {
+        guard let count = Int(exactly: number), count >= least else {
             throw Self.malformed("\(key) of the relationship is \(number)")
         }
         return count
