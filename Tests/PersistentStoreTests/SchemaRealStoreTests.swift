@@ -106,6 +106,25 @@ struct SchemaRealStoreTests {
         #expect(expected == store.primaryKeys, "\(store.name)")
     }
 
+    @Test("The metadata written for a real store's own model, hashes and keys is the store's, sums included")
+    func metadata() throws {
+        var sums = 0
+        for store in try SchemaRealStore.all() {
+            guard let model = store.model,
+                case .dictionary(let stored)? = store.plist["NSStoreModelVersionHashes"],
+                case .array(let labels)? = store.plist["NSStoreModelVersionIdentifiers"]
+            else { continue }
+            let metadata = DestinationMetadata(
+                uuid: WritingTestStore.uuid, sourceProperties: store.plist,
+                versionHashes: stored.compactMapValues { if case .data(let bytes) = $0 { bytes } else { nil } },
+                versionIdentifiers: labels.compactMap { if case .string(let label) = $0 { label } else { nil } })
+            #expect(try metadata.propertyList(for: model) == .dictionary(store.plist), "\(store.name)")
+            sums += [DestinationMetadata.Key.digest, DestinationMetadata.Key.checksum].count { store.plist[$0] != nil }
+        }
+        print("sums recomputed: \(sums)")
+        #expect(sums > 15)
+    }
+
     @Test("Every relationship of every real model has a storage that exists")
     func storages() throws {
         for store in try SchemaRealStore.all() {
