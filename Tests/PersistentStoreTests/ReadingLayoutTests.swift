@@ -16,7 +16,7 @@ struct ReadingLayoutTests {
         }
 
     /// The model whose entities have the store's hashes.
-    private func model(for store: SourceStore) -> ManagedObjectModel? {
+    private func matchingModel(for store: SourceStore) -> ManagedObjectModel? {
         Self.models.first { $0.hashes == store.metadata.versionHashes }?.model
     }
 
@@ -65,7 +65,7 @@ struct ReadingLayoutTests {
         .enabled(if: SharedStores.isPresent, "the shared stores are absent"), arguments: ReadingVFSTests.stores)
     func realStore(url: URL) throws {
         let store = try SourceStore(testing: url.path)
-        guard let model = model(for: store) else {
+        guard let model = matchingModel(for: store) else {
             print("no model in XML has the hashes of \(url.lastPathComponent)")
             return
         }
@@ -79,7 +79,7 @@ struct ReadingLayoutTests {
         let url = SharedStores.url.appendingPathComponent("coredataplus/stores/SampleModel_V2.sqlite")
         let store = try SourceStore(testing: url.path)
         #expect(store.primaryKeys.contains { $0.name == "ExpensiveSportCar" })
-        let model = try #require(model(for: store))
+        let model = try #require(matchingModel(for: store))
         let luxury = try #require(model.entity(named: "LuxuryCar"))
         #expect(try store.layout(for: model).fileNumber(ofEntity: luxury.index) == 3)
     }
@@ -90,7 +90,7 @@ struct ReadingLayoutTests {
     func otherName() throws {
         let url = SharedStores.url.appendingPathComponent("wire/stores/store1-27.wiredatabase")
         let store = try SourceStore(testing: url.path)
-        let model = try #require(model(for: store))
+        let model = try #require(matchingModel(for: store))
         let layout = try store.layout(for: model)
         let index = try #require(layout.joinTables.firstIndex { $0.name == "Z_14TRUSTEDBYCLIENTS" })
         for (side, actual) in zip(layout.schema.joinTables[index].sides, layout.joinTables[index].sides) {
