@@ -60,10 +60,30 @@ struct ReadingRowsTests {
         #expect(try keys([cat.index, dog.index], after: 1, through: 3) == ["2", "3"])
         #expect(try keys(nil, after: 4).isEmpty)
         #expect(try keys([]).isEmpty)
-        #expect(try store.counts(table: animal, in: layout) == [1: 2, 2: 2])
+        #expect(try store.counts(table: animal, in: layout) == TableCounts(byEntity: [cat.index: 2, dog.index: 2]))
         #expect(try store.count(table: animal, in: layout) == 4)
         #expect(try store.greatestKey(table: animal, in: layout) == 4)
         #expect(layout.tables[animal].maximumKey == 1000)
+    }
+
+    @Test("Wrong entity numbers: ignored in a table of one entity, counted as strays in one of several")
+    func strays() throws {
+        let path = try fixture.store(in: folder)
+        let stock = try ReadingFixture.stock(path)
+        try stock.execute("UPDATE ZTAG SET Z_ENT = 1 WHERE Z_PK = 2; UPDATE ZANIMAL SET Z_ENT = 3 WHERE Z_PK = 2")
+        try stock.execute("UPDATE ZANIMAL SET Z_ENT = NULL WHERE Z_PK = 3")
+        try stock.close()
+        let store = try SourceStore(testing: path)
+        let layout = try store.layout(for: fixture.model)
+        let tag = try fixture.table("Tag")
+        let entity = try #require(fixture.model.entity(named: "Tag"))
+        let tags = try store.rows(RowSelection(table: tag, columns: [], entities: [entity.index]), in: layout)
+        #expect(try lines(tags, slots: 0) == ["1", "2", "3"])
+        #expect(try store.counts(table: tag, in: layout) == TableCounts(byEntity: [entity.index: 3]))
+        let animal = try fixture.table("Animal")
+        let cat = try #require(fixture.model.entity(named: "Animal"))
+        #expect(
+            try store.counts(table: animal, in: layout) == TableCounts(byEntity: [cat.index: 2], strays: [3: 1, 0: 1]))
     }
 
     @Test("Related columns follow to-one relationships; null and dangling steps give null")

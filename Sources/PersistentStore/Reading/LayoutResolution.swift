@@ -13,7 +13,12 @@ extension SourceStore {
         let schema = StoreSchema(model: model)
         var resolution = LayoutResolution(
             schema: schema, primaryKeys: primaryKeys, files: try fileTables(), path: path)
-        return try resolution.resolve()
+        var layout = try resolution.resolve()
+        for table in layout.tables.indices {
+            let greatest = try greatestKey(table: table, in: layout) ?? 0
+            layout.tables[table].maximumKey = max(layout.tables[table].maximumKey, greatest)
+        }
+        return layout
     }
 
     /// All tables with their columns.

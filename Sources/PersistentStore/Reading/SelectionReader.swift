@@ -12,7 +12,9 @@ extension SourceStore {
         var conditions: [String] = []
         if selection.afterKey != nil { conditions.append("t.\"Z_PK\" > ?1") }
         if selection.throughKey != nil { conditions.append("t.\"Z_PK\" <= ?2") }
-        if let entities = selection.entities {
+        let inTable = layout.schema.tables[selection.table].entities
+        // In a table of a single entity Z_ENT says nothing: see StoreLayout.entity(inTable:forFileNumber:).
+        if let entities = selection.entities, entities.isEmpty || inTable.count > 1 {
             let numbers = entities.map { String(layout.fileNumber(ofEntity: $0)) }.joined(separator: ", ")
             let column = layout.tables[selection.table].columns[EntityTable.entityColumn].quoted
             conditions.append("+t.\(column) IN (\(numbers))")

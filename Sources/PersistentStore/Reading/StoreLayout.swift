@@ -9,7 +9,7 @@ package struct StoreLayout: Sendable {
     /// The schema that Core Data would give the model today.
     package let schema: StoreSchema
     /// By table index.
-    package let tables: [SourceTable]
+    package internal(set) var tables: [SourceTable]
     /// By join table index.
     package let joinTables: [SourceJoinTable]
     let fileNumbers: [Int]
@@ -20,6 +20,17 @@ package struct StoreLayout: Sendable {
 
     /// The entity of a Z_ENT in the file; nil for a number of no entity of the model.
     package func entity(forFileNumber number: Int) -> Int? { entityByFileNumber[number] }
+
+    /// The entity of a row of a table; nil where its Z_ENT is that of no entity of the table.
+    ///
+    /// Core Data does not look at Z_ENT in a table of a single entity, and real rows have a wrong one there
+    /// (ArtsyPartner 1.3: an Artwork with the number of Collection), so it is not looked at here either.
+    package func entity(inTable table: Int, forFileNumber number: Int) -> Int? {
+        let entities = schema.tables[table].entities
+        if entities.count == 1 { return entities[0] }
+        guard let entity = entityByFileNumber[number], schema.tableByEntity[entity] == table else { return nil }
+        return entity
+    }
 }
 
 /// An entity table of a file.
@@ -28,7 +39,8 @@ package struct SourceTable: Sendable, Equatable {
     package var name: String
     /// Names in the file, by column index of the schema.
     package var columns: [String]
-    /// Z_MAX of the root entity: the highest key handed out, 0 for none.
+    /// The highest key handed out, 0 for none: Z_MAX of the root entity, or the greatest key where that is higher
+    /// (ArtsyPartner 1.4 has -1 beside rows).
     package var maximumKey: Int64
 }
 
