@@ -1,0 +1,155 @@
+import Diagnostics
+
+extension AssociationTable {
+    /// The distinct destinations in order of first association, each with the source it was first associated with.
+    ///
+    /// They are those of now: pairs added later are not seen. Where destinations were not associated in ascending order, they are
+    /// sorted first.
+    ///
+    /// Memory of the cursor: a block for each run, or a quarter of the table's allowance.
+    /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
+    package func destinationsInOrderOfFirstAssociation() throws(MigrationError) -> DestinationCursor {
+        guard forward != nil else { return DestinationCursor(.walk(monotonic.map { MonotonicWalk($0) })) }
+        let reverse = try reversed().scan()
+        guard !destinationsAscend else { return DestinationCursor(.reverse(reverse, layout)) }
+        let size = layout.referenceWords
+        let sorter = newSorter("order")
+        let words = UnsafeMutablePointer<UInt64>.allocate(capacity: layout.width * 2)
+        defer { words.deallocate() }
+        let previous = words + layout.width
+        var isFirst = true
+        while try reverse.next(into: words) {
+            if !isFirst, RecordOrder.isEqual(words, previous, words: size) { continue }
+            previous.update(from: words, count: size)
+            isFirst = false
+            record[0] = words[size]
+            for word in 0..<size {
+                record[1 + word] = words[word]
+                record[1 + size + word] = words[size + 1 + word]
+            }
+            try sorter.append(record)
+        }
+        return DestinationCursor(.sorted(try sorter.finish(), layout))
+    }
+
+    /// All pairs, by source (entity, then key), those of a source in order of association.
+    ///
+    /// They are those of now: pairs added later are not seen.
+    ///
+    /// Memory of the cursor: a block for each run.
+    /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
+    package func pairs() throws(MigrationError) -> PairCursor {
+        try dropDuplicates()
+        guard let forward else { return PairCursor(walk: monotonic.map { MonotonicWalk($0) }, log: nil, layout: layout) }
+        return PairCursor(walk: nil, log: try forward.scan(), layout: layout)
+    }
+}
+
+/// The pairs of a monotonic table in order, as they were when the walk began.
+///
+/// Memory: 512 keys. It keeps the keys, and so their file, alive.
+final class MonotonicWalk {
+    private let form: AssociationTable.Monotonic
+    private let end: Int
+    private let keys: UnsafeMutableBufferPointer<Int64>
+    private var start = 0
+    private var count = 0
+    private var position = 0
+
+    init(_ form: AssociationTable.Monotonic) {
+        self.form = form
+        end = form.keys.count
+        keys = .allocate(capacity: 512)
+    }
+
+    deinit { keys.deallocate() }
+
+    /// The next pair; nil at the end.
+    ///
+    /// - Throws: `spill.damaged`, `spill.io` (74).
+    func next() throws(MigrationError) -> (source: ObjectReference, destination: ObjectReference)? {
+        if position == count {
+            start += count
+            position = 0
+            // Keys may have been appended since.
+            count = try form.keys.keys(fromRank: start, into: keys)
+            count = min(count, end - start)
+            if count == 0 { return nil }
+        }
+        let key = keys[position]
+        let rank = start + position
+        position += 1
+        return (
+            ObjectReference(entity: form.sourceEntity, key: key),
+            ObjectReference(entity: form.destinationEntity, key: form.destination(rank: rank, source: key))
+        )
+    }
+}
+
+/// The distinct destinations of an ``AssociationTable``, in order of first association.
+package final class DestinationCursor {
+    enum Origin {
+        case walk(MonotonicWalk?)
+        case reverse(RecordCursor, PairLayout)
+        case sorted(SortedRecords, PairLayout)
+    }
+
+    private let origin: Origin
+    private let words: UnsafeMutablePointer<UInt64>
+    private var previous = ObjectReference.none
+
+    init(_ origin: Origin) {
+        self.origin = origin
+        words = .allocate(capacity: 5)
+    }
+
+    deinit { words.deallocate() }
+
+    /// The next destination and its first source; nil at the end.
+    ///
+    /// - Throws: `spill.damaged`, `spill.io` (74).
+    package func next() throws(MigrationError) -> (destination: ObjectReference, firstSource: ObjectReference)? {
+        switch origin {
+        case .walk(let walk):
+            guard let pair = try walk?.next() else { return nil }
+            return (pair.destination, pair.source)
+        case .reverse(let cursor, let layout):
+            while try cursor.next(into: words) {
+                let destination = layout.decode(words)
+                if destination == previous { continue }
+                previous = destination
+                return (destination, layout.decode(words + layout.referenceWords + 1))
+            }
+            return nil
+        case .sorted(let sorted, let layout):
+            guard try sorted.next(into: words) else { return nil }
+            return (layout.decode(words + 1), layout.decode(words + 1 + layout.referenceWords))
+        }
+    }
+}
+
+/// The pairs of an ``AssociationTable``, by source.
+package final class PairCursor {
+    private let walk: MonotonicWalk?
+    private let log: RecordCursor?
+    private let layout: PairLayout
+    private let words: UnsafeMutablePointer<UInt64>
+
+    init(walk: MonotonicWalk?, log: RecordCursor?, layout: PairLayout) {
+        self.walk = walk
+        self.log = log
+        self.layout = layout
+        words = .allocate(capacity: 5)
+    }
+
+    deinit { words.deallocate() }
+
+    /// The next pair; nil at the end.
+    ///
+    /// - Throws: `spill.damaged`, `spill.io` (74).
+    package func next() throws(MigrationError) -> (source: ObjectReference, destination: ObjectReference)? {
+        guard let log else { return try walk?.next() }
+        guard try log.next(into: words) else { return nil }
+        return (layout.decode(words), layout.decode(words + layout.referenceWords + 1))
+    }
+}

@@ -1,0 +1,270 @@
+import Diagnostics
+
+/// The pairs of source and destination objects of one entity mapping: on disk, readable at any time between adds.
+///
+/// Pairs come in any order, a pair twice counts once, and the order of association is kept. While all pairs have one source entity
+/// and one destination entity, sources ascend, and destinations are numbered along (first one + rank) or are the sources themselves,
+/// the table is a ``KeyIndex``: 0 to 0.14 bytes a pair. The first pair that does not fit converts it, once, to a ``RecordLog`` of
+/// (source, sequence, destination); the log the other way round is made when it is first asked for.
+///
+/// Memory: the allowance, and the directories of ``KeyIndex`` or ``RecordLog``. For use by one thread. After an error of writing
+/// it is only to be released.
+package final class AssociationTable {
+    /// The form of pairs whose destinations follow from their sources.
+    struct Monotonic {
+        var keys: KeyIndex
+        var sourceEntity: UInt32
+        var destinationEntity: UInt32
+        /// The first destination's key.
+        var base: Int64
+        /// Each destination is base + rank so far.
+        var mayBeRanked = true
+        /// Each destination has its source's key so far.
+        var mayBeIdentity: Bool
+
+        /// The destination's key of the source with a rank.
+        func destination(rank: Int, source: Int64) -> Int64 { mayBeRanked ? base &+ Int64(rank) : source }
+    }
+
+    private let directory: WorkDirectory
+    private let name: String
+    private let memory: Int
+    private(set) var monotonic: Monotonic?
+    private(set) var forward: RecordLog?
+    private var backward: RecordLog?
+    private(set) var layout = PairLayout(isWide: false)
+    private var sequence: UInt64 = 0
+    private var largestSource = ObjectReference.none
+    private var largestDestination = ObjectReference.none
+    private var lastSource = ObjectReference.none
+    private var lastDestination = ObjectReference.none
+    private var mayHaveDuplicates = false
+    /// Whether destinations never went down so far: the order of their keys is that of first association.
+    private(set) var destinationsAscend = true
+    let record: UnsafeMutablePointer<UInt64>
+    var sequences: [UInt64] = []
+    private var probes = 0
+
+    /// An empty table; no file is made until the allowance is used up.
+    ///
+    /// - Parameters:
+    ///   - name: the beginning of its files' names.
+    ///   - memory: bytes to use; 512 KiB is the least that it keeps to.
+    package init(directory: WorkDirectory, name: String, memory: Int) {
+        self.directory = directory
+        self.name = name
+        self.memory = max(memory, 512 * 1024)
+        record = .allocate(capacity: 5)
+        record.initialize(repeating: 0, count: 5)
+    }
+
+    deinit { record.deallocate() }
+
+    /// Whether the table is a set of source keys from which the destinations follow.
+    package var isMonotonic: Bool { forward == nil }
+
+    /// The pairs in the table.
+    ///
+    /// Where a pair may have been added twice they are sorted once to find out: O(n log n), then O(1) until the next such add.
+    ///
+    /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
+    package func count() throws(MigrationError) -> Int {
+        guard forward != nil else { return monotonic?.keys.count ?? 0 }
+        try dropDuplicates()
+        return forward?.count ?? 0
+    }
+
+    /// Adds a pair, unless it is there.
+    ///
+    /// - Precondition: neither is ``ObjectReference/none``.
+    /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
+    /// - Complexity: O(log n) amortised, O(1) while the table is monotonic.
+    package func add(source: ObjectReference, destination: ObjectReference) throws(MigrationError) {
+        precondition(!source.isNone && !destination.isNone)
+        if forward == nil {
+            if try addMonotonic(source: source, destination: destination) { return }
+            try convert()
+        }
+        try addGeneral(source: source, destination: destination)
+    }
+
+    /// Forgets all pairs and removes the files. Cursors made before keep theirs.
+    package func removeAll() {
+        monotonic = nil
+        forward = nil
+        backward = nil
+        layout = PairLayout(isWide: false)
+        sequence = 0
+        largestSource = .none
+        largestDestination = .none
+        lastSource = .none
+        lastDestination = .none
+        mayHaveDuplicates = false
+        destinationsAscend = true
+        probes = 0
+    }
+
+    // MARK: Adding
+
+    private func addMonotonic(
+        source: ObjectReference, destination: ObjectReference
+    ) throws(MigrationError) -> Bool {
+        guard let form = monotonic else {
+            let keys = KeyIndex(directory: directory, name: name, memory: memory / 2)
+            try keys.append(source.key)
+            monotonic = Monotonic(
+                keys: keys, sourceEntity: source.entity, destinationEntity: destination.entity,
+                base: destination.key, mayBeIdentity: source.key == destination.key)
+            return true
+        }
+        guard source.entity == form.sourceEntity, destination.entity == form.destinationEntity else { return false }
+        if source.key > form.keys.lastKey {
+            let isRanked = form.mayBeRanked && destination.key == form.base &+ Int64(form.keys.count)
+            let isIdentity = form.mayBeIdentity && destination.key == source.key
+            guard isRanked || isIdentity else { return false }
+            try form.keys.append(source.key)
+            if isRanked != form.mayBeRanked { monotonic?.mayBeRanked = isRanked }
+            if isIdentity != form.mayBeIdentity { monotonic?.mayBeIdentity = isIdentity }
+            return true
+        }
+        guard let rank = try form.keys.rank(of: source.key) else { return false }
+        return form.destination(rank: rank, source: source.key) == destination.key
+    }
+
+    private func convert() throws(MigrationError) {
+        layout = PairLayout(isWide: false)
+        forward = newLog("pairs")
+        guard let form = monotonic else { return }
+        monotonic = nil
+        let walk = MonotonicWalk(form)
+        while let pair = try walk.next() { try addGeneral(source: pair.source, destination: pair.destination) }
+    }
+
+    private func addGeneral(source: ObjectReference, destination: ObjectReference) throws(MigrationError) {
+        if source == lastSource && destination == lastDestination { return }
+        if !layout.isWide && !(PairLayout.isNarrow(source) && PairLayout.isNarrow(destination)) { try widen() }
+        let newSource = Self.isLarger(source, than: largestSource)
+        let newDestination = Self.isLarger(destination, than: largestDestination)
+        if !newSource && !newDestination { mayHaveDuplicates = true }
+        if newSource { largestSource = source }
+        if newDestination {
+            largestDestination = destination
+        } else if destination != largestDestination {
+            destinationsAscend = false
+        }
+        lastSource = source
+        lastDestination = destination
+        if let forward { try append(source, sequence, destination, to: forward) }
+        if let backward { try append(destination, sequence, source, to: backward) }
+        sequence += 1
+    }
+
+    private static func isLarger(_ left: ObjectReference, than right: ObjectReference) -> Bool {
+        if right.isNone { return true }
+        return left.entity != right.entity ? left.entity > right.entity : left.key > right.key
+    }
+
+    private func append(
+        _ first: ObjectReference, _ sequence: UInt64, _ second: ObjectReference, to log: RecordLog
+    ) throws(MigrationError) {
+        let words = layout.referenceWords
+        layout.encode(first, into: record)
+        record[words] = sequence
+        layout.encode(second, into: record + words + 1)
+        try log.append(record)
+    }
+
+    private func newLog(_ suffix: String) -> RecordLog {
+        RecordLog(
+            directory: directory, name: name + "-" + suffix, width: layout.width,
+            indexWords: layout.referenceWords, memory: memory * 3 / 8)
+    }
+
+    /// Goes over to two words a reference, for entities and keys beyond the narrow form.
+    private func widen() throws(MigrationError) {
+        let narrow = layout
+        let old = forward
+        layout = PairLayout(isWide: true)
+        let new = newLog("pairs")
+        if let cursor = try old?.scan() {
+            let words = UnsafeMutablePointer<UInt64>.allocate(capacity: narrow.width)
+            defer { words.deallocate() }
+            while try cursor.next(into: words) {
+                try append(narrow.decode(words), words[1], narrow.decode(words + 2), to: new)
+            }
+        }
+        forward = new
+        backward = nil
+    }
+
+    // MARK: Other forms
+
+    /// The log of (destination, sequence, source), made now where it is missing.
+    func reversed() throws(MigrationError) -> RecordLog {
+        if let backward { return backward }
+        let log = newLog("reverse")
+        if let cursor = try forward?.scan() {
+            let words = UnsafeMutablePointer<UInt64>.allocate(capacity: layout.width)
+            defer { words.deallocate() }
+            let size = layout.referenceWords
+            while try cursor.next(into: words) {
+                for word in 0..<size {
+                    record[word] = words[size + 1 + word]
+                    record[size + 1 + word] = words[word]
+                }
+                record[size] = words[size]
+                try log.append(record)
+            }
+        }
+        backward = log
+        return log
+    }
+
+    /// Rewrites the log without the later ones of equal pairs.
+    func dropDuplicates() throws(MigrationError) {
+        guard mayHaveDuplicates, let old = forward else { return }
+        let size = layout.referenceWords
+        let sorter = newSorter("distinct")
+        let words = UnsafeMutablePointer<UInt64>.allocate(capacity: layout.width * 2)
+        defer { words.deallocate() }
+        let cursor = try old.scan()
+        while try cursor.next(into: words) {
+            for word in 0..<size {
+                record[word] = words[word]
+                record[size + word] = words[size + 1 + word]
+            }
+            record[2 * size] = words[size]
+            try sorter.append(record)
+        }
+        let sorted = try sorter.finish()
+        let new = newLog("pairs")
+        let previous = words + layout.width
+        var isFirst = true
+        while try sorted.next(into: words) {
+            if !isFirst, RecordOrder.isEqual(words, previous, words: 2 * size) { continue }
+            previous.update(from: words, count: layout.width)
+            isFirst = false
+            for word in 0..<size {
+                record[word] = words[word]
+                record[size + 1 + word] = words[size + word]
+            }
+            record[size] = words[2 * size]
+            try new.append(record)
+        }
+        forward = new
+        mayHaveDuplicates = false
+    }
+
+    /// A sorter for records as wide as the table's.
+    func newSorter(_ suffix: String) -> RecordSorter {
+        RecordSorter(directory: directory, name: name + "-" + suffix, width: layout.width, memory: memory / 4)
+    }
+
+    /// Joins the log's runs once lookups have become many in proportion to its records.
+    func prepare(for lookups: Int, in log: RecordLog) throws(MigrationError) {
+        probes += lookups
+        guard log.runCount > 1, probes > log.count / 16 else { return }
+        try log.compact()
+        probes = 0
+    }
+}

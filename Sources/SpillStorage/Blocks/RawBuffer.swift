@@ -1,0 +1,38 @@
+/// Bytes that grow and are reused: the raw side of a block.
+///
+/// Memory: `capacity` bytes, until ``trim(to:)`` or release.
+final class RawBuffer {
+    private(set) var start: UnsafeMutableRawPointer
+    private(set) var capacity: Int
+    /// Bytes in use.
+    var count = 0
+
+    init(capacity: Int = 256) {
+        self.capacity = max(16, capacity)
+        start = .allocate(byteCount: self.capacity, alignment: 16)
+    }
+
+    deinit { start.deallocate() }
+
+    var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: start, count: count) }
+
+    /// Makes room for so many bytes in all; those in use stay.
+    func ensure(_ needed: Int) {
+        guard needed > capacity else { return }
+        let larger = max(needed, capacity < (1 << 20) ? capacity * 2 : capacity + capacity / 4)
+        let space = UnsafeMutableRawPointer.allocate(byteCount: larger, alignment: 16)
+        space.copyMemory(from: start, byteCount: count)
+        start.deallocate()
+        start = space
+        capacity = larger
+    }
+
+    /// Forgets the bytes, and gives storage above the limit back: what one huge row blew up.
+    func reset(keeping limit: Int) {
+        count = 0
+        guard capacity > limit * 2 else { return }
+        start.deallocate()
+        capacity = max(16, limit)
+        start = .allocate(byteCount: capacity, alignment: 16)
+    }
+}

@@ -1,0 +1,52 @@
+/// Numbered slots of a cache in order of last use: which one is to go next.
+///
+/// Memory: 8 bytes a slot. All operations O(1).
+struct RecencyList {
+    private var newer: [Int32]
+    private var older: [Int32]
+    private var newest: Int32 = -1
+    private var oldest: Int32 = -1
+    private var used = 0
+
+    /// Slots it manages.
+    let capacity: Int
+
+    init(capacity: Int) {
+        precondition(capacity > 0)
+        self.capacity = capacity
+        newer = Array(repeating: -1, count: capacity)
+        older = Array(repeating: -1, count: capacity)
+    }
+
+    /// A slot to fill: a fresh one, or the one unused for longest (its content is to be thrown away). It becomes the newest.
+    mutating func take() -> (slot: Int, isFresh: Bool) {
+        if used < capacity {
+            let slot = Int32(used)
+            used += 1
+            link(slot)
+            return (Int(slot), true)
+        }
+        let slot = oldest
+        touch(Int(slot))
+        return (Int(slot), false)
+    }
+
+    /// Notes that a slot was used.
+    mutating func touch(_ slot: Int) {
+        let slot = Int32(slot)
+        guard slot != newest else { return }
+        let after = newer[Int(slot)]
+        let before = older[Int(slot)]
+        if after >= 0 { older[Int(after)] = before }
+        if before >= 0 { newer[Int(before)] = after } else { oldest = after }
+        link(slot)
+    }
+
+    private mutating func link(_ slot: Int32) {
+        older[Int(slot)] = newest
+        newer[Int(slot)] = -1
+        if newest >= 0 { newer[Int(newest)] = slot }
+        newest = slot
+        if oldest < 0 { oldest = slot }
+    }
+}

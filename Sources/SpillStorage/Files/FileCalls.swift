@@ -1,0 +1,102 @@
+import Glibc
+
+/// The system calls that the module makes, one to one: every byte it reads or writes goes through here.
+///
+/// A test puts a layer of its own in this place to make a disk full, a write short or a call interrupted.
+/// Results are those of the kernel: a count or descriptor, or the error number made negative. Nobody retries
+/// here; that is done by ``SpillFile`` and ``WorkDirectory``.
+package protocol FileCalls: Sendable {
+    /// `mkdir`: 0, or the negative error number.
+    func makeDirectory(_ path: String, mode: UInt32) -> Int
+    /// `rmdir`: 0, or the negative error number.
+    func removeDirectory(_ path: String) -> Int
+    /// The names in a folder, without `.` and `..`; nil where it cannot be read.
+    func names(in path: String) -> [String]?
+    /// `open`: a descriptor, or the negative error number.
+    func open(_ path: String, flags: Int32, mode: UInt32) -> Int
+    /// `close`: 0, or the negative error number.
+    func close(_ descriptor: Int32) -> Int
+    /// `pread`: the bytes read, 0 at the end, or the negative error number.
+    func read(_ descriptor: Int32, into bytes: UnsafeMutableRawBufferPointer, at offset: Int) -> Int
+    /// `pwrite`: the bytes written, or the negative error number.
+    func write(_ descriptor: Int32, from bytes: UnsafeRawBufferPointer, at offset: Int) -> Int
+    /// `fdatasync`: 0, or the negative error number.
+    func sync(_ descriptor: Int32) -> Int
+    /// `unlink`: 0, or the negative error number.
+    func unlink(_ path: String) -> Int
+    /// `flock`, exclusive, without waiting: 0, or the negative error number.
+    func lock(_ descriptor: Int32) -> Int
+    /// Device and inode of an open file; nil where it cannot be told.
+    func identity(of descriptor: Int32) -> FileIdentity?
+    /// Device and inode of a path; nil where nothing is there.
+    func identity(atPath path: String) -> FileIdentity?
+}
+
+/// Which file it is, whatever its name: device and inode.
+package struct FileIdentity: Equatable, Sendable {
+    package let device: UInt64
+    package let inode: UInt64
+
+    package init(device: UInt64, inode: UInt64) {
+        self.device = device
+        self.inode = inode
+    }
+}
+
+/// The kernel's own calls.
+package struct SystemFileCalls: FileCalls {
+    package init() {}
+
+    package func makeDirectory(_ path: String, mode: UInt32) -> Int { Int(negative(Glibc.mkdir(path, mode))) }
+
+    package func removeDirectory(_ path: String) -> Int { Int(negative(Glibc.rmdir(path))) }
+
+    package func names(in path: String) -> [String]? {
+        guard let stream = Glibc.opendir(path) else { return nil }
+        defer { Glibc.closedir(stream) }
+        var names: [String] = []
+        while let entry = Glibc.readdir(stream) {
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name != "." && name != ".." { names.append(name) }
+        }
+        return names
+    }
+
+    package func open(_ path: String, flags: Int32, mode: UInt32) -> Int {
+        Int(negative(Glibc.open(path, flags, mode)))
+    }
+
+    package func close(_ descriptor: Int32) -> Int { Int(negative(Glibc.close(descriptor))) }
+
+    package func read(_ descriptor: Int32, into bytes: UnsafeMutableRawBufferPointer, at offset: Int) -> Int {
+        let count = Glibc.pread(descriptor, bytes.baseAddress, bytes.count, offset)
+        return count < 0 ? -Int(errno) : count
+    }
+
+    package func write(_ descriptor: Int32, from bytes: UnsafeRawBufferPointer, at offset: Int) -> Int {
+        let count = Glibc.pwrite(descriptor, bytes.baseAddress, bytes.count, offset)
+        return count < 0 ? -Int(errno) : count
+    }
+
+    package func sync(_ descriptor: Int32) -> Int { Int(negative(Glibc.fdatasync(descriptor))) }
+
+    package func unlink(_ path: String) -> Int { Int(negative(Glibc.unlink(path))) }
+
+    package func lock(_ descriptor: Int32) -> Int { Int(negative(flock(descriptor, LOCK_EX | LOCK_NB))) }
+
+    package func identity(of descriptor: Int32) -> FileIdentity? {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { return nil }
+        return FileIdentity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
+    }
+
+    package func identity(atPath path: String) -> FileIdentity? {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        return FileIdentity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
+    }
+
+    private func negative(_ result: Int32) -> Int32 { result < 0 ? -errno : result }
+}

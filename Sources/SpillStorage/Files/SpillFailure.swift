@@ -1,0 +1,35 @@
+import Diagnostics
+import Glibc
+
+/// The errors of the module, made from what the system or a block said.
+enum SpillFailure {
+    /// A block, a header or a record that is not what was written: `spill.damaged`.
+    static func damaged(_ path: String, block offset: Int, _ what: String) -> MigrationError {
+        MigrationError(
+            "spill.damaged", .io, "the block at byte \(offset) of the spill file is damaged: \(what)",
+            remedy: "Remove the work directory, check the disk, and run again",
+            context: MigrationError.Context(path: path))
+    }
+
+    /// A failed system call: `spill.full` where no space is left, otherwise `spill.io`.
+    ///
+    /// - Parameter number: the error number, positive.
+    static func system(_ action: String, _ path: String, number: Int) -> MigrationError {
+        let reason = String(cString: strerror(Int32(truncatingIfNeeded: number)))
+        let context = MigrationError.Context(path: path)
+        switch Int32(truncatingIfNeeded: number) {
+        case ENOSPC, EDQUOT, EFBIG:
+            return MigrationError(
+                "spill.full", .io, "no space is left to \(action) the spill file: \(reason)",
+                remedy: "Free space there or name another place with --work-dir, and run again", context: context)
+        case EACCES, EPERM, EROFS:
+            return MigrationError(
+                "spill.permission", .permission, "cannot \(action) the spill file: \(reason)",
+                remedy: "Name a writable place with --work-dir", context: context)
+        default:
+            return MigrationError(
+                "spill.io", .io, "cannot \(action) the spill file: \(reason)",
+                remedy: "Check the disk and run again", context: context)
+        }
+    }
+}

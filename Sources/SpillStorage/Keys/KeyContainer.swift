@@ -1,0 +1,230 @@
+/// The four forms of up to 65,536 keys of one range (their low 16 bits), and the form of keys that lie far apart.
+///
+/// Payloads in memory:
+/// - `full`: nothing, every key of the range is there.
+/// - `runs`: start UInt16 of each run, then the rank of each start UInt16 (at most 128 runs).
+/// - `array`: the offsets UInt16, ascending (at most 2,048).
+/// - `bitmap`: 1,024 words, then the rank at every eighth word, UInt16.
+/// - `sparse`: the keys themselves, Int64, ascending (at most 2,048), of any range.
+///
+/// On disk a bitmap is its words alone and sparse keys are one column of ``ColumnCodec``.
+enum KeyContainer: UInt8 {
+    case full = 0
+    case runs = 1
+    case array = 2
+    case bitmap = 3
+    case sparse = 4
+
+    static let rangeBits: Int64 = 16
+    static let rangeSize = 65_536
+    static let bitmapWords = 1_024
+    static let bitmapBytes = bitmapWords * 8 + 128 * 2
+    static let mostRuns = 128
+    static let mostInArray = 2_048
+    static let mostSparse = 2_048
+    /// Fewer keys than this in a range are kept as sparse keys, so that the directory stays small.
+    static let fewestInRange = 1_024
+
+    /// The rank within the container of the key with an offset in the range, or -1.
+    @inline(__always)
+    func rank(_ payload: UnsafeMutableRawPointer?, count: Int, offset: Int) -> Int {
+        guard let payload else { return self == .full ? offset : -1 }
+        switch self {
+        case .bitmap: return Self.bitmapRank(payload, offset: offset)
+        case .full: return offset
+        case .runs: return Self.runRank(payload, count: count, offset: offset)
+        case .array:
+            let offsets = payload.assumingMemoryBound(to: UInt16.self)
+            let index = Self.lowerBound(offsets, count: count, UInt16(truncatingIfNeeded: offset))
+            return index < count && Int(offsets[index]) == offset ? index : -1
+        case .sparse: return -1
+        }
+    }
+
+    @inline(__always)
+    static func bitmapRank(_ payload: UnsafeMutableRawPointer, offset: Int) -> Int {
+        let words = payload.assumingMemoryBound(to: UInt64.self)
+        let word = offset >> 6
+        let bit = UInt64(1) << UInt64(offset & 63)
+        guard words[word] & bit != 0 else { return -1 }
+        let ranks = (payload + bitmapWords * 8).assumingMemoryBound(to: UInt16.self)
+        var rank = Int(ranks[word >> 3])
+        var before = word & ~7
+        while before < word {
+            rank += words[before].nonzeroBitCount
+            before += 1
+        }
+        return rank + (words[word] & (bit &- 1)).nonzeroBitCount
+    }
+
+    static func lowerBound<T: Comparable>(_ items: UnsafePointer<T>, count: Int, _ item: T) -> Int {
+        var low = 0
+        var length = count
+        while length > 0 {
+            let half = length >> 1
+            if items[low + half] < item {
+                low += half + 1
+                length -= half + 1
+            } else {
+                length = half
+            }
+        }
+        return low
+    }
+
+    /// Writes the keys from a rank within the container on, at most `limit`, and returns how many.
+    func fill(
+        _ payload: UnsafeMutableRawPointer?, count: Int, base: Int64, from rank: Int,
+        into target: UnsafeMutablePointer<Int64>, limit: Int
+    ) -> Int {
+        let wanted = min(limit, count - rank)
+        guard wanted > 0 else { return 0 }
+        guard let payload else {
+            for index in 0..<wanted { target[index] = base &+ Int64(rank + index) }
+            return wanted
+        }
+        switch self {
+        case .full: break
+        case .array:
+            let offsets = payload.assumingMemoryBound(to: UInt16.self)
+            for index in 0..<wanted { target[index] = base &+ Int64(offsets[rank + index]) }
+        case .sparse:
+            let keys = payload.assumingMemoryBound(to: Int64.self)
+            for index in 0..<wanted { target[index] = keys[rank + index] }
+        case .runs:
+            let (starts, ranks, runs) = Self.runParts(payload)
+            var run = 0
+            while run + 1 < runs && Int(ranks[run + 1]) <= rank { run += 1 }
+            var index = 0
+            while index < wanted {
+                let end = run + 1 < runs ? Int(ranks[run + 1]) : count
+                while index < wanted && rank + index < end {
+                    target[index] = base &+ Int64(Int(starts[run]) + rank + index - Int(ranks[run]))
+                    index += 1
+                }
+                run += 1
+            }
+        case .bitmap: Self.fillFromBitmap(payload, base: base, from: rank, into: target, wanted: wanted)
+        }
+        return wanted
+    }
+
+    static func fillFromBitmap(
+        _ payload: UnsafeMutableRawPointer, base: Int64, from rank: Int, into target: UnsafeMutablePointer<Int64>,
+        wanted: Int
+    ) {
+        let words = payload.assumingMemoryBound(to: UInt64.self)
+        var word = 0
+        var before = 0
+        while word < bitmapWords {
+            let here = words[word].nonzeroBitCount
+            if before + here > rank { break }
+            before += here
+            word += 1
+        }
+        var index = 0
+        var skip = rank - before
+        while index < wanted && word < bitmapWords {
+            var bits = words[word]
+            while skip > 0 {
+                bits &= bits &- 1
+                skip -= 1
+            }
+            while bits != 0 && index < wanted {
+                target[index] = base &+ Int64(word * 64 + bits.trailingZeroBitCount)
+                bits &= bits &- 1
+                index += 1
+            }
+            word += 1
+        }
+    }
+
+    /// Sets the ranks of a bitmap from its words, and returns the number of its keys.
+    static func setRanks(_ payload: UnsafeMutableRawPointer) -> Int {
+        let words = payload.assumingMemoryBound(to: UInt64.self)
+        let ranks = (payload + bitmapWords * 8).assumingMemoryBound(to: UInt16.self)
+        var rank = 0
+        for word in 0..<bitmapWords {
+            if word & 7 == 0 { ranks[word >> 3] = UInt16(truncatingIfNeeded: rank) }
+            rank += words[word].nonzeroBitCount
+        }
+        return rank
+    }
+
+    /// The smallest form of the keys of a bitmap: its kind, its payload (nil for `full`) and the payload's bytes.
+    static func make(
+        _ bitmap: UnsafeMutableRawPointer, count: Int
+    ) -> (kind: KeyContainer, payload: UnsafeMutableRawPointer?, bytes: Int) {
+        if count == rangeSize { return (.full, nil, 0) }
+        let words = bitmap.assumingMemoryBound(to: UInt64.self)
+        var runs = 0
+        var carry: UInt64 = 0
+        for word in 0..<bitmapWords {
+            runs += (words[word] & ~(words[word] << 1 | carry)).nonzeroBitCount
+            carry = words[word] >> 63
+        }
+        if runs <= mostRuns { return makeRuns(words, runs: runs) }
+        if count <= mostInArray {
+            let payload = UnsafeMutableRawPointer.allocate(byteCount: count * 2, alignment: 8)
+            let offsets = payload.assumingMemoryBound(to: UInt16.self)
+            var index = 0
+            for word in 0..<bitmapWords {
+                var bits = words[word]
+                while bits != 0 {
+                    offsets[index] = UInt16(truncatingIfNeeded: word * 64 + bits.trailingZeroBitCount)
+                    bits &= bits &- 1
+                    index += 1
+                }
+            }
+            return (.array, payload, count * 2)
+        }
+        let payload = UnsafeMutableRawPointer.allocate(byteCount: bitmapBytes, alignment: 8)
+        payload.copyMemory(from: bitmap, byteCount: bitmapWords * 8)
+        _ = setRanks(payload)
+        return (.bitmap, payload, bitmapBytes)
+    }
+
+    /// Runs begin with their number, so that the ranks can be found.
+    private static func makeRuns(
+        _ words: UnsafeMutablePointer<UInt64>, runs: Int
+    ) -> (kind: KeyContainer, payload: UnsafeMutableRawPointer?, bytes: Int) {
+        let bytes = 2 + runs * 4
+        let payload = UnsafeMutableRawPointer.allocate(byteCount: bytes, alignment: 8)
+        payload.storeBytes(of: UInt16(truncatingIfNeeded: runs), as: UInt16.self)
+        let (starts, ranks, _) = runParts(payload)
+        var run = 0
+        var rank = 0
+        var carry: UInt64 = 0
+        for word in 0..<bitmapWords {
+            let bits = words[word]
+            var begins = bits & ~(bits << 1 | carry)
+            while begins != 0 {
+                let bit = begins.trailingZeroBitCount
+                starts[run] = UInt16(truncatingIfNeeded: word * 64 + bit)
+                ranks[run] = UInt16(truncatingIfNeeded: rank + (bits & ((1 << UInt64(bit)) &- 1)).nonzeroBitCount)
+                run += 1
+                begins &= begins &- 1
+            }
+            rank += bits.nonzeroBitCount
+            carry = bits >> 63
+        }
+        return (.runs, payload, bytes)
+    }
+
+    private static func runParts(
+        _ payload: UnsafeMutableRawPointer
+    ) -> (starts: UnsafeMutablePointer<UInt16>, ranks: UnsafeMutablePointer<UInt16>, runs: Int) {
+        let words = payload.assumingMemoryBound(to: UInt16.self)
+        let runs = Int(words[0])
+        return (words + 1, words + 1 + runs, runs)
+    }
+
+    private static func runRank(_ payload: UnsafeMutableRawPointer, count: Int, offset: Int) -> Int {
+        let (starts, ranks, runs) = runParts(payload)
+        var run = lowerBound(starts, count: runs, UInt16(truncatingIfNeeded: offset))
+        if run == runs || Int(starts[run]) != offset { run -= 1 }
+        guard run >= 0 else { return -1 }
+        let rank = Int(ranks[run]) + offset - Int(starts[run])
+        return rank < (run + 1 < runs ? Int(ranks[run + 1]) : count) ? rank : -1
+    }
+}

@@ -1,0 +1,90 @@
+import Diagnostics
+
+/// The chunks of a ``KeyIndex`` on disk, and the decoded ones in memory.
+extension KeyIndex {
+    /// Writes the chunks that are only in memory, once the allowance is used up.
+    func spillIfNeeded() throws(MigrationError) {
+        guard file != nil || residentBytes > memory else { return }
+        let target: BlockFile
+        if let file {
+            target = file
+        } else {
+            target = try BlockFile(directory: directory, named: name, kind: .keys, scratch: scratch)
+            file = target
+        }
+        while writtenChunks < chunkCount {
+            let index = writtenChunks
+            if let payload = chunks[index].payload {
+                chunks[index].location = try write(chunks[index], payload, keys: keysIn(index), to: target)
+                payload.deallocate()
+                chunks[index].payload = nil
+                residentBytes -= Int(chunks[index].bytes)
+            }
+            writtenChunks += 1
+        }
+    }
+
+    /// Sees to it that a chunk's payload is in memory, and that it stays longer than those used before.
+    func load(_ index: Int) throws(MigrationError) {
+        if chunks[index].slot >= 0 {
+            recency.touch(Int(chunks[index].slot))
+            return
+        }
+        guard chunks[index].payload == nil, chunks[index].kind != .full, let file else { return }
+        let payload = try read(index, from: file)
+        chunksRead += 1
+        let (slot, isFresh) = recency.take()
+        if !isFresh, slotChunks[slot] >= 0 {
+            let old = slotChunks[slot]
+            chunks[old].payload?.deallocate()
+            chunks[old].payload = nil
+            chunks[old].slot = -1
+            residentBytes -= Int(chunks[old].bytes)
+        }
+        slotChunks[slot] = index
+        chunks[index].payload = payload
+        chunks[index].slot = Int32(slot)
+        residentBytes += Int(chunks[index].bytes)
+    }
+
+    private func write(
+        _ chunk: Chunk, _ payload: UnsafeMutableRawPointer, keys: Int, to file: BlockFile
+    ) throws(MigrationError) -> Int {
+        switch chunk.kind {
+        case .sparse:
+            ColumnCodec.encode(payload.assumingMemoryBound(to: UInt64.self), count: keys, width: 1, into: block)
+            return try file.append(block.bytes)
+        case .bitmap:
+            return try file.append(UnsafeRawBufferPointer(start: payload, count: KeyContainer.bitmapWords * 8))
+        default:
+            return try file.append(UnsafeRawBufferPointer(start: payload, count: Int(chunk.bytes)))
+        }
+    }
+
+    private func read(_ index: Int, from file: BlockFile) throws(MigrationError) -> UnsafeMutableRawPointer {
+        let chunk = chunks[index]
+        var next = index + 1
+        while next < chunkCount && chunks[next].location < 0 { next += 1 }
+        try file.read(at: chunk.location, next: next < chunkCount ? chunks[next].location : file.end, into: block)
+        let payload = UnsafeMutableRawPointer.allocate(byteCount: Int(chunk.bytes), alignment: 8)
+        if fill(payload, from: chunk, keys: keysIn(index)) { return payload }
+        payload.deallocate()
+        throw file.damaged(chunk.location, "its keys are not those written")
+    }
+
+    private func fill(_ payload: UnsafeMutableRawPointer, from chunk: Chunk, keys: Int) -> Bool {
+        switch chunk.kind {
+        case .sparse:
+            return ColumnCodec.decode(
+                block.bytes, width: 1, into: payload.assumingMemoryBound(to: UInt64.self), capacity: keys) == keys
+        case .bitmap:
+            guard block.count == KeyContainer.bitmapWords * 8 else { return false }
+            payload.copyMemory(from: block.start, byteCount: block.count)
+            return KeyContainer.setRanks(payload) == keys
+        default:
+            guard block.count == Int(chunk.bytes) else { return false }
+            payload.copyMemory(from: block.start, byteCount: block.count)
+            return true
+        }
+    }
+}

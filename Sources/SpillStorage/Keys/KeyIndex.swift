@@ -1,0 +1,383 @@
+import Diagnostics
+
+/// A set of ascending keys that knows their ranks: the association table of mappings whose keys follow source order.
+///
+/// Keys are appended in ascending order and can be looked up at any time in between. They stand in chunks: the keys of one
+/// aligned range of 65,536 in the smallest of four forms (``KeyContainer``), or up to 2,048 keys that lie far apart. Dense
+/// keys take 0.13 bytes each, keys without gaps nothing.
+///
+/// Memory: the allowance for chunks, 8.5 KiB for the range being filled, 16 KiB for far keys, and a directory of 48 bytes
+/// a chunk, which has at least 1,024 keys on average where the set is large. Above the allowance the chunks are in a
+/// file, the last used ones decoded in memory.
+/// Complexity: append O(1); lookup O(1) for keys of dense ranges, else O(log chunks), and a block's decoding on a miss.
+package final class KeyIndex {
+    struct Chunk {
+        var firstKey: Int64
+        /// Keys in earlier chunks.
+        var rank: Int
+        var payload: UnsafeMutableRawPointer?
+        /// Offset of its block, -1 while it is only in memory.
+        var location: Int
+        var bytes: Int32
+        /// Slot in the cache of decoded chunks, -1 while it is in none.
+        var slot: Int32
+        var kind: KeyContainer
+    }
+
+    /// Keys in the set.
+    package private(set) var count = 0
+    /// The largest key; meaningful where the set is not empty.
+    package private(set) var lastKey: Int64 = .min
+
+    // The range being filled: a bitmap whose ranks are set as far as it is filled.
+    private var liveRange: Int64 = 0
+    private var liveCount = 0
+    private var liveBlock = -1
+    private var live: UnsafeMutableRawPointer?
+
+    // Keys that lie too far apart for a range of their own.
+    private var far: UnsafeMutablePointer<Int64>?
+    private var farCount = 0
+
+    var chunks: UnsafeMutablePointer<Chunk>
+    var chunkCount = 0
+    private var chunkCapacity = 16
+    /// Keys in chunks.
+    private var chunkedKeys = 0
+
+    // For each range from the first one on, the last chunk that begins in it or before; -1 capacity: given up.
+    private var rangeTable: UnsafeMutablePointer<Int32>
+    private var rangeTableCount = 0
+    private var rangeTableCapacity = 64
+    private var firstRange: Int64 = 0
+
+    let directory: WorkDirectory
+    let name: String
+    let memory: Int
+    var residentBytes = 0
+    var file: BlockFile?
+    /// Chunks that are in the file, or have nothing to write.
+    var writtenChunks = 0
+    var recency: RecencyList
+    var slotChunks: [Int]
+    let scratch = RawBuffer()
+    let block = RawBuffer()
+    /// Chunks read back from the file.
+    package var chunksRead = 0
+
+    /// An empty set; no file is made until the allowance is used up.
+    ///
+    /// - Parameters:
+    ///   - name: the beginning of its file's name.
+    ///   - memory: bytes of chunks to hold.
+    package init(directory: WorkDirectory, name: String, memory: Int) {
+        precondition(memory >= 0)
+        self.directory = directory
+        self.name = name
+        self.memory = memory
+        chunks = .allocate(capacity: chunkCapacity)
+        rangeTable = .allocate(capacity: rangeTableCapacity)
+        let slots = max(4, min(4096, memory / KeyContainer.bitmapBytes))
+        recency = RecencyList(capacity: slots)
+        slotChunks = Array(repeating: -1, count: slots)
+    }
+
+    deinit {
+        for index in 0..<chunkCount { chunks[index].payload?.deallocate() }
+        chunks.deallocate()
+        rangeTable.deallocate()
+        live?.deallocate()
+        far?.deallocate()
+    }
+
+    /// Whether the chunks are in a file.
+    package var isSpilled: Bool { file != nil }
+
+    /// Adds a key.
+    ///
+    /// - Precondition: it is larger than every key in the set.
+    /// - Throws: `spill.full`, `spill.io` (74), `spill.permission` (77).
+    package func append(_ key: Int64) throws(MigrationError) {
+        precondition(count == 0 || key > lastKey, "keys are appended in ascending order")
+        let range = key >> KeyContainer.rangeBits
+        if liveCount == 0 || range != liveRange { try begin(range) }
+        let bitmap = live.unsafelyUnwrapped
+        let offset = Int(key & 0xFFFF)
+        let block = offset >> 9
+        if block != liveBlock {
+            liveBlock = block
+            (bitmap + KeyContainer.bitmapWords * 8).assumingMemoryBound(to: UInt16.self)[block] =
+                UInt16(truncatingIfNeeded: liveCount)
+        }
+        bitmap.assumingMemoryBound(to: UInt64.self)[offset >> 6] |= 1 << UInt64(offset & 63)
+        liveCount += 1
+        count += 1
+        lastKey = key
+    }
+
+    /// Puts the range being filled into its smallest form. Keys may still be appended.
+    ///
+    /// - Throws: `spill.full`, `spill.io` (74), `spill.permission` (77).
+    package func seal() throws(MigrationError) {
+        try closeLive()
+        try closeFar()
+        live?.deallocate()
+        live = nil
+        far?.deallocate()
+        far = nil
+    }
+
+    /// Whether the key is in the set.
+    ///
+    /// - Throws: `spill.damaged`, `spill.io` (74).
+    package func contains(_ key: Int64) throws(MigrationError) -> Bool { try find(key) >= 0 }
+
+    /// The number of smaller keys, where the key is in the set.
+    ///
+    /// - Throws: `spill.damaged`, `spill.io` (74).
+    package func rank(of key: Int64) throws(MigrationError) -> Int? {
+        let rank = try find(key)
+        return rank >= 0 ? rank : nil
+    }
+
+    /// The ranks of many keys, -1 for those that are not in the set. Sorted keys read each chunk once.
+    ///
+    /// - Precondition: `ranks` has room for as many.
+    /// - Throws: `spill.damaged`, `spill.io` (74).
+    package func ranks(
+        of keys: UnsafeBufferPointer<Int64>, into ranks: UnsafeMutablePointer<Int64>
+    ) throws(MigrationError) {
+        for index in 0..<keys.count { ranks[index] = Int64(try find(keys[index])) }
+    }
+
+    /// The key with so many smaller ones; nil where there are not as many keys.
+    ///
+    /// - Throws: `spill.damaged`, `spill.io` (74).
+    package func key(atRank rank: Int) throws(MigrationError) -> Int64? {
+        var key: Int64 = 0
+        let found = try withUnsafeMutablePointer(to: &key) { pointer throws(MigrationError) in
+            try keys(fromRank: rank, into: UnsafeMutableBufferPointer(start: pointer, count: 1))
+        }
+        return found == 1 ? key : nil
+    }
+
+    /// Writes the keys from a rank on, in order, and returns how many: fewer than there is room for at the set's end only.
+    ///
+    /// This is the set's iteration: it stays valid while keys are appended.
+    ///
+    /// - Throws: `spill.damaged`, `spill.io` (74).
+    package func keys(fromRank rank: Int, into target: UnsafeMutableBufferPointer<Int64>) throws(MigrationError) -> Int {
+        precondition(rank >= 0)
+        guard let start = target.baseAddress else { return 0 }
+        var done = 0
+        var chunk = chunkHolding(rank: rank)
+        while done < target.count, chunk < chunkCount, rank + done < chunkedKeys {
+            try load(chunk)
+            let entry = chunks[chunk]
+            done += entry.kind.fill(
+                entry.payload, count: keysIn(chunk), base: entry.firstKey & ~0xFFFF, from: rank + done - entry.rank,
+                into: start + done, limit: target.count - done)
+            chunk += 1
+        }
+        if let far, done < target.count, rank + done >= chunkedKeys, rank + done < chunkedKeys + farCount {
+            done += KeyContainer.sparse.fill(
+                far, count: farCount, base: 0, from: rank + done - chunkedKeys, into: start + done,
+                limit: target.count - done)
+        }
+        let liveRank = chunkedKeys + farCount
+        if let live, done < target.count, rank + done >= liveRank, rank + done < count {
+            let wanted = min(target.count - done, count - rank - done)
+            KeyContainer.fillFromBitmap(
+                live, base: liveRange << KeyContainer.rangeBits, from: rank + done - liveRank, into: start + done,
+                wanted: wanted)
+            done += wanted
+        }
+        return done
+    }
+
+    /// The keys in a chunk.
+    func keysIn(_ chunk: Int) -> Int {
+        (chunk + 1 < chunkCount ? chunks[chunk + 1].rank : chunkedKeys) - chunks[chunk].rank
+    }
+
+    // MARK: Lookup
+
+    @inline(__always)
+    private func find(_ key: Int64) throws(MigrationError) -> Int {
+        let range = key >> KeyContainer.rangeBits
+        guard count > 0, key <= lastKey else { return -1 }
+        if liveCount > 0, range == liveRange {
+            let rank = KeyContainer.bitmapRank(live.unsafelyUnwrapped, offset: Int(key & 0xFFFF))
+            return rank < 0 ? -1 : chunkedKeys + farCount + rank
+        }
+        if farCount > 0, let far, key >= far[0] {
+            let index = KeyContainer.lowerBound(far, count: farCount, key)
+            return index < farCount && far[index] == key ? chunkedKeys + index : -1
+        }
+        guard chunkCount > 0 else { return -1 }
+        let chunk = chunkHolding(key, range: range)
+        guard chunk >= 0 else { return -1 }
+        if chunks[chunk].slot >= 0 || (chunks[chunk].payload == nil && chunks[chunk].kind != .full) { try load(chunk) }
+        let entry = chunks + chunk
+        if entry.pointee.kind == .sparse {
+            guard let payload = entry.pointee.payload else { return -1 }
+            let keys = payload.assumingMemoryBound(to: Int64.self)
+            let inChunk = keysIn(chunk)
+            let index = KeyContainer.lowerBound(keys, count: inChunk, key)
+            return index < inChunk && keys[index] == key ? entry.pointee.rank + index : -1
+        }
+        guard entry.pointee.firstKey >> KeyContainer.rangeBits == range else { return -1 }
+        let inChunk = entry.pointee.kind == .runs || entry.pointee.kind == .array ? keysIn(chunk) : 0
+        let rank = entry.pointee.kind.rank(entry.pointee.payload, count: inChunk, offset: Int(key & 0xFFFF))
+        return rank < 0 ? -1 : entry.pointee.rank + rank
+    }
+
+    /// The last chunk that begins at the key or before, or -1.
+    @inline(__always)
+    private func chunkHolding(_ key: Int64, range: Int64) -> Int {
+        if rangeTableCapacity > 0 {
+            guard range >= firstRange else { return -1 }
+            var chunk = Int(rangeTable[min(Int(range - firstRange), rangeTableCount - 1)])
+            while chunk >= 0 && chunks[chunk].firstKey > key { chunk -= 1 }
+            return chunk
+        }
+        var low = 0
+        var length = chunkCount
+        while length > 0 {
+            let half = length >> 1
+            if chunks[low + half].firstKey <= key {
+                low += half + 1
+                length -= half + 1
+            } else {
+                length = half
+            }
+        }
+        return low - 1
+    }
+
+    private func chunkHolding(rank: Int) -> Int {
+        var low = 0
+        var length = chunkCount
+        while length > 0 {
+            let half = length >> 1
+            if chunks[low + half].rank <= rank {
+                low += half + 1
+                length -= half + 1
+            } else {
+                length = half
+            }
+        }
+        return max(0, low - 1)
+    }
+
+    // MARK: Closing ranges
+
+    private func begin(_ range: Int64) throws(MigrationError) {
+        try closeLive()
+        if live == nil {
+            let bitmap = UnsafeMutableRawPointer.allocate(byteCount: KeyContainer.bitmapBytes, alignment: 8)
+            bitmap.initializeMemory(as: UInt8.self, repeating: 0, count: KeyContainer.bitmapBytes)
+            live = bitmap
+        }
+        liveRange = range
+        liveBlock = -1
+    }
+
+    private func closeLive() throws(MigrationError) {
+        guard liveCount > 0, let live else { return }
+        if liveCount >= KeyContainer.fewestInRange {
+            try closeFar()
+            let made = KeyContainer.make(live, count: liveCount)
+            let words = live.assumingMemoryBound(to: UInt64.self)
+            var word = 0
+            while words[word] == 0 { word += 1 }
+            let first = liveRange << KeyContainer.rangeBits + Int64(word * 64 + words[word].trailingZeroBitCount)
+            let inChunk = liveCount
+            words.update(repeating: 0, count: KeyContainer.bitmapWords)
+            liveCount = 0
+            try add(made.kind, payload: made.payload, bytes: made.bytes, firstKey: first, keys: inChunk)
+            return
+        }
+        // Only words that have bits are cleared: keys far apart come here one by one.
+        let words = live.assumingMemoryBound(to: UInt64.self)
+        let base = liveRange << KeyContainer.rangeBits
+        var word = Int(lastKey & 0xFFFF) >> 6
+        var left = liveCount
+        let last = word
+        while left > 0 {
+            left -= words[word].nonzeroBitCount
+            if left > 0 { word -= 1 }
+        }
+        while word <= last {
+            while words[word] != 0 {
+                if farCount == KeyContainer.mostSparse { try closeFar() }
+                let keys = far ?? .allocate(capacity: KeyContainer.mostSparse)
+                far = keys
+                keys[farCount] = base + Int64(word * 64 + words[word].trailingZeroBitCount)
+                farCount += 1
+                liveCount -= 1
+                words[word] &= words[word] &- 1
+            }
+            word += 1
+        }
+    }
+
+    private func closeFar() throws(MigrationError) {
+        guard farCount > 0, let far else { return }
+        let bytes = farCount * 8
+        let payload = UnsafeMutableRawPointer.allocate(byteCount: bytes, alignment: 8)
+        payload.copyMemory(from: far, byteCount: bytes)
+        let keys = farCount
+        farCount = 0
+        try add(.sparse, payload: payload, bytes: bytes, firstKey: far[0], keys: keys)
+    }
+
+    private func add(
+        _ kind: KeyContainer, payload: UnsafeMutableRawPointer?, bytes: Int, firstKey: Int64, keys: Int
+    ) throws(MigrationError) {
+        if chunkCount == chunkCapacity {
+            let larger = UnsafeMutablePointer<Chunk>.allocate(capacity: chunkCapacity * 2)
+            larger.update(from: chunks, count: chunkCount)
+            chunks.deallocate()
+            chunks = larger
+            chunkCapacity *= 2
+        }
+        (chunks + chunkCount).initialize(
+            to: Chunk(
+                firstKey: firstKey, rank: chunkedKeys, payload: payload, location: -1, bytes: Int32(bytes), slot: -1,
+                kind: kind))
+        chunkCount += 1
+        chunkedKeys += keys
+        residentBytes += bytes
+        enterRangeTable(firstKey >> KeyContainer.rangeBits)
+        try spillIfNeeded()
+    }
+
+    private func enterRangeTable(_ range: Int64) {
+        guard rangeTableCapacity > 0 else { return }
+        if chunkCount == 1 { firstRange = range }
+        let (distance, overflow) = range.subtractingReportingOverflow(firstRange)
+        // Keys far apart would make a table longer than the directory: it is given up for binary search.
+        guard !overflow, distance < chunkCount * 4 + 4096 else {
+            rangeTable.deallocate()
+            rangeTableCapacity = 0
+            rangeTable = .allocate(capacity: 1)
+            return
+        }
+        let index = Int(distance)
+        if index >= rangeTableCapacity {
+            let capacity = max(index + 1, rangeTableCapacity * 2)
+            let larger = UnsafeMutablePointer<Int32>.allocate(capacity: capacity)
+            larger.update(from: rangeTable, count: rangeTableCount)
+            rangeTable.deallocate()
+            rangeTable = larger
+            rangeTableCapacity = capacity
+        }
+        while rangeTableCount < index {
+            rangeTable[rangeTableCount] = Int32(chunkCount - 2)
+            rangeTableCount += 1
+        }
+        rangeTable[index] = Int32(chunkCount - 1)
+        rangeTableCount = index + 1
+    }
+}

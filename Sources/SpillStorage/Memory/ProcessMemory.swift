@@ -1,0 +1,62 @@
+import Glibc
+
+/// What the kernel says of the process's memory, in bytes.
+package enum ProcessMemory {
+    /// The highest resident memory so far (`VmHWM`); nil where /proc does not tell.
+    ///
+    /// `getrusage` is not used: a program started by a large parent reports the parent's peak.
+    package static func peakResident() -> Int? { statusField("VmHWM:") }
+
+    /// The resident memory now (`VmRSS`); nil where /proc does not tell.
+    package static func currentResident() -> Int? { statusField("VmRSS:") }
+
+    /// The memory limit of the control group the process is in, the tightest on the way up; nil where there is none.
+    ///
+    /// - Parameter root: where the control groups are mounted.
+    package static func cgroupLimit(root: String = "/sys/fs/cgroup") -> Int? {
+        var limit: Int?
+        func consider(_ path: String) {
+            guard let text = contents(path), let bytes = Int(text.filter { $0.isNumber }), bytes > 0 else { return }
+            // Version 1 says "no limit" as a number just under 2^63.
+            guard bytes < 1 << 60 else { return }
+            limit = min(limit ?? Int.max, bytes)
+        }
+        for line in (contents("/proc/self/cgroup") ?? "").split(separator: "\n") {
+            let fields = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+            guard fields.count == 3 else { continue }
+            let isUnified = fields[1].isEmpty
+            guard isUnified || fields[1].split(separator: ",").contains("memory") else { continue }
+            var group = String(fields[2])
+            while true {
+                let folder = group == "/" ? "" : group
+                consider(isUnified ? root + folder + "/memory.max" : root + "/memory" + folder + "/memory.limit_in_bytes")
+                guard let slash = group.lastIndex(of: "/"), group != "/" else { break }
+                group = slash == group.startIndex ? "/" : String(group[..<slash])
+            }
+        }
+        // In a container the group's own folder is often mounted as the root.
+        consider(root + "/memory.max")
+        consider(root + "/memory/memory.limit_in_bytes")
+        return limit
+    }
+
+    private static func statusField(_ name: String) -> Int? {
+        guard let text = contents("/proc/self/status") else { return nil }
+        for line in text.split(separator: "\n") where line.hasPrefix(name) {
+            let digits = line.drop { !$0.isNumber }.prefix { $0.isNumber }
+            return Int(digits).map { $0 * 1024 }
+        }
+        return nil
+    }
+
+    /// A small file of the kernel's, whole.
+    private static func contents(_ path: String) -> String? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: 16 * 1024)
+        let count = bytes.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, $0.count, 0) }
+        guard count >= 0 else { return nil }
+        return String(decoding: bytes.prefix(count), as: UTF8.self)
+    }
+}

@@ -1,0 +1,56 @@
+import Diagnostics
+
+/// The blocks of a log's runs that were used last, unpacked.
+///
+/// Memory: `slots` blocks of records, allocated as they are needed. A lookup of the block used last costs a comparison.
+struct RecordBlockCache: ~Copyable {
+    private struct Slot {
+        var key: UInt64
+        var records: UnsafeMutablePointer<UInt64>
+        var count: Int
+    }
+
+    private var slots: [Slot] = []
+    private var places: [UInt64: Int] = [:]
+    private var recency: RecencyList
+    private var last = -1
+    private let blockWords: Int
+
+    init(slots: Int, blockWords: Int) {
+        recency = RecencyList(capacity: slots)
+        self.blockWords = blockWords
+    }
+
+    deinit {
+        for slot in slots { slot.records.deallocate() }
+    }
+
+    /// A block's records; they stand until the next call.
+    ///
+    /// - Throws: `spill.damaged`, `spill.io` (74).
+    mutating func block(
+        _ index: Int, of run: RecordRun
+    ) throws(MigrationError) -> (records: UnsafePointer<UInt64>, count: Int) {
+        let key = UInt64(run.number) << 32 | UInt64(index)
+        if last >= 0, slots[last].key == key { return (UnsafePointer(slots[last].records), slots[last].count) }
+        if let place = places[key] {
+            recency.touch(place)
+            last = place
+            return (UnsafePointer(slots[place].records), slots[place].count)
+        }
+        let (place, isFresh) = recency.take()
+        if isFresh {
+            slots.append(Slot(key: .max, records: .allocate(capacity: blockWords), count: 0))
+        } else {
+            places[slots[place].key] = nil
+        }
+        // A block that cannot be read leaves an empty slot that no key leads to.
+        slots[place].key = .max
+        last = -1
+        slots[place].count = try run.read(index, into: slots[place].records)
+        slots[place].key = key
+        places[key] = place
+        last = place
+        return (UnsafePointer(slots[place].records), slots[place].count)
+    }
+}

@@ -1,0 +1,422 @@
+import Diagnostics
+
+/// Records of fixed width that are appended in any order and can be read in order at any time in between.
+///
+/// A log-structured merge tree of a multiset: records gather in memory, in sorted segments whose sizes double; a full buffer
+/// becomes a run on disk (or the end of the last run, where the records come in order); eight runs of a level become one of the
+/// next. A later record replaces nothing: whoever needs the order of appending puts a sequence number in a word.
+///
+/// Memory: the allowance, shared by records, their scratch space and unpacked blocks; 16 to 24 bytes for each block of 1,024
+/// records; at most seven runs a level.
+/// Complexity: append O(log n) amortised; a lookup a binary search in each run, and a block's unpacking on a miss.
+package final class RecordLog {
+    private static let runsOfLevel = 8
+
+    let width: Int
+    private let directory: WorkDirectory
+    private let name: String
+    private let indexWords: Int
+    private let recordsPerBlock: Int
+    private let most: Int
+    private var records: UnsafeMutablePointer<UInt64>
+    private var space: UnsafeMutablePointer<UInt64>
+    private var capacity: Int
+    private var gathered = 0
+    /// Where the sorted segments in memory end; what comes after the last is not sorted.
+    private var segmentEnds: [Int] = []
+    /// Oldest first; levels never rise towards newer ones.
+    private var runs: [RecordRun] = []
+    private var cache: RecordBlockCache
+    private let scratch = RawBuffer()
+    private let block = RawBuffer()
+    /// Records in the log.
+    package private(set) var count = 0
+    /// Runs written, those of merges included.
+    package private(set) var runsWritten = 0
+    /// Merges of runs.
+    package private(set) var merges = 0
+
+    /// An empty log; no file is made until the allowance is used up.
+    ///
+    /// - Parameters:
+    ///   - name: the beginning of its files' names.
+    ///   - width: words a record, 1 to 8.
+    ///   - indexWords: first words of each block to hold in memory; lookups by a longer prefix are slower where these are equal.
+    ///   - memory: bytes to use; 128 KiB is the least that it keeps to.
+    package init(directory: WorkDirectory, name: String, width: Int, indexWords: Int, memory: Int) {
+        precondition(width >= 1 && width <= 8 && indexWords >= 1 && indexWords <= width && memory >= 0)
+        self.directory = directory
+        self.name = name
+        self.width = width
+        self.indexWords = indexWords
+        let memory = max(memory, 128 * 1024)
+        let recordBytes = width * 8
+        recordsPerBlock = min(1024, memory / 32 / recordBytes)
+        let slots = max(4, min(64, memory / 4 / (recordsPerBlock * recordBytes)))
+        cache = RecordBlockCache(slots: slots, blockWords: recordsPerBlock * width)
+        most = memory / 4 / recordBytes
+        capacity = min(64, most)
+        records = .allocate(capacity: capacity * width)
+        space = .allocate(capacity: capacity * width)
+    }
+
+    deinit {
+        records.deallocate()
+        space.deallocate()
+    }
+
+    /// Runs on disk.
+    package var runCount: Int { runs.count }
+
+    /// Adds a record of ``width`` words.
+    ///
+    /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
+    package func append(_ record: UnsafePointer<UInt64>) throws(MigrationError) {
+        let place = try room()
+        for word in 0..<width { place[word] = record[word] }
+    }
+
+    /// Adds a record of three words.
+    package func append(_ first: UInt64, _ second: UInt64, _ third: UInt64) throws(MigrationError) {
+        precondition(width == 3)
+        let place = try room()
+        place[0] = first
+        place[1] = second
+        place[2] = third
+    }
+
+    /// Adds a record of five words.
+    package func append(
+        _ first: UInt64, _ second: UInt64, _ third: UInt64, _ fourth: UInt64, _ fifth: UInt64
+    ) throws(MigrationError) {
+        precondition(width == 5)
+        let place = try room()
+        place[0] = first
+        place[1] = second
+        place[2] = third
+        place[3] = fourth
+        place[4] = fifth
+    }
+
+    /// Forgets all records and removes the files. Cursors made before keep theirs.
+    package func removeAll() {
+        runs.removeAll()
+        segmentEnds.removeAll()
+        gathered = 0
+        count = 0
+    }
+
+    // MARK: Reading
+
+    /// All records in order, as they are now: what is appended later is not seen.
+    ///
+    /// Memory of the cursor: a block for each run, and a copy of the records in memory where they are few (more are
+    /// written as a run first).
+    ///
+    /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
+    package func scan() throws(MigrationError) -> RecordCursor { try scan(prefix: []) }
+
+    /// The records that begin with these words, in order, as they are now.
+    ///
+    /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
+    package func scan(prefix: [UInt64]) throws(MigrationError) -> RecordCursor {
+        precondition(prefix.count <= width)
+        if gathered * width * 8 > 64 * 1024 && prefix.isEmpty { try spill() }
+        settle()
+        var sources: [RecordSource] = []
+        try withPrefix(prefix) { start, words throws(MigrationError) in
+            for run in runs {
+                let from = run.blockHolding(start, words: words, blocks: run.blockCount)
+                let source = RecordSource(run: run, from: from)
+                if words > 0 { try source.skip(before: start, words: words, width: width) }
+                sources.append(source)
+            }
+            var begin = 0
+            for end in segmentEnds {
+                let segment = records + begin * width
+                var (first, last) = (0, end - begin)
+                if words > 0 {
+                    first = RecordOrder.lowerBound(
+                        segment, from: 0, count: end - begin, width: width, prefix: start, words: words)
+                    last = first
+                    while last < end - begin, RecordOrder.isEqual(segment + last * width, start, words: words) {
+                        last += 1
+                    }
+                }
+                if last > first {
+                    sources.append(
+                        RecordSource(copying: segment + first * width, count: last - first, width: width))
+                }
+                begin = end
+            }
+        }
+        return RecordCursor(sources, width: width, prefix: prefix)
+    }
+
+    /// Shows every record that begins with a prefix: those of one run after the other, each in order.
+    ///
+    /// This is the fast lookup: it allocates nothing. The records' memory is valid inside the closure only, and the log
+    /// must not be touched there.
+    ///
+    /// - Throws: `spill.damaged`, `spill.io` (74).
+    package func forEach(
+        prefix: UnsafePointer<UInt64>, words: Int, _ body: (UnsafePointer<UInt64>) -> Void
+    ) throws(MigrationError) {
+        precondition(words > 0 && words <= width)
+        settle()
+        for run in runs {
+            var index = run.blockHolding(prefix, words: words, blocks: run.blockCount)
+            while index < run.blockCount, !run.block(index, beginsAfter: prefix, words: words) {
+                let (found, inBlock) = try cache.block(index, of: run)
+                var position = RecordOrder.lowerBound(
+                    found, from: 0, count: inBlock, width: width, prefix: prefix, words: words)
+                while position < inBlock, RecordOrder.isEqual(found + position * width, prefix, words: words) {
+                    body(found + position * width)
+                    position += 1
+                }
+                if position < inBlock { break }
+                index += 1
+            }
+        }
+        var begin = 0
+        for end in segmentEnds {
+            let segment = records + begin * width
+            var position = RecordOrder.lowerBound(
+                segment, from: 0, count: end - begin, width: width, prefix: prefix, words: words)
+            while position < end - begin, RecordOrder.isEqual(segment + position * width, prefix, words: words) {
+                body(segment + position * width)
+                position += 1
+            }
+            begin = end
+        }
+    }
+
+    /// Shows the records that begin with each of many ascending prefixes: run by run, each block unpacked once a run.
+    ///
+    /// - Parameters:
+    ///   - prefixes: `count` prefixes of `words` words each, ascending; equal ones are allowed.
+    ///   - body: gets a prefix's index and a record; not all of one prefix come together.
+    /// - Throws: `spill.damaged`, `spill.io` (74).
+    package func forEach(
+        sortedPrefixes prefixes: UnsafePointer<UInt64>, count prefixCount: Int, words: Int,
+        _ body: (Int, UnsafePointer<UInt64>) -> Void
+    ) throws(MigrationError) {
+        precondition(words > 0 && words <= width)
+        settle()
+        guard prefixCount > 0 else { return }
+        let unpacked = UnsafeMutablePointer<UInt64>.allocate(capacity: recordsPerBlock * width)
+        defer { unpacked.deallocate() }
+        for run in runs {
+            // `place` is the first block and record that can hold the next prefix.
+            var (loaded, inBlock, position) = (-1, 0, 0)
+            for probe in 0..<prefixCount {
+                let prefix = prefixes + probe * words
+                if loaded < 0 || RecordOrder.isLess(unpacked + (inBlock - 1) * width, prefix, words: words) {
+                    let index = run.blockHolding(prefix, words: words, from: max(0, loaded), blocks: run.blockCount)
+                    if index != loaded {
+                        inBlock = try run.read(index, into: unpacked)
+                        (loaded, position) = (index, 0)
+                    }
+                }
+                position = RecordOrder.lowerBound(
+                    unpacked, from: position, count: inBlock, width: width, prefix: prefix, words: words)
+                var (block, at) = (loaded, position)
+                while true {
+                    while at < inBlock, RecordOrder.isEqual(unpacked + at * width, prefix, words: words) {
+                        body(probe, unpacked + at * width)
+                        at += 1
+                    }
+                    guard at == inBlock, block + 1 < run.blockCount,
+                        !run.block(block + 1, beginsAfter: prefix, words: words)
+                    else { break }
+                    block += 1
+                    at = 0
+                    inBlock = try run.read(block, into: unpacked)
+                    at = RecordOrder.lowerBound(
+                        unpacked, from: 0, count: inBlock, width: width, prefix: prefix, words: words)
+                }
+                if block != loaded {
+                    // An equal prefix may follow, whose records begin in an earlier block.
+                    let repeats =
+                        probe + 1 < prefixCount && RecordOrder.isEqual(prefix + words, prefix, words: words)
+                    (loaded, position) = repeats ? (-1, 0) : (block, at)
+                }
+            }
+        }
+        var begin = 0
+        for end in segmentEnds {
+            let segment = records + begin * width
+            var position = 0
+            for probe in 0..<prefixCount {
+                let prefix = prefixes + probe * words
+                position = RecordOrder.lowerBound(
+                    segment, from: position, count: end - begin, width: width, prefix: prefix, words: words)
+                var at = position
+                while at < end - begin, RecordOrder.isEqual(segment + at * width, prefix, words: words) {
+                    body(probe, segment + at * width)
+                    at += 1
+                }
+            }
+            begin = end
+        }
+    }
+
+    /// Makes one run of all records: worth it before many lookups.
+    ///
+    /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
+    package func compact() throws(MigrationError) {
+        guard !runs.isEmpty else {
+            joinSegments()
+            return
+        }
+        if gathered > 0 { try spill() }
+        if runs.count > 1 { try merge(from: 0) }
+    }
+
+    // MARK: In memory
+
+    @inline(__always)
+    private func room() throws(MigrationError) -> UnsafeMutablePointer<UInt64> {
+        if gathered == capacity { try grow() }
+        let place = records + gathered * width
+        gathered += 1
+        count += 1
+        return place
+    }
+
+    private func grow() throws(MigrationError) {
+        if capacity == most {
+            try spill()
+            return
+        }
+        let larger = min(most, capacity * 2)
+        let wider = UnsafeMutablePointer<UInt64>.allocate(capacity: larger * width)
+        wider.update(from: records, count: gathered * width)
+        records.deallocate()
+        records = wider
+        space.deallocate()
+        space = .allocate(capacity: larger * width)
+        capacity = larger
+    }
+
+    /// Sorts what came last and joins it with earlier segments, so that each is more than twice as large as the next.
+    private func settle() {
+        let sorted = segmentEnds.last ?? 0
+        guard gathered > sorted else { return }
+        RecordOrder.sort(records + sorted * width, scratch: space, count: gathered - sorted, width: width)
+        segmentEnds.append(gathered)
+        while segmentEnds.count > 1 {
+            let begin = segmentEnds.count > 2 ? segmentEnds[segmentEnds.count - 3] : 0
+            let middle = segmentEnds[segmentEnds.count - 2]
+            let isInOrder = !RecordOrder.isLess(records + middle * width, records + (middle - 1) * width, words: width)
+            guard isInOrder || (gathered - middle) * 2 >= middle - begin else { return }
+            if !isInOrder { join(begin, middle, gathered) }
+            segmentEnds.remove(at: segmentEnds.count - 2)
+        }
+    }
+
+    private func joinSegments() {
+        settle()
+        while segmentEnds.count > 1 {
+            let begin = segmentEnds.count > 2 ? segmentEnds[segmentEnds.count - 3] : 0
+            join(begin, segmentEnds[segmentEnds.count - 2], gathered)
+            segmentEnds.remove(at: segmentEnds.count - 2)
+        }
+    }
+
+    /// Merges two neighbouring segments, from their ends backwards, the newer one out of the scratch space.
+    private func join(_ begin: Int, _ middle: Int, _ end: Int) {
+        space.update(from: records + middle * width, count: (end - middle) * width)
+        var left = middle
+        var right = end - middle
+        var place = end
+        while right > 0 {
+            place -= 1
+            if left > begin,
+                RecordOrder.isLess(space + (right - 1) * width, records + (left - 1) * width, words: width)
+            {
+                left -= 1
+                for word in 0..<width { records[place * width + word] = records[left * width + word] }
+            } else {
+                right -= 1
+                for word in 0..<width { records[place * width + word] = space[right * width + word] }
+            }
+        }
+    }
+
+    // MARK: On disk
+
+    private func spill() throws(MigrationError) {
+        if segmentEnds.isEmpty { settle() } else { joinSegments() }
+        if let last = runs.last, !RecordOrder.isLess(records, last.last, words: width) {
+            try last.append(records, count: gathered)
+        } else {
+            let run = try newRun(level: 0)
+            try run.append(records, count: gathered)
+            runs.append(run)
+        }
+        gathered = 0
+        segmentEnds.removeAll(keepingCapacity: true)
+        while runs.count >= Self.runsOfLevel,
+            runs[runs.count - Self.runsOfLevel].level == runs[runs.count - 1].level
+        {
+            try merge(from: runs.count - Self.runsOfLevel)
+        }
+    }
+
+    private func merge(from first: Int) throws(MigrationError) {
+        let merged = try newRun(level: (runs[first...].map(\.level).max() ?? 0) + 1)
+        var merger = RecordMerger(runs[first...].map { RecordSource(run: $0) }, width: width)
+        while let record = try merger.current() {
+            try merged.append(record)
+            try merger.advance()
+        }
+        try merged.flush()
+        runs.removeSubrange(first...)
+        runs.append(merged)
+        merges += 1
+    }
+
+    private func newRun(level: Int) throws(MigrationError) -> RecordRun {
+        runsWritten += 1
+        return try RecordRun(
+            directory: directory, named: name, width: width, indexWords: indexWords,
+            recordsPerBlock: recordsPerBlock, number: runsWritten, level: level, scratch: scratch, block: block)
+    }
+
+    private func withPrefix(
+        _ prefix: [UInt64], _ body: (UnsafePointer<UInt64>, Int) throws(MigrationError) -> Void
+    ) throws(MigrationError) {
+        let copy = UnsafeMutablePointer<UInt64>.allocate(capacity: max(1, prefix.count))
+        defer { copy.deallocate() }
+        for (index, word) in prefix.enumerated() { copy[index] = word }
+        try body(copy, prefix.count)
+    }
+}
+
+/// The records of a ``RecordLog`` in order, as they were when the cursor was made.
+///
+/// Memory: a block for each run of the log. It keeps the files it reads alive.
+package final class RecordCursor {
+    private let width: Int
+    private let prefix: [UInt64]
+    private var merger: RecordMerger
+
+    init(_ sources: [RecordSource], width: Int, prefix: [UInt64]) {
+        self.width = width
+        self.prefix = prefix
+        merger = RecordMerger(sources, width: width)
+    }
+
+    /// Copies the next record; false at the end.
+    ///
+    /// - Parameter target: room for one record.
+    /// - Throws: `spill.damaged`, `spill.io` (74).
+    package func next(into target: UnsafeMutablePointer<UInt64>) throws(MigrationError) -> Bool {
+        guard let record = try merger.current() else { return false }
+        for (index, word) in prefix.enumerated() where record[index] != word { return false }
+        for word in 0..<width { target[word] = record[word] }
+        try merger.advance()
+        return true
+    }
+}

@@ -1,0 +1,156 @@
+import Diagnostics
+
+/// One sorted stream of records: the blocks of a run, or records in memory.
+///
+/// Memory: one block, or the records it was given. It keeps the run, and so its file, alive.
+final class RecordSource {
+    private let run: RecordRun?
+    private var nextBlock: Int
+    private let endBlock: Int
+    private let space: UnsafeMutablePointer<UInt64>
+    private(set) var start: UnsafePointer<UInt64>
+    /// Records from `start` on.
+    private(set) var count: Int
+
+    /// The blocks of a run as it is now.
+    init(run: RecordRun, from block: Int = 0) {
+        self.run = run
+        nextBlock = block
+        endBlock = run.blockCount
+        space = .allocate(capacity: max(1, run.recordsPerBlock * run.width))
+        start = UnsafePointer(space)
+        count = 0
+    }
+
+    /// A copy of sorted records.
+    init(copying records: UnsafePointer<UInt64>, count: Int, width: Int) {
+        run = nil
+        nextBlock = 0
+        endBlock = 0
+        space = .allocate(capacity: max(1, count * width))
+        space.update(from: records, count: count * width)
+        start = UnsafePointer(space)
+        self.count = count
+    }
+
+    deinit { space.deallocate() }
+
+    /// Reads the next block; false at the end.
+    ///
+    /// - Throws: `spill.damaged`, `spill.io` (74).
+    func refill() throws(MigrationError) -> Bool {
+        guard let run, nextBlock < endBlock else { return false }
+        count = try run.read(nextBlock, into: space)
+        start = UnsafePointer(space)
+        nextBlock += 1
+        return true
+    }
+
+    /// Leaves out the records before a prefix, in the first block.
+    func skip(before prefix: UnsafePointer<UInt64>, words: Int, width: Int) throws(MigrationError) {
+        while true {
+            let skipped = RecordOrder.lowerBound(start, from: 0, count: count, width: width, prefix: prefix, words: words)
+            start += skipped * width
+            count -= skipped
+            if count > 0 { return }
+            guard try refill() else { return }
+        }
+    }
+}
+
+/// Merges sorted streams: always the least record next, of equal ones that of the earlier stream.
+///
+/// Memory: 40 bytes a stream, and the streams' blocks. O(log streams) a record.
+struct RecordMerger: ~Copyable {
+    private struct Head {
+        var key: UInt64
+        var next: UnsafePointer<UInt64>
+        var end: UnsafePointer<UInt64>
+        var source: Int
+    }
+
+    private let sources: [RecordSource]
+    private let width: Int
+    private let heads: UnsafeMutablePointer<Head>
+    private var count = 0
+    private var isStarted = false
+
+    /// A merger that has read nothing yet.
+    init(_ sources: [RecordSource], width: Int) {
+        self.sources = sources
+        self.width = width
+        heads = .allocate(capacity: max(1, sources.count))
+    }
+
+    deinit { heads.deallocate() }
+
+    /// The least record that is left; nil at the end. It stands until the next call of ``advance()``.
+    ///
+    /// - Throws: `spill.damaged`, `spill.io` (74).
+    @inline(__always)
+    mutating func current() throws(MigrationError) -> UnsafePointer<UInt64>? {
+        if !isStarted { try start() }
+        return count > 0 ? heads[0].next : nil
+    }
+
+    /// Goes past the current record.
+    ///
+    /// - Throws: `spill.damaged`, `spill.io` (74).
+    @inline(__always)
+    mutating func advance() throws(MigrationError) {
+        let next = heads[0].next + width
+        if next != heads[0].end {
+            heads[0].next = next
+            heads[0].key = next[0]
+        } else if try sources[heads[0].source].refill() {
+            fillHead(0, sources[heads[0].source])
+        } else {
+            count -= 1
+            heads[0] = heads[count]
+        }
+        if count > 1 { sink(0) }
+    }
+
+    private mutating func start() throws(MigrationError) {
+        for (index, source) in sources.enumerated() {
+            if source.count == 0 {
+                guard try source.refill() else { continue }
+            }
+            (heads + count).initialize(
+                to: Head(key: 0, next: source.start, end: source.start, source: index))
+            fillHead(count, source)
+            count += 1
+        }
+        for index in stride(from: count / 2 - 1, through: 0, by: -1) { sink(index) }
+        isStarted = true
+    }
+
+    private func fillHead(_ index: Int, _ source: RecordSource) {
+        heads[index].next = source.start
+        heads[index].end = source.start + source.count * width
+        heads[index].key = source.start[0]
+    }
+
+    @inline(__always)
+    private func precedes(_ left: Int, _ right: Int) -> Bool {
+        if heads[left].key != heads[right].key { return heads[left].key < heads[right].key }
+        let (leftNext, rightNext) = (heads[left].next, heads[right].next)
+        for word in 1..<max(1, width) where leftNext[word] != rightNext[word] {
+            return leftNext[word] < rightNext[word]
+        }
+        return heads[left].source < heads[right].source
+    }
+
+    private func sink(_ start: Int) {
+        var index = start
+        while true {
+            var least = index
+            let left = 2 * index + 1
+            if left < count && precedes(left, least) { least = left }
+            if left + 1 < count && precedes(left + 1, least) { least = left + 1 }
+            if least == index { return }
+            swap(&heads[index], &heads[least])
+            index = least
+        }
+    }
+}

@@ -1,0 +1,137 @@
+import Diagnostics
+
+/// Sorted records in a file of their own, packed by ``ColumnCodec``, with the first words of each block in memory.
+///
+/// Records may be added at its end as long as they ascend; blocks that are written never change, so a reader that notes
+/// the number of blocks has a snapshot. The file is gone with the run.
+/// Memory: 8 bytes and the index words a block, and two blocks while it is written.
+final class RecordRun {
+    let width: Int
+    let indexWords: Int
+    let recordsPerBlock: Int
+    /// Tells runs of a log apart, for its cache.
+    let number: Int
+    let file: BlockFile
+    /// How often its records were merged.
+    let level: Int
+    /// Records in blocks.
+    private(set) var count = 0
+    private(set) var offsets: [Int] = []
+    private var firstWords: [UInt64] = []
+    private let pending: UnsafeMutablePointer<UInt64>
+    private var pendingCount = 0
+    private let lastRecord: UnsafeMutablePointer<UInt64>
+    private let block: RawBuffer
+
+    /// A run without records.
+    ///
+    /// - Parameters:
+    ///   - scratch, block: space for a stored and a packed block, shared by the runs of a structure.
+    /// - Throws: `spill.full`, `spill.io` (74), `spill.permission` (77).
+    init(
+        directory: WorkDirectory, named name: String, width: Int, indexWords: Int, recordsPerBlock: Int, number: Int,
+        level: Int, scratch: RawBuffer, block: RawBuffer
+    ) throws(MigrationError) {
+        self.width = width
+        self.indexWords = indexWords
+        self.recordsPerBlock = recordsPerBlock
+        self.number = number
+        self.level = level
+        self.block = block
+        file = try BlockFile(directory: directory, named: name, kind: .records, scratch: scratch)
+        pending = .allocate(capacity: recordsPerBlock * width)
+        lastRecord = .allocate(capacity: width)
+    }
+
+    deinit {
+        pending.deallocate()
+        lastRecord.deallocate()
+    }
+
+    var blockCount: Int { offsets.count }
+
+    /// The largest record in blocks.
+    ///
+    /// - Precondition: there is one.
+    var last: UnsafePointer<UInt64> {
+        precondition(count > 0)
+        return UnsafePointer(lastRecord)
+    }
+
+    /// Adds a record that is not before the last one; it can be read after ``flush()``.
+    ///
+    /// - Throws: `spill.full`, `spill.io` (74).
+    @inline(__always)
+    func append(_ record: UnsafePointer<UInt64>) throws(MigrationError) {
+        (pending + pendingCount * width).update(from: record, count: width)
+        pendingCount += 1
+        if pendingCount == recordsPerBlock { try flush() }
+    }
+
+    /// Writes what was appended as a block.
+    ///
+    /// - Throws: `spill.full`, `spill.io` (74); the records are then still to be written.
+    func flush() throws(MigrationError) {
+        guard pendingCount > 0 else { return }
+        try write(pending, count: pendingCount)
+        pendingCount = 0
+    }
+
+    /// Adds sorted records that are not before the last one, straight from where they stand.
+    ///
+    /// - Throws: `spill.full`, `spill.io` (74).
+    func append(_ records: UnsafePointer<UInt64>, count: Int) throws(MigrationError) {
+        try flush()
+        var done = 0
+        while done < count {
+            let here = min(recordsPerBlock, count - done)
+            try write(records + done * width, count: here)
+            done += here
+        }
+    }
+
+    /// Reads a block and returns the number of its records.
+    ///
+    /// - Parameter target: room for ``recordsPerBlock`` records.
+    /// - Throws: `spill.damaged`, `spill.io` (74).
+    func read(_ index: Int, into target: UnsafeMutablePointer<UInt64>) throws(MigrationError) -> Int {
+        let offset = offsets[index]
+        try file.read(at: offset, next: index + 1 < offsets.count ? offsets[index + 1] : file.end, into: block)
+        guard let count = ColumnCodec.decode(block.bytes, width: width, into: target, capacity: recordsPerBlock) else {
+            throw file.damaged(offset, "its records do not unpack")
+        }
+        return count
+    }
+
+    /// The block in which the first record that is not before the prefix can be, searched from a block on.
+    func blockHolding(_ prefix: UnsafePointer<UInt64>, words: Int, from: Int = 0, blocks: Int) -> Int {
+        let compared = min(words, indexWords)
+        guard compared > 0 else { return 0 }
+        return firstWords.withUnsafeBufferPointer { words in
+            guard let start = words.baseAddress else { return 0 }
+            let bound = RecordOrder.lowerBound(
+                start, from: from, count: blocks, width: indexWords, prefix: prefix, words: compared)
+            // The block before may end with records of this prefix.
+            return max(from, bound - 1)
+        }
+    }
+
+    /// Whether a block begins after the prefix.
+    func block(_ index: Int, beginsAfter prefix: UnsafePointer<UInt64>, words: Int) -> Bool {
+        let compared = min(words, indexWords)
+        return firstWords.withUnsafeBufferPointer { words in
+            guard let start = words.baseAddress else { return false }
+            return RecordOrder.isLess(prefix, start + index * indexWords, words: compared)
+        }
+    }
+
+    private func write(_ records: UnsafePointer<UInt64>, count here: Int) throws(MigrationError) {
+        ColumnCodec.encode(records, count: here, width: width, into: block)
+        offsets.append(try appendBlock())
+        for word in 0..<indexWords { firstWords.append(records[word]) }
+        lastRecord.update(from: records + (here - 1) * width, count: width)
+        count += here
+    }
+
+    private func appendBlock() throws(MigrationError) -> Int { try file.append(block.bytes) }
+}

@@ -1,0 +1,248 @@
+import Diagnostics
+
+/// Sorts any number of records of 1 to 8 words out of core: fill it, then ``finish()`` it.
+///
+/// Order is unsigned and lexicographic; ``SortKey`` makes words of Int64s. Records gather in memory; when the allowance is used
+/// up they are sorted and written as a run. The runs are merged, several times over where there are more than can be open at once.
+///
+/// Memory: the allowance (records and as much scratch space again share it; then a block a run being merged).
+/// Complexity: O(n log n) time; on disk the packed records once, twice during a merge of several passes.
+package final class RecordSorter {
+    /// What happens to records that are equal in all words.
+    package enum Duplicates: Sendable {
+        case kept
+        case dropped
+    }
+
+    private let directory: WorkDirectory
+    private let name: String
+    private let width: Int
+    private let memory: Int
+    private let duplicates: Duplicates
+    private let recordsPerBlock: Int
+    private let most: Int
+    private var records: UnsafeMutablePointer<UInt64>
+    private var capacity: Int
+    private var gathered = 0
+    private var runs: [RecordRun] = []
+    private let scratch = RawBuffer()
+    private let block = RawBuffer()
+    /// Records appended.
+    package private(set) var appended = 0
+    /// Runs written, those of merges included.
+    package private(set) var runsWritten = 0
+    /// Merges that wrote a run, because too many were there to be merged at once.
+    package private(set) var mergePasses = 0
+
+    /// An empty sorter; no file is made until the allowance is used up.
+    ///
+    /// - Parameters:
+    ///   - name: the beginning of its files' names.
+    ///   - width: words a record, 1 to 8.
+    ///   - memory: bytes to use; 64 KiB is the least that it keeps to.
+    package init(
+        directory: WorkDirectory, name: String, width: Int, memory: Int, duplicates: Duplicates = .kept
+    ) {
+        precondition(width >= 1 && width <= 8 && memory >= 0)
+        self.directory = directory
+        self.name = name
+        self.width = width
+        self.memory = max(memory, 64 * 1024)
+        self.duplicates = duplicates
+        let recordBytes = width * 8
+        recordsPerBlock = max(16, min(64 * 1024, self.memory / 16) / recordBytes)
+        most = max(64, (self.memory - 4 * recordsPerBlock * recordBytes) / (2 * recordBytes))
+        capacity = min(256, most)
+        records = .allocate(capacity: capacity * width)
+    }
+
+    deinit { records.deallocate() }
+
+    /// Adds a record of ``width`` words.
+    ///
+    /// - Throws: `spill.full`, `spill.io` (74), `spill.permission` (77).
+    package func append(_ record: UnsafePointer<UInt64>) throws(MigrationError) {
+        let place = try room()
+        for word in 0..<width { place[word] = record[word] }
+    }
+
+    /// Adds a record of two words.
+    package func append(_ first: UInt64, _ second: UInt64) throws(MigrationError) {
+        precondition(width == 2)
+        let place = try room()
+        place[0] = first
+        place[1] = second
+    }
+
+    /// Adds a record of three words.
+    package func append(_ first: UInt64, _ second: UInt64, _ third: UInt64) throws(MigrationError) {
+        precondition(width == 3)
+        let place = try room()
+        place[0] = first
+        place[1] = second
+        place[2] = third
+    }
+
+    /// Adds a record of four words.
+    package func append(
+        _ first: UInt64, _ second: UInt64, _ third: UInt64, _ fourth: UInt64
+    ) throws(MigrationError) {
+        precondition(width == 4)
+        let place = try room()
+        place[0] = first
+        place[1] = second
+        place[2] = third
+        place[3] = fourth
+    }
+
+    /// Adds a record of five words.
+    package func append(
+        _ first: UInt64, _ second: UInt64, _ third: UInt64, _ fourth: UInt64, _ fifth: UInt64
+    ) throws(MigrationError) {
+        precondition(width == 5)
+        let place = try room()
+        place[0] = first
+        place[1] = second
+        place[2] = third
+        place[3] = fourth
+        place[4] = fifth
+    }
+
+    /// Sorts what is left and hands the records over. The sorter is empty afterwards and can be filled again.
+    ///
+    /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
+    package func finish() throws(MigrationError) -> SortedRecords {
+        if !runs.isEmpty && gathered > 0 { try spill() }
+        let sources: [RecordSource]
+        if runs.isEmpty {
+            sortGathered()
+            sources = [RecordSource(copying: records, count: gathered, width: width)]
+        } else {
+            // The merge's blocks take the place of the records.
+            records.deallocate()
+            capacity = min(256, most)
+            records = .allocate(capacity: capacity * width)
+            let fanIn = max(2, memory / (recordsPerBlock * width * 8) - 3)
+            while runs.count > fanIn { try mergeOldest(min(fanIn, runs.count - fanIn + 1)) }
+            sources = runs.map { RecordSource(run: $0) }
+        }
+        let sorted = SortedRecords(sources, width: width, count: appended, dropsDuplicates: duplicates == .dropped)
+        runs.removeAll()
+        gathered = 0
+        appended = 0
+        return sorted
+    }
+
+    @inline(__always)
+    private func room() throws(MigrationError) -> UnsafeMutablePointer<UInt64> {
+        if gathered == capacity { try grow() }
+        let place = records + gathered * width
+        gathered += 1
+        appended += 1
+        return place
+    }
+
+    private func grow() throws(MigrationError) {
+        if capacity == most {
+            try spill()
+            return
+        }
+        let larger = min(most, capacity * 2)
+        let space = UnsafeMutablePointer<UInt64>.allocate(capacity: larger * width)
+        space.update(from: records, count: gathered * width)
+        records.deallocate()
+        records = space
+        capacity = larger
+    }
+
+    private func sortGathered() {
+        let space = UnsafeMutablePointer<UInt64>.allocate(capacity: max(1, gathered * width))
+        RecordOrder.sort(records, scratch: space, count: gathered, width: width)
+        space.deallocate()
+        guard duplicates == .dropped, gathered > 1 else { return }
+        var kept = 1
+        for index in 1..<gathered {
+            let record = records + index * width
+            if RecordOrder.isEqual(record, records + (kept - 1) * width, words: width) { continue }
+            if kept != index { (records + kept * width).update(from: record, count: width) }
+            kept += 1
+        }
+        gathered = kept
+    }
+
+    private func spill() throws(MigrationError) {
+        sortGathered()
+        // Records that come in order make one long run.
+        if let last = runs.last, !RecordOrder.isLess(records, last.last, words: width) {
+            try last.append(records, count: gathered)
+        } else {
+            let run = try newRun()
+            try run.append(records, count: gathered)
+            runs.append(run)
+        }
+        gathered = 0
+    }
+
+    private func mergeOldest(_ number: Int) throws(MigrationError) {
+        let run = try newRun()
+        var merger = RecordMerger(runs.prefix(number).map { RecordSource(run: $0) }, width: width)
+        while let record = try merger.current() {
+            try run.append(record)
+            try merger.advance()
+        }
+        try run.flush()
+        runs.removeFirst(number)
+        runs.append(run)
+        mergePasses += 1
+    }
+
+    private func newRun() throws(MigrationError) -> RecordRun {
+        runsWritten += 1
+        return try RecordRun(
+            directory: directory, named: name, width: width, indexWords: 0, recordsPerBlock: recordsPerBlock,
+            number: runsWritten, level: 0, scratch: scratch, block: block)
+    }
+}
+
+/// The records of a ``RecordSorter``, in order, once.
+///
+/// Memory: a block for each run that is merged, or the records where they all fit. Its files are gone with it.
+package final class SortedRecords {
+    /// Records that were appended: as many come where duplicates are kept, at most as many where they are dropped.
+    package let count: Int
+    private let width: Int
+    private let dropsDuplicates: Bool
+    private var merger: RecordMerger
+    private let previous: UnsafeMutablePointer<UInt64>
+    private var hasPrevious = false
+
+    init(_ sources: [RecordSource], width: Int, count: Int, dropsDuplicates: Bool) {
+        self.count = count
+        self.width = width
+        self.dropsDuplicates = dropsDuplicates
+        merger = RecordMerger(sources, width: width)
+        previous = .allocate(capacity: width)
+    }
+
+    deinit { previous.deallocate() }
+
+    /// Copies the next record; false at the end.
+    ///
+    /// - Throws: `spill.damaged`, `spill.io` (74).
+    package func next(into target: UnsafeMutablePointer<UInt64>) throws(MigrationError) -> Bool {
+        while let record = try merger.current() {
+            let isDuplicate =
+                dropsDuplicates && hasPrevious && RecordOrder.isEqual(record, previous, words: width)
+            if !isDuplicate {
+                for word in 0..<width { target[word] = record[word] }
+                if dropsDuplicates {
+                    previous.update(from: record, count: width)
+                    hasPrevious = true
+                }
+            }
+            try merger.advance()
+            if !isDuplicate { return true }
+        }
+        return false
+    }
+}

@@ -1,0 +1,177 @@
+import Diagnostics
+import Rows
+
+/// Rows and patches as bytes: what stands in a block of rows.
+///
+///     row     length UInt32 of what follows, key Int64, flags UInt8 (1: the row is deleted, no cells), cells
+///     cell    kind UInt8 (``CellKind``), then
+///             null, absent  nothing
+///             integer       zigzag varint
+///             real          8 bytes
+///             text, blob    varint length, the bytes
+///             reference     varint entity, zigzag varint key
+///
+/// Numbers are little-endian; varints have 7 bits a byte, low bits first, the top bit set where another byte follows.
+enum RowCodec {
+    static let headerBytes = 13
+    static let deleted: UInt8 = 1
+
+    /// One row among encoded ones.
+    struct Slice {
+        /// Its cells.
+        var cells: UnsafeRawBufferPointer
+        var isDeleted: Bool
+    }
+
+    /// Adds a row's bytes to a buffer.
+    ///
+    /// - Throws: `spill.rowTooLarge` (65) for a row that no block can hold (2 GB).
+    static func append(
+        key: Int64, row: Int, of batch: borrowing RowBatch, slots: Int, to target: RawBuffer
+    ) throws(MigrationError) {
+        var most = headerBytes
+        for slot in 0..<slots {
+            let cell = batch[row, slot]
+            most += cell.hasBytes ? Int(cell.length) + 6 : 16
+        }
+        guard most <= BlockFile.largestBlock - 1024 else {
+            throw MigrationError(
+                "spill.rowTooLarge", .data, "a row of \(most) bytes is too large to spill",
+                remedy: "Rows of up to \(BlockFile.largestBlock - 1024) bytes can be spilled",
+                context: MigrationError.Context(objectID: "p\(key)"))
+        }
+        target.ensure(target.count + most)
+        let start = target.start + target.count
+        var place = begin(start, key: key, flags: 0)
+        for slot in 0..<slots {
+            let cell = batch[row, slot]
+            place.storeBytes(of: cell.kind.rawValue, as: UInt8.self)
+            place += 1
+            switch cell.kind {
+            case .null, .absent: break
+            case .integer: put(zigzag(cell.bits), at: &place)
+            case .real:
+                place.storeBytes(of: cell.bits.littleEndian, as: UInt64.self)
+                place += 8
+            case .text, .blob:
+                put(UInt64(cell.length), at: &place)
+                let bytes = batch.bytes(cell)
+                if let from = bytes.baseAddress { place.copyMemory(from: from, byteCount: bytes.count) }
+                place += bytes.count
+            case .reference:
+                put(UInt64(cell.length), at: &place)
+                put(zigzag(cell.bits), at: &place)
+            }
+        }
+        start.storeBytes(of: UInt32(truncatingIfNeeded: place - start - 4).littleEndian, as: UInt32.self)
+        target.count += place - start
+    }
+
+    /// Adds the mark that a row is deleted.
+    static func appendDeletion(key: Int64, to target: RawBuffer) {
+        target.ensure(target.count + headerBytes)
+        let start = target.start + target.count
+        _ = begin(start, key: key, flags: deleted)
+        start.storeBytes(of: UInt32(headerBytes - 4).littleEndian, as: UInt32.self)
+        target.count += headerBytes
+    }
+
+    /// The row that begins at an offset, its key, and where the next one begins; nil where the bytes are no row.
+    static func row(
+        in bytes: UnsafeRawBufferPointer, at offset: Int
+    ) -> (key: Int64, slice: Slice, next: Int)? {
+        guard bytes.count - offset >= headerBytes else { return nil }
+        let length = Int(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self)))
+        guard length >= headerBytes - 4, length <= bytes.count - offset - 4 else { return nil }
+        let key = Int64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset + 4, as: Int64.self))
+        let flags = bytes[offset + 12]
+        guard flags <= deleted else { return nil }
+        let end = offset + 4 + length
+        let cells = UnsafeRawBufferPointer(rebasing: bytes[(offset + headerBytes)..<end])
+        return (key, Slice(cells: cells, isDeleted: flags == deleted), end)
+    }
+
+    /// Sets those cells of a row in a batch that are still absent.
+    ///
+    /// - Returns: whether the bytes were the cells of a row with that many slots.
+    static func fill(
+        _ slice: Slice, slots: Int, into batch: inout RowBatch, row: Int
+    ) -> Bool {
+        let cells = slice.cells
+        var offset = 0
+        for slot in 0..<slots {
+            guard offset < cells.count, let kind = CellKind(rawValue: cells[offset]) else { return false }
+            offset += 1
+            let isOpen = batch[row, slot].kind == .absent
+            switch kind {
+            case .null: if isOpen { batch[row, slot] = .null }
+            case .absent: break
+            case .integer:
+                guard let number = varint(cells, &offset) else { return false }
+                if isOpen { batch[row, slot] = Cell(bits: unzigzag(number), length: 0, kind: .integer) }
+            case .real:
+                guard cells.count - offset >= 8 else { return false }
+                let bits = UInt64(littleEndian: cells.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+                if isOpen { batch[row, slot] = Cell(bits: bits, length: 0, kind: .real) }
+                offset += 8
+            case .text, .blob:
+                guard let length = varint(cells, &offset), length <= UInt64(cells.count - offset),
+                    length <= UInt64(UInt32.max)
+                else { return false }
+                let end = offset + Int(length)
+                if isOpen {
+                    let bytes = UnsafeRawBufferPointer(rebasing: cells[offset..<end])
+                    batch[row, slot] = batch.store(bytes, kind: kind)
+                }
+                offset = end
+            case .reference:
+                guard let entity = varint(cells, &offset), entity <= UInt64(UInt32.max),
+                    let number = varint(cells, &offset)
+                else { return false }
+                if isOpen {
+                    batch[row, slot] = Cell(
+                        bits: unzigzag(number), length: UInt32(truncatingIfNeeded: entity), kind: .reference)
+                }
+            }
+        }
+        return offset == cells.count
+    }
+
+    private static func begin(_ start: UnsafeMutableRawPointer, key: Int64, flags: UInt8) -> UnsafeMutableRawPointer {
+        start.storeBytes(of: key.littleEndian, toByteOffset: 4, as: Int64.self)
+        start.storeBytes(of: flags, toByteOffset: 12, as: UInt8.self)
+        return start + headerBytes
+    }
+
+    private static func zigzag(_ bits: UInt64) -> UInt64 {
+        (bits << 1) ^ UInt64(bitPattern: Int64(bitPattern: bits) >> 63)
+    }
+
+    private static func unzigzag(_ number: UInt64) -> UInt64 { (number >> 1) ^ (0 &- (number & 1)) }
+
+    @inline(__always)
+    private static func put(_ number: UInt64, at place: inout UnsafeMutableRawPointer) {
+        var rest = number
+        while rest >= 0x80 {
+            place.storeBytes(of: UInt8(truncatingIfNeeded: rest) | 0x80, as: UInt8.self)
+            place += 1
+            rest >>= 7
+        }
+        place.storeBytes(of: UInt8(truncatingIfNeeded: rest), as: UInt8.self)
+        place += 1
+    }
+
+    @inline(__always)
+    private static func varint(_ bytes: UnsafeRawBufferPointer, _ offset: inout Int) -> UInt64? {
+        var number: UInt64 = 0
+        var shift: UInt64 = 0
+        while offset < bytes.count, shift < 64 {
+            let byte = bytes[offset]
+            offset += 1
+            number |= UInt64(byte & 0x7F) << shift
+            if byte < 0x80 { return number }
+            shift += 7
+        }
+        return nil
+    }
+}

@@ -1,0 +1,160 @@
+import Diagnostics
+import Rows
+
+/// Encoded rows in ascending order of their keys, and where each begins.
+///
+/// Memory: the rows' bytes, and 16 bytes a row.
+final class RowBlock {
+    let buffer = RawBuffer()
+    private(set) var keys: [Int64] = []
+    private var offsets: [Int] = []
+
+    var count: Int { keys.count }
+    var firstKey: Int64? { keys.first }
+    var lastKey: Int64? { keys.last }
+
+    /// Notes that the row with a key begins at an offset.
+    func note(_ key: Int64, at offset: Int) {
+        keys.append(key)
+        offsets.append(offset)
+    }
+
+    /// Forgets the rows.
+    func reset(keeping limit: Int) {
+        buffer.reset(keeping: limit)
+        keys.removeAll(keepingCapacity: true)
+        offsets.removeAll(keepingCapacity: true)
+    }
+
+    /// Notes the rows of the buffer; false where they are no rows in ascending order.
+    func index() -> Bool {
+        keys.removeAll(keepingCapacity: true)
+        offsets.removeAll(keepingCapacity: true)
+        var offset = 0
+        while offset < buffer.count {
+            guard let row = RowCodec.row(in: buffer.bytes, at: offset) else { return false }
+            if let last = keys.last, row.key <= last { return false }
+            note(row.key, at: offset)
+            offset = row.next
+        }
+        return !keys.isEmpty
+    }
+
+    /// The row with an index. It stands as long as the block does.
+    func slice(_ index: Int) -> RowCodec.Slice? { RowCodec.row(in: buffer.bytes, at: offsets[index])?.slice }
+
+    /// The first row whose key is not smaller.
+    func lowerBound(_ key: Int64) -> Int {
+        keys.withUnsafeBufferPointer { keys in
+            guard let start = keys.baseAddress else { return 0 }
+            return KeyContainer.lowerBound(start, count: keys.count, key)
+        }
+    }
+}
+
+/// Rows in a file of their own, in blocks, with the first key of each block in memory.
+///
+/// Rows may be added as long as keys ascend; those not yet in a block are in ``open``, the block after the last one.
+/// Memory: 16 bytes a block, and the open block.
+final class RowRun {
+    let number: Int
+    let level: Int
+    let file: BlockFile
+    /// Rows that are not in the file yet.
+    let open = RowBlock()
+    /// Bytes of rows, before compression.
+    private(set) var rawBytes = 0
+    private var offsets: [Int] = []
+    private var firstKeys: [Int64] = []
+    private let blockBytes: Int
+
+    /// A run without rows.
+    ///
+    /// - Throws: `spill.full`, `spill.io` (74), `spill.permission` (77).
+    init(
+        directory: WorkDirectory, named name: String, kind: BlockKind, number: Int, level: Int, blockBytes: Int,
+        scratch: RawBuffer
+    ) throws(MigrationError) {
+        self.number = number
+        self.level = level
+        self.blockBytes = blockBytes
+        file = try BlockFile(directory: directory, named: name, kind: kind, scratch: scratch)
+    }
+
+    /// Blocks in the file.
+    var blockCount: Int { offsets.count }
+
+    /// Adds a row of a batch.
+    ///
+    /// - Precondition: its key is larger than those of all rows in the run.
+    /// - Throws: `spill.rowTooLarge` (65), `spill.full`, `spill.io` (74).
+    func append(key: Int64, row: Int, of batch: borrowing RowBatch, slots: Int) throws(MigrationError) {
+        let offset = open.buffer.count
+        try RowCodec.append(key: key, row: row, of: batch, slots: slots, to: open.buffer)
+        if offset > 0 && open.buffer.count > blockBytes * 2 {
+            // A huge row gets a block of its own, so that nothing else needs its memory.
+            open.buffer.count = offset
+            try flush()
+            try RowCodec.append(key: key, row: row, of: batch, slots: slots, to: open.buffer)
+            open.note(key, at: 0)
+        } else {
+            open.note(key, at: offset)
+        }
+        if open.buffer.count >= blockBytes { try flush() }
+    }
+
+    /// Adds the mark that a row is deleted.
+    func appendDeletion(key: Int64) throws(MigrationError) {
+        open.note(key, at: open.buffer.count)
+        RowCodec.appendDeletion(key: key, to: open.buffer)
+        if open.buffer.count >= blockBytes { try flush() }
+    }
+
+    /// Writes the open block.
+    ///
+    /// - Throws: `spill.full`, `spill.io` (74).
+    func flush() throws(MigrationError) {
+        guard let first = open.firstKey else { return }
+        let raw = open.buffer.count
+        offsets.append(try file.append(open.buffer.bytes))
+        firstKeys.append(first)
+        rawBytes += raw
+        open.reset(keeping: blockBytes * 2)
+    }
+
+    /// Reads a block of the file.
+    ///
+    /// - Throws: `spill.damaged`, `spill.io` (74).
+    func read(_ index: Int) throws(MigrationError) -> RowBlock {
+        let block = RowBlock()
+        let offset = offsets[index]
+        try file.read(at: offset, next: index + 1 < offsets.count ? offsets[index + 1] : file.end, into: block.buffer)
+        guard block.index(), block.firstKey == firstKeys[index] else {
+            throw file.damaged(offset, "its rows are not those written")
+        }
+        return block
+    }
+
+    /// The block in which a key can be, ``blockCount`` for the open one; nil where the key is before all rows.
+    func blockHolding(_ key: Int64) -> Int? {
+        if let first = open.firstKey, key >= first { return blockCount }
+        let after = firstKeys.withUnsafeBufferPointer { keys -> Int in
+            guard let start = keys.baseAddress else { return 0 }
+            let bound = KeyContainer.lowerBound(start, count: keys.count, key)
+            return bound < keys.count && keys[bound] == key ? bound + 1 : bound
+        }
+        return after > 0 ? after - 1 : nil
+    }
+
+    /// Whether a key is before the first key of a block.
+    func isBefore(_ key: Int64, block: Int) -> Bool {
+        if block < blockCount { return key < firstKeys[block] }
+        guard block == blockCount, let first = open.firstKey else { return true }
+        return key < first
+    }
+
+    /// The error for a row in a block that does not decode.
+    func damaged(block: Int) -> MigrationError {
+        file.damaged(block < offsets.count ? offsets[block] : file.end, "a row's cells are not those written")
+    }
+}

@@ -1,0 +1,230 @@
+import Diagnostics
+import Rows
+
+/// Rows on disk in ascending order of their keys, patched and deleted at any time, read in order or by key.
+///
+/// Rows are appended in LZ4 blocks of about 64 KiB; a larger row has a block of its own. Patches gather in memory and are written as
+/// sorted runs, four of a level become one of the next, and every read merges them: of all patches of a row the latest wins, slot by
+/// slot, wherever it stands. A deleted row stays deleted.
+///
+/// Memory: the allowance (patches in memory and decoded blocks), 16 bytes a block, an open block, and for a row above 64 KiB three times
+/// its size while it is written or read. For use by one thread. After an error of writing it is only to be released.
+/// Complexity: append O(row); a read by key a binary search in the rows and in each run of patches, and a block's decoding on a miss.
+package final class RowSpill {
+    static let blockBytes = 64 * 1024
+    private static let patchBlockBytes = 16 * 1024
+    private static let runsOfLevel = 4
+
+    /// Cells a row.
+    package let slots: Int
+    private let directory: WorkDirectory
+    private let name: String
+    private let patchMemory: Int
+    private(set) var rows: RowRun?
+    private(set) var patchRuns: [RowRun] = []
+    private var patches = PatchBuffer()
+    private var cache: RowBlockCache
+    private let scratch = RawBuffer()
+    private var runNumber = 0
+    private var lastKey: Int64?
+    /// Rows appended, the deleted ones included.
+    package private(set) var appended = 0
+    /// Runs of patches written, those of merges included.
+    package private(set) var patchRunsWritten = 0
+    /// Merges of runs of patches.
+    package private(set) var patchMerges = 0
+
+    /// An empty spill; its file is made with the first row.
+    ///
+    /// - Parameters:
+    ///   - name: the beginning of its files' names.
+    ///   - slots: cells a row.
+    ///   - memory: bytes to use; 512 KiB is the least that it keeps to.
+    package init(directory: WorkDirectory, name: String, slots: Int, memory: Int) {
+        precondition(slots >= 0)
+        self.directory = directory
+        self.name = name
+        self.slots = slots
+        // A buffer that doubles needs half as much again while it grows.
+        patchMemory = max(memory / 4, 4 * 1024)
+        cache = RowBlockCache(slots: max(4, min(256, memory / 2 / (Self.blockBytes + 16 * 1024))))
+    }
+
+    /// Bytes of the rows in blocks, as encoded, before compression.
+    package var rawBytes: Int { rows?.rawBytes ?? 0 }
+
+    /// Adds a row of a batch.
+    ///
+    /// - Precondition: the batch has the spill's slots, and the row's key is larger than those of all rows before.
+    /// - Throws: `spill.rowTooLarge` (65), `spill.full`, `spill.io` (74), `spill.permission` (77).
+    package func append(row: Int, of batch: borrowing RowBatch) throws(MigrationError) {
+        precondition(batch.slots == slots)
+        let key = batch.key(row)
+        precondition(lastKey.map { key > $0 } ?? true, "rows are appended in ascending order of their keys")
+        let run: RowRun
+        if let rows {
+            run = rows
+        } else {
+            run = try newRun(.rows, level: 0, blockBytes: Self.blockBytes)
+            rows = run
+        }
+        try run.append(key: key, row: row, of: batch, slots: slots)
+        lastKey = key
+        appended += 1
+    }
+
+    /// Changes slots of a row: every cell of the patch that is not of kind absent takes the place of what was there.
+    ///
+    /// A patch of a key without a row, or of a deleted row, has no effect.
+    ///
+    /// - Parameters:
+    ///   - key: the key of the row to change.
+    ///   - row: the index in the batch of the row of cells that is the patch; its own key does not matter.
+    /// - Throws: `spill.rowTooLarge` (65), `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
+    package func patch(key: Int64, row: Int, of batch: borrowing RowBatch) throws(MigrationError) {
+        precondition(batch.slots == slots)
+        try patches.append(key: key, row: row, of: batch, slots: slots)
+        if patches.bytes > patchMemory { try spillPatches() }
+    }
+
+    /// Deletes a row: no read shows it any more. A key without a row is no error.
+    ///
+    /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
+    package func delete(key: Int64) throws(MigrationError) {
+        patches.appendDeletion(key: key)
+        if patches.bytes > patchMemory { try spillPatches() }
+    }
+
+    /// Adds the row with a key, as it is now, to a batch; false where there is none.
+    ///
+    /// - Precondition: the batch has the spill's slots and room for a row.
+    /// - Throws: `spill.damaged`, `spill.io` (74).
+    package func read(key: Int64, into batch: inout RowBatch) throws(MigrationError) -> Bool {
+        precondition(batch.slots == slots)
+        guard let rows, let index = rows.blockHolding(key) else { return false }
+        let block = index < rows.blockCount ? try cache.block(index, of: rows) : rows.open
+        let place = block.lowerBound(key)
+        guard place < block.count, block.keys[place] == key else { return false }
+        let row = batch.appendRow(key: key)
+        var isDeleted = false
+        if hasPatches {
+            setAbsent(&batch, row: row)
+            isDeleted = try applyBufferedPatches(key, into: &batch, row: row)
+            for run in patchRuns.reversed() where !isDeleted {
+                guard let index = run.blockHolding(key) else { continue }
+                let block = index < run.blockCount ? try cache.block(index, of: run) : run.open
+                let place = block.lowerBound(key)
+                guard place < block.count, block.keys[place] == key else { continue }
+                isDeleted = try apply(block, place, of: run, block: index, into: &batch, row: row)
+            }
+        } else {
+            setAbsent(&batch, row: row)
+        }
+        if isDeleted {
+            batch.removeLastRow()
+            return false
+        }
+        _ = try apply(block, place, of: rows, block: index, into: &batch, row: row)
+        return true
+    }
+
+    /// A reader of all rows in order, from a key on. It sees rows, patches and deletions that come while it reads.
+    package func makeReader(from key: Int64 = .min) -> RowSpillReader { RowSpillReader(self, from: key) }
+
+    // MARK: Merging patches
+
+    /// Whether a row may differ from what was appended.
+    var hasPatches: Bool { !patches.isEmpty || !patchRuns.isEmpty }
+
+    /// Makes all cells of a row absent: open to be filled.
+    func setAbsent(_ batch: inout RowBatch, row: Int) {
+        for slot in 0..<slots { batch[row, slot] = .absent }
+    }
+
+    /// Fills open cells from the patches in memory, the latest first; true where the row is deleted.
+    func applyBufferedPatches(_ key: Int64, into batch: inout RowBatch, row: Int) throws(MigrationError) -> Bool {
+        var isDeleted = false
+        try patches.forEach(key: key) { slice throws(MigrationError) in
+            isDeleted = slice.isDeleted
+            guard !isDeleted else { return false }
+            guard RowCodec.fill(slice, slots: slots, into: &batch, row: row) else {
+                throw MigrationError("spill.patch", .internal, "a patch in memory does not decode")
+            }
+            return true
+        }
+        return isDeleted
+    }
+
+    /// Fills open cells from a row of a block; true where it marks a deletion.
+    func apply(
+        _ block: RowBlock, _ place: Int, of run: RowRun, block index: Int, into batch: inout RowBatch, row: Int
+    ) throws(MigrationError) -> Bool {
+        guard let slice = block.slice(place) else { throw run.damaged(block: index) }
+        if slice.isDeleted { return true }
+        guard RowCodec.fill(slice, slots: slots, into: &batch, row: row) else { throw run.damaged(block: index) }
+        return false
+    }
+
+    private func spillPatches() throws(MigrationError) {
+        let run = try newRun(.patches, level: 0, blockBytes: Self.patchBlockBytes)
+        patchRunsWritten += 1
+        var batch = RowBatch(slots: slots, rowCapacity: 1, byteTarget: Self.blockBytes)
+        for key in patches.sortedKeys {
+            batch.removeAll()
+            let row = batch.appendRow(key: key)
+            setAbsent(&batch, row: row)
+            if try applyBufferedPatches(key, into: &batch, row: row) {
+                try run.appendDeletion(key: key)
+            } else {
+                try run.append(key: key, row: row, of: batch, slots: slots)
+            }
+        }
+        try run.flush()
+        patchRuns.append(run)
+        patches.removeAll(keeping: Self.blockBytes)
+        while patchRuns.count >= Self.runsOfLevel,
+            patchRuns[patchRuns.count - Self.runsOfLevel].level == patchRuns[patchRuns.count - 1].level
+        {
+            try mergePatches(from: patchRuns.count - Self.runsOfLevel)
+        }
+    }
+
+    private func mergePatches(from first: Int) throws(MigrationError) {
+        let merged = try newRun(
+            .patches, level: patchRuns[patchRuns.count - 1].level + 1, blockBytes: Self.patchBlockBytes)
+        patchRunsWritten += 1
+        patchMerges += 1
+        // The latest run first, as its cells are to win.
+        var walks: [RowWalk] = []
+        for run in patchRuns[first...].reversed() { walks.append(try RowWalk(run)) }
+        var batch = RowBatch(slots: slots, rowCapacity: 1, byteTarget: Self.blockBytes)
+        while let key = walks.lazy.compactMap(\.key).min() {
+            batch.removeAll()
+            let row = batch.appendRow(key: key)
+            setAbsent(&batch, row: row)
+            var isDeleted = false
+            for walk in walks where walk.key == key {
+                if !isDeleted {
+                    isDeleted = try apply(
+                        walk.block, walk.place, of: walk.run, block: walk.index, into: &batch, row: row)
+                }
+                try walk.advance()
+            }
+            if isDeleted {
+                try merged.appendDeletion(key: key)
+            } else {
+                try merged.append(key: key, row: row, of: batch, slots: slots)
+            }
+        }
+        try merged.flush()
+        patchRuns.removeSubrange(first...)
+        patchRuns.append(merged)
+    }
+
+    private func newRun(_ kind: BlockKind, level: Int, blockBytes: Int) throws(MigrationError) -> RowRun {
+        runNumber += 1
+        return try RowRun(
+            directory: directory, named: kind == .rows ? name : name + "-patches", kind: kind, number: runNumber,
+            level: level, blockBytes: blockBytes, scratch: scratch)
+    }
+}

@@ -1,0 +1,143 @@
+import Diagnostics
+import Rows
+
+/// The rows of one run in order.
+///
+/// Memory: one block.
+final class RowWalk {
+    let run: RowRun
+    private(set) var block: RowBlock
+    private(set) var index = 0
+    private(set) var place = 0
+
+    /// A walk that stands on the first row.
+    ///
+    /// - Throws: `spill.damaged`, `spill.io` (74).
+    init(_ run: RowRun) throws(MigrationError) {
+        self.run = run
+        block = run.blockCount > 0 ? try run.read(0) : run.open
+    }
+
+    /// The key of the row it stands on; nil at the end.
+    var key: Int64? { place < block.count ? block.keys[place] : nil }
+
+    /// Goes to the next row.
+    ///
+    /// - Throws: `spill.damaged`, `spill.io` (74).
+    func advance() throws(MigrationError) {
+        place += 1
+        guard place >= block.count, index < run.blockCount else { return }
+        index += 1
+        place = 0
+        block = index < run.blockCount ? try run.read(index) : run.open
+    }
+
+    /// Goes forward to the first row whose key is not smaller, leaving out blocks in between; true where it has the key.
+    ///
+    /// - Throws: `spill.damaged`, `spill.io` (74).
+    func seek(_ key: Int64) throws(MigrationError) -> Bool {
+        guard let last = block.lastKey else { return false }
+        if key > last {
+            guard index < run.blockCount, !run.isBefore(key, block: index + 1), let holding = run.blockHolding(key)
+            else { return false }
+            index = holding
+            place = 0
+            block = index < run.blockCount ? try run.read(index) : run.open
+        }
+        if place < block.count, block.keys[place] < key {
+            place += 1
+            if place < block.count, block.keys[place] < key { place = block.lowerBound(key) }
+        }
+        return place < block.count && block.keys[place] == key
+    }
+}
+
+/// Reads a ``RowSpill`` in order of keys, rows merged with their patches.
+///
+/// Memory: a block of rows, and one of each run of patches.
+package final class RowSpillReader {
+    private let spill: RowSpill
+    private var nextKey: Int64
+    private var isDone = false
+    private var block: RowBlock?
+    private var index = -1
+    private var walks: [RowWalk] = []
+
+    init(_ spill: RowSpill, from key: Int64) {
+        self.spill = spill
+        nextKey = key
+    }
+
+    /// Adds the next rows to a batch until it is full; false where there was none to add.
+    ///
+    /// At the end it may be called again after rows were appended.
+    ///
+    /// - Precondition: the batch has the spill's slots.
+    /// - Throws: `spill.damaged`, `spill.io` (74).
+    package func next(into batch: inout RowBatch) throws(MigrationError) -> Bool {
+        precondition(batch.slots == spill.slots)
+        guard let rows = spill.rows, !isDone else { return false }
+        try matchWalks()
+        // The open block may have been written and filled anew since the last call: the place is found by its key.
+        if block == nil || index >= rows.blockCount || block === rows.open { try find(nextKey, in: rows) }
+        guard var current = block else { return false }
+        var place = current.lowerBound(nextKey)
+        let before = batch.count
+        while !batch.isFull {
+            while place >= current.count {
+                guard index < rows.blockCount else { return batch.count > before }
+                index += 1
+                current = index < rows.blockCount ? try rows.read(index) : rows.open
+                block = current
+                place = current.lowerBound(nextKey)
+                if index == rows.blockCount && place >= current.count { return batch.count > before }
+            }
+            let key = current.keys[place]
+            let row = batch.appendRow(key: key)
+            spill.setAbsent(&batch, row: row)
+            if try isDeleted(key, &batch, row: row) {
+                batch.removeLastRow()
+            } else {
+                _ = try spill.apply(current, place, of: rows, block: index, into: &batch, row: row)
+            }
+            place += 1
+            guard key < .max else {
+                isDone = true
+                break
+            }
+            nextKey = key + 1
+        }
+        return batch.count > before
+    }
+
+    private func isDeleted(_ key: Int64, _ batch: inout RowBatch, row: Int) throws(MigrationError) -> Bool {
+        guard spill.hasPatches else { return false }
+        if try spill.applyBufferedPatches(key, into: &batch, row: row) { return true }
+        for walk in walks where try walk.seek(key) {
+            if try spill.apply(walk.block, walk.place, of: walk.run, block: walk.index, into: &batch, row: row) {
+                return true
+            }
+        }
+        return false
+    }
+
+    /// Walks over the runs of patches there are now, the latest first.
+    private func matchWalks() throws(MigrationError) {
+        let runs = spill.patchRuns
+        if walks.count == runs.count && zip(walks, runs.reversed()).allSatisfy({ $0.0.run === $0.1 }) { return }
+        var matched: [RowWalk] = []
+        for run in runs.reversed() {
+            if let known = walks.first(where: { $0.run === run }) {
+                matched.append(known)
+            } else {
+                matched.append(try RowWalk(run))
+            }
+        }
+        walks = matched
+    }
+
+    private func find(_ key: Int64, in rows: RowRun) throws(MigrationError) {
+        index = rows.blockHolding(key) ?? 0
+        block = index < rows.blockCount ? try rows.read(index) : rows.open
+    }
+}
