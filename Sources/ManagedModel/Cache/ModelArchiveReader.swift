@@ -76,7 +76,7 @@ struct ModelArchiveReader {
             entity.superentityName = superName
             inherited = try names(ofPropertiesOf: superentity)
         }
-        // Inherited properties are copied into subentities, or stand there as proxies (frameworks before 700).
+        // Inherited properties are copied into subentities, or stand there as proxies (wire 1-24 to 2-5).
         for (propertyName, property) in try properties(of: object) where !inherited.contains(propertyName) {
             try within(.init(entity: name, property: propertyName)) { reader throws(MigrationError) in
                 try reader.add(property, named: propertyName, to: &entity)
