@@ -49,7 +49,7 @@ let package = Package(
                 "Diagnostics", "Rows", "ManagedModel", "Mapping", "PersistentStore", "Stagecoach",
             ],
             swiftSettings: strict),
-        .executableTarget(name: "StagecoachMain", dependencies: ["StagecoachCommand"], swiftSettings: strict),
+        .executableTarget(name: "StagecoachMain", dependencies: ["StagecoachCommand", "Stagecoach"], swiftSettings: strict),
 
         // Tests, in the same order.
         .target(

@@ -92,6 +92,6 @@ struct FusedMigration {
         guard table.keys == .kept, let first = table.mappings.first, let source = mappings[first].sourceTable else {
             return loaded
         }
-        return max(loaded, session.layout.maximumKey[source])
+        return max(loaded, session.layout.tables[source].maximumKey)
     }
 }

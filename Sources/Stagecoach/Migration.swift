@@ -50,7 +50,7 @@ public final class Migration {
     public func run() throws -> MigrationReport {
         let clock = RunClock()
         let limit = options.memoryLimit ?? MemoryShares.defaultLimit()
-        let budget = try MemoryShares(limit: limit, resident: ProcessMemory.currentResident())
+        let budget = try MemoryShares(limit: limit, resident: ProcessMemory.currentResident() ?? 0)
         let source = try SourceStore(
             path: sourcePath, cacheBytes: budget.sourceCache, valueLimit: budget.value, temporaryDirectory: nil)
         try StoreMatch.check(source.metadata, against: sourceModel, path: sourcePath)
@@ -93,7 +93,7 @@ public final class Migration {
                     (destinationModel.entity(at: schema.tables[$0.table].root).definition.name, $0.keys.rawValue)
                 }, uniquingKeysWith: { first, _ in first }),
             seconds: clock.seconds, processorSeconds: clock.processorSeconds,
-            peakMemory: ProcessMemory.peakResident(), memoryLimit: limit, spilledBytes: area.spills.bytesWritten,
+            peakMemory: ProcessMemory.peakResident() ?? 0, memoryLimit: limit, spilledBytes: area.spills.bytesWritten,
             destinationBytes: bytes, isDryRun: options.isDryRun,
             notes: RunNotes.notes(counts: session.counts, tables: tables, schema: schema, options: options))
     }

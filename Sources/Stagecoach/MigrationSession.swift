@@ -58,7 +58,7 @@ final class MigrationSession {
 
     /// An external sort with its share of memory.
     func sorter(width: Int) -> RecordSorter {
-        RecordSorter(width: width, directory: work, memoryBytes: budget.sort)
+        RecordSorter(directory: work, name: "sort", width: width, memory: budget.sort)
     }
 
     func add(_ references: ReferenceCounts) {

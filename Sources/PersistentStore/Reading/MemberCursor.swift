@@ -7,10 +7,13 @@ package struct Member: Equatable, Sendable {
     package var key: Int64
     /// Z_ENT of the row in the file; 0 where there is no such row.
     package var fileNumber: Int
+    /// Its ordering key; nil where the relationship is not ordered, or it has none.
+    package var order: Int64?
 
-    package init(key: Int64, fileNumber: Int) {
+    package init(key: Int64, fileNumber: Int, order: Int64? = nil) {
         self.key = key
         self.fileNumber = fileNumber
+        self.order = order
     }
 }
 
@@ -28,9 +31,10 @@ extension SourceStore {
     ) throws(MigrationError) -> MemberCursor {
         let source = layout.tables[table]
         let entity = source.columns[EntityTable.entityColumn].quoted
-        let order = orderColumn.map { "t.\(source.columns[$0].quoted), " } ?? ""
+        let place = orderColumn.map { "t.\(source.columns[$0].quoted)" }
+        let order = place.map { "\($0), " } ?? ""
         let sql =
-            "SELECT t.\"Z_PK\", t.\(entity) FROM \(source.name.quoted) AS t "
+            "SELECT t.\"Z_PK\", t.\(entity), \(place ?? "NULL") FROM \(source.name.quoted) AS t "
             + "WHERE t.\(source.columns[column].quoted) = ?1 ORDER BY \(order)t.\"Z_PK\""
         return try cursor(sql, owner)
     }
@@ -49,9 +53,10 @@ extension SourceStore {
         let other = join.sides[1 - side]
         let entity = layout.schema.joinTables[joinTable].sides[1 - side].relationship.entity
         let members = layout.tables[layout.schema.tableByEntity[entity]]
-        let order = other.orderColumn.map { "j.\($0.quoted), " } ?? ""
+        let place = other.orderColumn.map { "j.\($0.quoted)" }
+        let order = place.map { "\($0), " } ?? ""
         let sql =
-            "SELECT j.\(other.column.quoted), m.\(members.columns[EntityTable.entityColumn].quoted) "
+            "SELECT j.\(other.column.quoted), m.\(members.columns[EntityTable.entityColumn].quoted), \(place ?? "NULL") "
             + "FROM \(join.name.quoted) AS j LEFT JOIN \(members.name.quoted) AS m "
             + "ON m.\"Z_PK\" = j.\(other.column.quoted) WHERE j.\(join.sides[side].column.quoted) = ?1 "
             + "ORDER BY \(order)j.\(other.column.quoted)"
@@ -96,7 +101,9 @@ package final class MemberCursor {
             guard sqlite3_column_type(statement.handle, 0) == SQLITE_INTEGER else { continue }
             return Member(
                 key: sqlite3_column_int64(statement.handle, 0),
-                fileNumber: Int(sqlite3_column_int64(statement.handle, 1)))
+                fileNumber: Int(sqlite3_column_int64(statement.handle, 1)),
+                order: sqlite3_column_type(statement.handle, 2) == SQLITE_INTEGER
+                    ? sqlite3_column_int64(statement.handle, 2) : nil)
         }
         return nil
     }

@@ -90,7 +90,7 @@ final class DestinationRows {
     /// Spills the rows of a run's open batch.
     func flush(_ run: Run) throws(MigrationError) {
         guard !run.open.isEmpty else { return }
-        try run.spill.append(run.open)
+        for row in 0..<run.open.count { try run.spill.append(row: row, of: run.open) }
         run.open.removeAll()
     }
 
@@ -129,7 +129,7 @@ final class DestinationRows {
         if scratchKey != key {
             scratch.removeAll()
             scratchKey = nil
-            guard try run.spill.read(key, into: &scratch) else { return nil }
+            guard try run.spill.read(key: key, into: &scratch) else { return nil }
             scratchKey = key
         }
         return try body(scratch, 0)
@@ -150,7 +150,7 @@ final class DestinationRows {
         let row = scratch.appendRow(key: key)
         for slot in 0..<columns { scratch[row, slot] = .absent }
         try body(&scratch, row)
-        try run.spill.patch(scratch)
+        try run.spill.patch(key: key, row: row, of: scratch)
         scratch.removeAll()
     }
 
@@ -159,6 +159,6 @@ final class DestinationRows {
         let run = try run(of: key)
         try flush(run)
         scratchKey = nil
-        try run.spill.delete(key)
+        try run.spill.delete(key: key)
     }
 }

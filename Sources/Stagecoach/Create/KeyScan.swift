@@ -26,10 +26,10 @@ struct KeyScan {
         let indexCount = mappings.count + scanned.count
         let allowance = max(64 * 1024, session.budget.keys / max(1, indexCount))
         for table in scanned.sorted() {
-            let all = KeyIndex(directory: session.work, memoryBytes: allowance)
+            let all = KeyIndex(directory: session.work, name: "keys", memory: allowance)
             var plain: [Int: [KeyIndex]] = [:]
             for mapping in mappings where mapping.sourceTable == table && mapping.isDeclarative {
-                let index = KeyIndex(directory: session.work, memoryBytes: allowance)
+                let index = KeyIndex(directory: session.work, name: "keys", memory: allowance)
                 byMapping[mapping.index] = MappingKeys(
                     mapping: mapping, mode: modeByMapping[mapping.index] ?? .sequential, index: index)
                 if mapping.filter == nil, let entity = mapping.source { plain[entity.index, default: []].append(index) }
@@ -67,7 +67,7 @@ struct KeyScan {
                 let current = batch[row, 0].integerValue
                 if current != number {
                     number = current
-                    let entity = session.layout.entity(forFileNumber: Int(truncatingIfNeeded: number))
+                    let entity = session.layout.entity(inTable: table, forFileNumber: Int(truncatingIfNeeded: number))
                     indices = entity.flatMap { byEntity[$0] } ?? []
                 }
                 for index in indices { try index.append(key) }

@@ -7,16 +7,22 @@ import SpillStorage
 struct SourceCensus {
     /// Rows by table and entity index.
     let rows: [[Int: Int]]
+    /// Rows of no entity of the model.
+    let strays: Int
     private let layout: StoreLayout
 
     /// Counts by one grouped query a table.
     init(source: SourceStore, layout: StoreLayout) throws(MigrationError) {
         self.layout = layout
         var rows: [[Int: Int]] = []
+        var strays: Int64 = 0
         for table in layout.schema.tables.indices {
-            rows.append(try source.countsByEntity(table: table, in: layout))
+            let counts = try source.counts(table: table, in: layout)
+            rows.append(counts.byEntity.mapValues(Int.init))
+            strays += counts.strays.values.reduce(0, +)
         }
         self.rows = rows
+        self.strays = Int(strays)
     }
 
     /// Objects of an entity, subentities not counted.
@@ -44,6 +50,7 @@ struct SourceCensus {
                 counts.removed[entity.definition.name] = objects
             }
         }
+        counts.strays = strays
         return counts
     }
 }

@@ -45,6 +45,10 @@ final class DestinationObjects: ManagedObjectContext.Backing {
         LinkEnd(key: id.key, entity: UInt32(schema.number(of: id.entity)))
     }
 
+    func entity(named name: String) throws -> EntityDescription { try ObjectFailure.entity(name, in: schema.model) }
+
+    var placeholder: ManagedObjectID { id(entity: schema.model.entity(at: 0), key: .min) }
+
     // MARK: - Making and deleting
 
     func insert(_ entity: EntityDescription) throws -> ManagedObjectID {

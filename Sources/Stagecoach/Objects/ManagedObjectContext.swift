@@ -12,6 +12,9 @@ public final class ManagedObjectContext {
         func insert(_ entity: EntityDescription) throws -> ManagedObjectID
         func delete(_ object: ManagedObject) throws
         func exists(_ id: ManagedObjectID) throws -> Bool
+        func entity(named name: String) throws -> EntityDescription
+        /// An id that no row has: what a failed insertion gives, because it cannot throw.
+        var placeholder: ManagedObjectID { get }
     }
 
     let backing: any Backing
@@ -53,6 +56,19 @@ public final class ManagedObjectContext {
 
     /// Inserts an object of an entity, with the model's defaults.
     func insert(_ entity: EntityDescription) throws -> ManagedObject { object(with: try backing.insert(entity)) }
+
+    /// Inserts an object of an entity named; a failure is recorded.
+    ///
+    /// An unknown or abstract entity ends the run when the policy's method returns; until then the policy holds an object
+    /// without a row.
+    func insertNewObject(named name: String) -> ManagedObject {
+        do {
+            return try insert(backing.entity(named: name))
+        } catch {
+            failures.record(error)
+            return object(with: backing.placeholder)
+        }
+    }
 
     /// Deletes an object: it will have no row, and references to it become nil.
     public func delete(_ object: ManagedObject) {

@@ -38,7 +38,7 @@ final class SourceObjects: ManagedObjectContext.Backing {
         let number = try read(table: table, key: key) { batch, row throws(MigrationError) in
             batch[row, EntityTable.entityColumn].integerValue
         }
-        guard let number, let index = session.layout.entity(forFileNumber: Int(truncatingIfNeeded: number)) else { return nil }
+        guard let number, let index = session.layout.entity(inTable: table, forFileNumber: Int(truncatingIfNeeded: number)) else { return nil }
         return id(entity: schema.model.entity(at: index), table: table, key: key)
     }
 
@@ -174,11 +174,23 @@ final class SourceObjects: ManagedObjectContext.Backing {
             context: .init(entity: object.entity.definition.name, objectID: object.objectID.description))
     }
 
+    func entity(named name: String) throws -> EntityDescription { try ObjectFailure.entity(name, in: schema.model) }
+
+    var placeholder: ManagedObjectID { id(entity: schema.model.entity(at: 0), table: 0, key: .min) }
+
     func exists(_ id: ManagedObjectID) throws -> Bool { try self.id(table: id.table, key: id.key) != nil }
 }
 
 /// Failures that both sides' objects share.
 enum ObjectFailure {
+    static func entity(_ name: String, in model: ManagedObjectModel) throws(MigrationError) -> EntityDescription {
+        guard let entity = model.entity(named: name) else {
+            throw MigrationError(
+                "object.unknownEntity", .data, "The model has no entity \(name)", context: .init(entity: name))
+        }
+        return entity
+    }
+
     static func gone(_ id: ManagedObjectID) -> MigrationError {
         MigrationError(
             "object.unknown", .data, "There is no such object",

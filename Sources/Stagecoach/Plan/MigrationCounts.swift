@@ -27,6 +27,8 @@ public struct MigrationCounts: Sendable, Codable, Equatable {
     public var withoutMapping: [String: Int] = [:]
     /// Source objects of entities that a remove mapping names, by entity.
     public var removed: [String: Int] = [:]
+    /// Source rows whose Z_ENT is of no entity of the source model.
+    public var strays = 0
     /// References to source rows that do not exist; they became nil.
     public var danglingReferences = 0
     /// References to source objects that were not migrated; they became nil.

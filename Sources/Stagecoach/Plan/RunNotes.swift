@@ -17,6 +17,9 @@ enum RunNotes {
         for (entity, count) in counts.withoutMapping.sorted(by: { $0.key < $1.key }) {
             notes.append("\(count) objects of \(entity) have no entity mapping and were not migrated")
         }
+        if counts.strays > 0 {
+            notes.append("\(counts.strays) source rows are of no entity of the source model and were not migrated")
+        }
         if counts.danglingReferences > 0 {
             notes.append("\(counts.danglingReferences) references to rows that do not exist became nil")
         }

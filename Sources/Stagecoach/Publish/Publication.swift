@@ -41,8 +41,8 @@ struct Publication {
             }
         }
         return DestinationMetadata(
-            carryingOver: old, uuid: uuid, hashes: hashes,
-            identifiers: model.versionIdentifiers)
+            uuid: uuid, sourceProperties: old.propertyList, versionHashes: hashes,
+            versionIdentifiers: model.versionIdentifiers)
     }
 
     private func isUnchanged(_ name: String) -> Bool {

@@ -30,14 +30,14 @@ final class WorkArea {
             throw error
         }
         storePath = "\(place.workDirectory)/store.sqlite"
-        vfs = try WorkVFS(temporaryDirectory: spills.path)
+        vfs = WorkVFS(temporaryDirectory: spills.path)
         vfsName = vfs.name
     }
 
     /// Removes everything the run made but what was published.
     func close() {
         unlink(storePath)
-        vfs.unregister()
+        vfs.close()
         if spills !== beside { try? spills.remove() }
         try? beside.remove()
     }

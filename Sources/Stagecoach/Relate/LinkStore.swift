@@ -44,7 +44,7 @@ final class LinkStore {
     private static let width = 7
     private let forward: RecordLog
     private let backward: RecordLog
-    /// Side and key of objects whose relationship a policy set: mappings leave them alone.
+    /// Side, key and a zero for objects whose relationship a policy set: mappings leave them alone.
     private let touched: RecordLog
     /// Places that mappings give to members whose own side decides the link: owner, member, order. Owner is of the
     /// to-many side.
@@ -63,7 +63,7 @@ final class LinkStore {
         let name = "links-\(first.name)"
         forward = RecordLog(directory: directory, name: name, width: LinkStore.width, indexWords: 2, memory: memory / 3)
         backward = RecordLog(directory: directory, name: name, width: LinkStore.width, indexWords: 2, memory: memory / 3)
-        touched = RecordLog(directory: directory, name: name, width: 2, indexWords: 2, memory: memory / 6)
+        touched = RecordLog(directory: directory, name: name, width: 3, indexWords: 2, memory: memory / 6)
         givenOrders = RecordLog(directory: directory, name: name, width: 3, indexWords: 2, memory: memory / 6)
     }
 
@@ -125,7 +125,7 @@ final class LinkStore {
     /// Remembers that a policy set the relationship of an object.
     func touch(_ key: Int64, side: Side) throws(MigrationError) {
         guard try !isTouched(key, side: side) else { return }
-        try touched.append(sideWord(side), SortKey.encode(key))
+        try touched.append(sideWord(side), SortKey.encode(key), 0)
     }
 
     /// Whether a policy set the relationship of an object.

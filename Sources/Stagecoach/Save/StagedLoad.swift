@@ -90,7 +90,7 @@ struct StagedLoad {
         private var row = 0
 
         init(run: DestinationRows.Run, session: MigrationSession) throws {
-            reader = try run.spill.reader()
+            reader = run.spill.makeReader()
             batch = session.destinationBatch(slots: run.open.slots)
             _ = try reader.next(into: &batch)
         }
