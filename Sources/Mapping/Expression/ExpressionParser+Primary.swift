@@ -1,8 +1,6 @@
-import Diagnostics
-
 extension ExpressionParser {
     /// Reads a literal, name, call or parenthesis, and the key paths and indices behind it.
-    mutating func primary() throws(MigrationError) -> ExpressionOperand {
+    mutating func primary() throws(ExpressionSyntaxError) -> ExpressionOperand {
         var operand = try head()
         while true {
             if token == .symbol(.dot) {
@@ -27,7 +25,7 @@ extension ExpressionParser {
     }
 
     /// Reads `.a.b` up to what is neither a dot nor a name.
-    private mutating func components() throws(MigrationError) -> [String] {
+    private mutating func components() throws(ExpressionSyntaxError) -> [String] {
         var components: [String] = []
         while token == .symbol(.dot) {
             // The lexer stands behind the dot: the next word is a name even where it would be reserved elsewhere.
@@ -41,7 +39,7 @@ extension ExpressionParser {
         return components
     }
 
-    private mutating func elementIndex() throws(MigrationError) -> (ElementIndex, depth: Int) {
+    private mutating func elementIndex() throws(ExpressionSyntaxError) -> (ElementIndex, depth: Int) {
         let index: ElementIndex?
         switch token {
         case .reserved(.first, _): index = .first
@@ -57,7 +55,7 @@ extension ExpressionParser {
         return (.at(inner.value), inner.depth)
     }
 
-    private mutating func head() throws(MigrationError) -> ExpressionOperand {
+    private mutating func head() throws(ExpressionSyntaxError) -> ExpressionOperand {
         let start = tokenOffset
         switch token {
         case .integer(let magnitude):
@@ -94,19 +92,21 @@ extension ExpressionParser {
         }
     }
 
-    private mutating func constant(_ constant: ExpressionConstant) throws(MigrationError) -> ExpressionOperand {
+    private mutating func constant(_ constant: ExpressionConstant) throws(ExpressionSyntaxError) -> ExpressionOperand {
         try advance()
         return ExpressionOperand(.constant(constant))
     }
 
     /// Reads on behind a name: a built-in function where a parenthesis follows, else a key path.
-    private mutating func named(_ name: String) throws(MigrationError) -> ExpressionOperand {
+    private mutating func named(_ name: String) throws(ExpressionSyntaxError) -> ExpressionOperand {
         try advance()
         if token == .symbol(.openParenthesis) { return try builtIn(name) }
         return ExpressionOperand(.keyPath(target: nil, components: [name]))
     }
 
-    private mutating func reserved(_ word: ReservedWord, text: String) throws(MigrationError) -> ExpressionOperand {
+    private mutating func reserved(_ word: ReservedWord, text: String) throws(ExpressionSyntaxError)
+        -> ExpressionOperand
+    {
         switch word {
         case .true, .yes: return try constant(.boolean(true))
         case .false, .no: return try constant(.boolean(false))
@@ -143,7 +143,7 @@ extension ExpressionParser {
     /// Reads expressions between commas, up to and including a closing symbol.
     private mutating func list(
         until closing: ExpressionToken.Symbol
-    ) throws(MigrationError) -> ([ExpressionNode], depth: Int) {
+    ) throws(ExpressionSyntaxError) -> ([ExpressionNode], depth: Int) {
         var elements: [ExpressionNode] = []
         var deepest = 0
         if try take(closing) { return (elements, deepest) }
@@ -158,7 +158,7 @@ extension ExpressionParser {
 
     /// Reads the arguments of a built-in function. A name without colons gets one for each argument, as its selector
     /// has: `sum(x)` is `sum:`.
-    private mutating func builtIn(_ name: String) throws(MigrationError) -> ExpressionOperand {
+    private mutating func builtIn(_ name: String) throws(ExpressionSyntaxError) -> ExpressionOperand {
         try expect(.openParenthesis)
         let (arguments, below) = try list(until: .closeParenthesis)
         let selector = name.contains(":") ? name : name + String(repeating: ":", count: arguments.count)
@@ -167,7 +167,7 @@ extension ExpressionParser {
     }
 
     /// Reads on behind `FUNCTION(`.
-    private mutating func functionCall() throws(MigrationError) -> ExpressionOperand {
+    private mutating func functionCall() throws(ExpressionSyntaxError) -> ExpressionOperand {
         let target = try operand(.or)
         try expect(.comma)
         guard case .string(let selector) = token, !selector.isEmpty else {
@@ -186,7 +186,7 @@ extension ExpressionParser {
             depth: try depth(above: target.depth, deepest))
     }
 
-    private mutating func ternary() throws(MigrationError) -> ExpressionOperand {
+    private mutating func ternary() throws(ExpressionSyntaxError) -> ExpressionOperand {
         let condition = try operand(.or)
         try expect(.comma)
         let then = try operand(.or)
@@ -198,7 +198,7 @@ extension ExpressionParser {
             depth: try depth(above: condition.depth, then.depth, otherwise.depth))
     }
 
-    private mutating func cast() throws(MigrationError) -> ExpressionOperand {
+    private mutating func cast() throws(ExpressionSyntaxError) -> ExpressionOperand {
         let value = try operand(.or)
         try expect(.comma)
         guard case .string(let type) = token, !type.isEmpty else { throw unexpected("the name of a type as a string") }
@@ -210,7 +210,7 @@ extension ExpressionParser {
         return ExpressionOperand(.cast(value.value, type), depth: try depth(above: value.depth))
     }
 
-    private mutating func subquery() throws(MigrationError) -> ExpressionOperand {
+    private mutating func subquery() throws(ExpressionSyntaxError) -> ExpressionOperand {
         let collection = try operand(.set)
         try expect(.comma)
         guard case .variable(let variable) = token else { throw unexpected("a variable") }
@@ -223,7 +223,7 @@ extension ExpressionParser {
             depth: try depth(above: collection.depth, condition.depth))
     }
 
-    private mutating func fetch() throws(MigrationError) -> ExpressionOperand {
+    private mutating func fetch() throws(ExpressionSyntaxError) -> ExpressionOperand {
         let request = try operand(.or)
         try expect(.comma)
         let context = try operand(.or)

@@ -18,8 +18,8 @@ struct ExpressionParser {
     private(set) var tokenOffset = 0
     private var nesting = 0
 
-    private init(_ text: String) throws(MigrationError) {
-        lexer = try ExpressionLexer(text)
+    private init(_ text: String) throws(ExpressionSyntaxError) {
+        lexer = ExpressionLexer(text)
         try advance()
     }
 
@@ -27,19 +27,32 @@ struct ExpressionParser {
     ///
     /// - Throws: `expression.syntax` with the text, the column and what was expected.
     static func expression(_ text: String) throws(MigrationError) -> ExpressionNode {
-        var parser = try ExpressionParser(text)
-        return try parser.whole().value
+        try whole(text).value
     }
 
     /// The tree of a predicate.
     ///
     /// - Throws: `expression.syntax` with the text, the column and what was expected.
     static func predicate(_ text: String) throws(MigrationError) -> PredicateNode {
-        var parser = try ExpressionParser(text)
-        return try parser.whole().predicate
+        try whole(text).predicate
     }
 
-    private mutating func whole() throws(MigrationError) -> ExpressionOperand {
+    private static func whole(_ text: String) throws(MigrationError) -> ExpressionOperand {
+        guard text.utf8.count <= ExpressionLexer.maximumLength else {
+            throw MigrationError(
+                "expression.syntax", .configuration,
+                "the expression has \(text.utf8.count) bytes, more than the \(ExpressionLexer.maximumLength) that are allowed",
+                context: .init(expression: ExpressionLexer.excerpt(text)))
+        }
+        do {
+            var parser = try ExpressionParser(text)
+            return try parser.whole()
+        } catch {
+            throw error.described(in: text)
+        }
+    }
+
+    private mutating func whole() throws(ExpressionSyntaxError) -> ExpressionOperand {
         let operand = try operand(.or)
         guard token == .end else { throw unexpected("an operator or the end") }
         return operand
@@ -47,29 +60,29 @@ struct ExpressionParser {
 
     // MARK: Tokens
 
-    mutating func advance() throws(MigrationError) {
+    mutating func advance() throws(ExpressionSyntaxError) {
         tokenOffset = lexer.skipBlanks()
         token = try lexer.next()
     }
 
     /// Goes past a symbol if it stands here.
-    mutating func take(_ symbol: ExpressionToken.Symbol) throws(MigrationError) -> Bool {
+    mutating func take(_ symbol: ExpressionToken.Symbol) throws(ExpressionSyntaxError) -> Bool {
         guard token == .symbol(symbol) else { return false }
         try advance()
         return true
     }
 
     /// Goes past a symbol that has to stand here.
-    mutating func expect(_ symbol: ExpressionToken.Symbol) throws(MigrationError) {
+    mutating func expect(_ symbol: ExpressionToken.Symbol) throws(ExpressionSyntaxError) {
         guard try take(symbol) else { throw unexpected("'\(symbol.rawValue)'") }
     }
 
-    func unexpected(_ expected: String) -> MigrationError {
+    func unexpected(_ expected: String) -> ExpressionSyntaxError {
         lexer.error(at: tokenOffset, "expected \(expected), found \(token.description)")
     }
 
     /// The depth of a node above nodes of such depth.
-    func depth(above depths: Int...) throws(MigrationError) -> Int {
+    func depth(above depths: Int...) throws(ExpressionSyntaxError) -> Int {
         let depth = (depths.max() ?? 0) + 1
         guard depth <= Self.maximumDepth else {
             throw lexer.error(
@@ -82,7 +95,7 @@ struct ExpressionParser {
     // MARK: Operators
 
     /// Reads an operand with all operators that bind at least as tightly as given.
-    mutating func operand(_ loosest: ExpressionPrecedence) throws(MigrationError) -> ExpressionOperand {
+    mutating func operand(_ loosest: ExpressionPrecedence) throws(ExpressionSyntaxError) -> ExpressionOperand {
         nesting += 1
         defer { nesting -= 1 }
         guard nesting <= Self.maximumNesting else {
@@ -112,7 +125,7 @@ struct ExpressionParser {
     }
 
     /// Reads an operand that may begin with NOT, a quantifier or a sign.
-    private mutating func prefixed(_ loosest: ExpressionPrecedence) throws(MigrationError) -> ExpressionOperand {
+    private mutating func prefixed(_ loosest: ExpressionPrecedence) throws(ExpressionSyntaxError) -> ExpressionOperand {
         switch token {
         case .reserved(.not, _), .symbol(.not):
             guard loosest <= .not else { throw unexpected("a value") }
@@ -146,7 +159,7 @@ struct ExpressionParser {
 
     private mutating func quantified(
         _ modifier: ComparisonModifier, _ loosest: ExpressionPrecedence
-    ) throws(MigrationError) -> ExpressionOperand {
+    ) throws(ExpressionSyntaxError) -> ExpressionOperand {
         guard loosest <= .comparison else { throw unexpected("a value") }
         try advance()
         let left = try operand(.set)
@@ -157,7 +170,7 @@ struct ExpressionParser {
     /// Reads on from the first operand of an AND or OR chain, which becomes one node.
     private mutating func chain(
         from first: ExpressionOperand, _ level: ExpressionPrecedence
-    ) throws(MigrationError) -> ExpressionOperand {
+    ) throws(ExpressionSyntaxError) -> ExpressionOperand {
         var parts = [first.predicate]
         var deepest = first.depth
         while let infix = ExpressionInfix(token), infix.precedence == level {
@@ -171,7 +184,7 @@ struct ExpressionParser {
 
     private mutating func comparison(
         from left: ExpressionOperand, _ comparison: ComparisonOperator, modifier: ComparisonModifier
-    ) throws(MigrationError) -> ExpressionOperand {
+    ) throws(ExpressionSyntaxError) -> ExpressionOperand {
         if case .predicate = left.content, !left.isClosed {
             throw lexer.error(
                 at: tokenOffset, "expected AND, OR or the end, found \(token.description): comparisons are not chained")
@@ -185,7 +198,7 @@ struct ExpressionParser {
     }
 
     /// Reads `[cdnl]` if it stands here.
-    private mutating func comparisonOptions() throws(MigrationError) -> ComparisonOptions {
+    private mutating func comparisonOptions() throws(ExpressionSyntaxError) -> ComparisonOptions {
         var options: ComparisonOptions = []
         guard try take(.openBracket) else { return options }
         let letters: String

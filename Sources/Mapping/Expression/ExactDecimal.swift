@@ -1,0 +1,85 @@
+import Foundation
+
+/// Decimal numbers as Core Data computes them: 38 digits, base ten.
+///
+/// The cold path: every operation goes through Foundation and may allocate.
+struct ExactDecimal: Sendable {
+    var value: Decimal
+
+    init(_ value: Decimal) { self.value = value }
+    init(whole: Int64) { value = Decimal(whole) }
+
+    /// The number that a floating number prints as: 0.1 is one tenth, not the nearest binary fraction.
+    init?(real: Double) {
+        guard real.isFinite, let value = Decimal(string: real.description, locale: Self.locale), value.isFinite
+        else { return nil }
+        self.value = value
+    }
+
+    private static let locale = Locale(identifier: "en_US_POSIX")
+
+    var isNaN: Bool { value.isNaN }
+
+    /// The nearest floating number. Through the digits, because Foundation's own conversion loses the last bits.
+    var real: Double { value.isNaN ? .nan : Double(value.description) ?? .nan }
+
+    /// The value without its fraction, toward zero; nil where it does not fit.
+    var whole: Int64? {
+        guard !value.isNaN else { return nil }
+        let text = rounded(value.sign == .minus ? .up : .down).value.description
+        return Int64(text)
+    }
+
+    /// The value where it has no fraction and fits.
+    var exactWhole: Int64? {
+        guard let whole, Decimal(whole) == value else { return nil }
+        return whole
+    }
+
+    func rounded(_ mode: NSDecimalNumber.RoundingMode) -> ExactDecimal {
+        var copy = value
+        var result = Decimal()
+        NSDecimalRound(&result, &copy, 0, mode)
+        return ExactDecimal(result)
+    }
+
+    /// The result of an operator other than a division by zero; nil where 38 digits do not hold its size.
+    static func apply(_ sign: ArithmeticOperator, _ left: ExactDecimal, _ right: ExactDecimal) -> ExactDecimal? {
+        if left.isNaN || right.isNaN { return ExactDecimal(Decimal.nan) }
+        var (first, second, result) = (left.value, right.value, Decimal())
+        let outcome: NSDecimalNumber.CalculationError
+        switch sign {
+        case .add: outcome = NSDecimalAdd(&result, &first, &second, .plain)
+        case .subtract: outcome = NSDecimalSubtract(&result, &first, &second, .plain)
+        case .multiply: outcome = NSDecimalMultiply(&result, &first, &second, .plain)
+        case .divide: outcome = NSDecimalDivide(&result, &first, &second, .plain)
+        case .modulus:
+            guard let quotient = apply(.divide, left, right) else { return nil }
+            let whole = quotient.rounded(quotient.value.sign == .minus ? .up : .down)
+            guard let product = apply(.multiply, whole, right) else { return nil }
+            return apply(.subtract, left, product)
+        case .power:
+            guard let exponent = right.exactWhole, exponent >= 0, exponent <= 1000 else { return nil }
+            return power(left, exponent)
+        }
+        guard outcome == .noError || outcome == .lossOfPrecision || outcome == .underflow, !result.isNaN else {
+            return nil
+        }
+        return ExactDecimal(result)
+    }
+
+    private static func power(_ base: ExactDecimal, _ exponent: Int64) -> ExactDecimal? {
+        var result = ExactDecimal(whole: 1)
+        for _ in 0..<exponent {
+            guard let next = apply(.multiply, result, base) else { return nil }
+            result = next
+        }
+        return result
+    }
+
+    /// -1, 0 or 1; nil where one is not a number.
+    static func compare(_ left: ExactDecimal, _ right: ExactDecimal) -> Int? {
+        if left.isNaN || right.isNaN { return nil }
+        return left.value < right.value ? -1 : left.value == right.value ? 0 : 1
+    }
+}

@@ -1,0 +1,145 @@
+import Diagnostics
+import ManagedModel
+import Rows
+
+import struct Foundation.Date
+
+/// A constant as the store keeps it.
+package enum ProgramConstant: Hashable, Sendable {
+    case null
+    case integer(Int64)
+    case real(Double)
+    /// UTF-8.
+    case text([UInt8])
+    case blob([UInt8])
+}
+
+/// A value expression, compiled for the row path: it computes one attribute of a destination row from a source row.
+///
+/// Types are checked when it is compiled; what remains at run time are errors of values. Evaluating allocates nothing
+/// but what decimals and text beyond ASCII need.
+package struct ExpressionProgram: Sendable {
+    /// The slot whose cell is the value just as it is stored; nil where something is computed.
+    package let copiedSlot: Int?
+    /// The value where it is the same for all rows.
+    package let constant: ProgramConstant?
+    private let code: ProgramCode
+    private let bytesKind: CellKind
+    private let context: MigrationError.Context
+
+    /// Compiles a value expression.
+    ///
+    /// - Parameters:
+    ///   - destination: the type of the attribute that takes the value.
+    ///   - resolver: gives slots to the key paths from `$source`.
+    ///   - context: where the expression stands; its text is filled in.
+    ///   - now: what `now()` is, in seconds since 2001: the run's journaled start.
+    /// - Throws: `expression.unsupported` for what no row path can evaluate, `expression.type` for types that do not
+    ///   fit, what the resolver throws, and the value errors of constants; all of category configuration.
+    package init(
+        compiling expression: ValueExpression, to destination: AttributeType, resolver: inout some KeyPathResolver,
+        context: MigrationError.Context, now: Double = Date().timeIntervalSinceReferenceDate
+    ) throws(MigrationError) {
+        var context = context
+        context.expression = context.expression ?? ExpressionLexer.excerpt(expression.format)
+        self.context = context
+        bytesKind = destination == .string || destination == .uri ? .text : .blob
+        if let path = expression.node.sourceKeyPath, !path.isEmpty {
+            let found: (slot: Int, type: AttributeType)
+            do { found = try resolver.slot(forKeyPath: path) } catch { throw error.inside(context) }
+            if found.type.isStoredLike(destination) {
+                copiedSlot = found.slot
+                constant = nil
+                code = ProgramCode()
+                return
+            }
+        }
+        var compiler = ProgramCompiler(resolver: resolver, isFilter: false, now: now)
+        do throws(ProgramFault) {
+            let type = try compiler.compile(expression.node, into: 0)
+            try compiler.store(type, as: destination)
+            resolver = compiler.resolver
+            let finished = compiler.finish()
+            code = finished
+            copiedSlot = nil
+            constant = finished.readsRow ? nil : try Self.constant(of: finished, bytesKind)
+        } catch {
+            throw error.described(.configuration, in: context)
+        }
+    }
+
+    /// The value of a program that reads no row.
+    private static func constant(of code: ProgramCode, _ bytesKind: CellKind) throws(ProgramFault) -> ProgramConstant {
+        var batch = RowBatch(slots: 0, rowCapacity: 1, byteTarget: 1)
+        let empty = RowBatch(slots: 0, rowCapacity: 1, byteTarget: 1)
+        let value = try withUnsafeMutablePointer(to: &batch) { batch throws(ProgramFault) in
+            try ProgramRun.evaluate(code, empty, row: 0, scratch: batch)
+        }
+        switch value.kind {
+        case .integer: return .integer(value.integerValue)
+        case .real: return .real(value.realValue)
+        case .scratchBytes, .constantBytes:
+            let bytes =
+                value.kind == .scratchBytes
+                ? Array(batch.bytes(Cell(bits: value.bits, length: value.length, kind: .blob)))
+                : Array(code.bytes.buffer[Int(value.bits)..<Int(value.bits) + Int(value.length)])
+            return bytesKind == .text ? .text(bytes) : .blob(bytes)
+        default: return .null
+        }
+    }
+
+    /// Computes the value for a source row and puts it into a slot of a destination row.
+    ///
+    /// Text that the expression makes is written into the destination's arena at once.
+    ///
+    /// - Throws: `value.outOfRange`, `value.divisionByZero`, `value.type` (65) with the expression and what the context
+    ///   says; the caller adds the object.
+    package func evaluate(
+        _ source: borrowing RowBatch, row: Int, into destination: inout RowBatch, destinationRow: Int, slot: Int
+    ) throws(MigrationError) {
+        if let copiedSlot {
+            destination.copy(source[row, copiedSlot], from: source, row: destinationRow, slot: slot)
+            return
+        }
+        if let constant {
+            store(constant, into: &destination, row: destinationRow, slot: slot)
+            return
+        }
+        let value: ProgramRegister
+        do throws(ProgramFault) {
+            value = try withUnsafeMutablePointer(to: &destination) { scratch throws(ProgramFault) in
+                try ProgramRun.evaluate(code, source, row: row, scratch: scratch)
+            }
+        } catch {
+            throw error.described(.data, in: context)
+        }
+        switch value.kind {
+        case .null, .decimal: destination[destinationRow, slot] = .null
+        case .integer: destination[destinationRow, slot] = .integer(value.integerValue)
+        case .real: destination[destinationRow, slot] = .real(value.realValue)
+        case .reference:
+            destination[destinationRow, slot] = Cell(bits: value.bits, length: value.length, kind: .reference)
+        case .scratchBytes:
+            destination[destinationRow, slot] = Cell(bits: value.bits, length: value.length, kind: bytesKind)
+        case .sourceBytes:
+            destination.copy(
+                Cell(bits: value.bits, length: value.length, kind: bytesKind), from: source, row: destinationRow,
+                slot: slot)
+        case .constantBytes:
+            let start = Int(value.bits)
+            destination.setBytes(
+                UnsafeRawBufferPointer(rebasing: code.bytes.buffer[start..<start + Int(value.length)]),
+                kind: bytesKind, row: destinationRow, slot: slot)
+        }
+    }
+
+    private func store(_ constant: ProgramConstant, into destination: inout RowBatch, row: Int, slot: Int) {
+        switch constant {
+        case .null: destination[row, slot] = .null
+        case .integer(let value): destination[row, slot] = .integer(value)
+        case .real(let value): destination[row, slot] = .real(value)
+        case .text(let bytes): bytes.withUnsafeBytes { destination.setBytes($0, kind: .text, row: row, slot: slot) }
+        case .blob(let bytes): bytes.withUnsafeBytes { destination.setBytes($0, kind: .blob, row: row, slot: slot) }
+        }
+    }
+}

@@ -1,0 +1,189 @@
+extension ProgramCompiler {
+    /// Compiles a built-in function.
+    mutating func builtIn(
+        _ selector: String, _ arguments: [ExpressionNode], into d: Int
+    ) throws(ProgramFault) -> ExpressionType {
+        let name =
+            selector.hasSuffix(":") && !selector.dropLast().contains(":") ? String(selector.dropLast()) : selector
+        func checked(_ count: Int) throws(ProgramFault) {
+            guard arguments.count == count else {
+                throw ProgramFault(
+                    "expression.type", "'\(name)' takes \(count) arguments, not \(arguments.count)")
+            }
+        }
+        func pair(_ sign: ArithmeticOperator) throws(ProgramFault) -> ArithmeticOperator {
+            try checked(2)
+            return sign
+        }
+        func only() throws(ProgramFault) -> ExpressionNode {
+            try checked(1)
+            return arguments[0]
+        }
+        switch selector {
+        case "now":
+            emitConstant(.real(now), d)
+            return .date
+        case "abs:": return try numberFunction(.absolute, only(), into: d, name: name)
+        case "ceiling:": return try numberFunction(.ceiling, only(), into: d, name: name)
+        case "floor:": return try numberFunction(.floor, only(), into: d, name: name)
+        case "trunc:": return try numberFunction(.truncate, only(), into: d, name: name)
+        case "sqrt:": return try numberFunction(.squareRoot, only(), into: d, name: name)
+        case "ln:": return try numberFunction(.naturalLogarithm, only(), into: d, name: name)
+        case "log:": return try numberFunction(.decimalLogarithm, only(), into: d, name: name)
+        case "exp:": return try numberFunction(.exponential, only(), into: d, name: name)
+        case "add:to:": return try arithmetic(pair(.add), arguments[0], arguments[1], into: d)
+        case "from:subtract:": return try arithmetic(pair(.subtract), arguments[0], arguments[1], into: d)
+        case "multiply:by:": return try arithmetic(pair(.multiply), arguments[0], arguments[1], into: d)
+        case "divide:by:": return try arithmetic(pair(.divide), arguments[0], arguments[1], into: d)
+        case "modulus:by:": return try arithmetic(pair(.modulus), arguments[0], arguments[1], into: d)
+        case "raise:toPower:": return try arithmetic(pair(.power), arguments[0], arguments[1], into: d)
+        case "bitwiseAnd:with:", "bitwiseOr:with:", "bitwiseXor:with:", "leftshift:by:", "rightshift:by:":
+            try checked(2)
+            let operations: [String: BitOperation] = [
+                "bitwiseAnd:with:": .and, "bitwiseOr:with:": .or, "bitwiseXor:with:": .exclusiveOr,
+                "leftshift:by:": .shiftLeft, "rightshift:by:": .shiftRight,
+            ]
+            return try bits(operations[selector] ?? .and, arguments, into: d, name: name)
+        case "onesComplement:":
+            try checked(1)
+            return try bits(.complement, arguments, into: d, name: name)
+        case "min:": return try extreme(isMaximum: false, only(), into: d, name: name)
+        case "max:": return try extreme(isMaximum: true, only(), into: d, name: name)
+        case "uppercase:": return try textFunction(.uppercase, only(), into: d, name: name)
+        case "lowercase:": return try textFunction(.lowercase, only(), into: d, name: name)
+        case "length:": return try textFunction(.length, only(), into: d, name: name)
+        case "noindex:": return try compile(only(), into: d)
+        case "castObject:toType:":
+            try checked(2)
+            guard case .constant(.string(let type)) = arguments[1] else {
+                throw .unsupported("the type of a cast has to be a string")
+            }
+            return try cast(arguments[0], to: type, into: d)
+        case "random", "random:", "randomn:":
+            throw .unsupported(
+                "'\(name)' gives another value at every run, so an interrupted migration could not be resumed",
+                remedy: "Compute the value in a migration policy")
+        default:
+            throw .unsupported(
+                "the function '\(name)' cannot be evaluated per row", remedy: "Compute the value in a migration policy")
+        }
+    }
+
+    /// Compiles `FUNCTION(target, 'selector:', …)`.
+    mutating func message(
+        _ selector: String, to target: ExpressionNode, _ arguments: [ExpressionNode], into d: Int
+    ) throws(ProgramFault) -> ExpressionType {
+        switch (selector, arguments.count) {
+        case ("stringByAppendingString:", 1):
+            return try concatenation(.function(target: target, selector: selector, arguments: arguments), into: d)
+        case ("uppercaseString", 0): return try textFunction(.uppercase, target, into: d, name: selector)
+        case ("lowercaseString", 0): return try textFunction(.lowercase, target, into: d, name: selector)
+        case ("length", 0): return try textFunction(.length, target, into: d, name: selector)
+        default: break
+        }
+        if case .variable(let name) = target, name != "source" {
+            throw .unsupported(
+                "FUNCTION($\(name), '\(selector)') is no value that can be computed from the row",
+                remedy: name == "entityPolicy"
+                    ? "Register the selector with a migration policy" : "Use it in a relationship mapping or a policy")
+        }
+        throw .unsupported(
+            "the selector '\(selector)' is unknown", remedy: "Compute the value in a migration policy")
+    }
+
+    private mutating func textFunction(
+        _ operation: ProgramOperation, _ argument: ExpressionNode, into d: Int, name: String
+    ) throws(ProgramFault) -> ExpressionType {
+        let type = try compile(argument, into: d)
+        if type == .null { return .null }
+        guard type == .text else { throw .type("'\(name)' does not take a value of type \(type.label)") }
+        emit(operation, d, d)
+        guard operation != .length else { return .integer }
+        code.usesScratch = true
+        return .text
+    }
+
+    /// Compiles a chain of `stringByAppendingString:` as one instruction, so that no part is copied twice.
+    private mutating func concatenation(_ node: ExpressionNode, into d: Int) throws(ProgramFault) -> ExpressionType {
+        var parts: [ExpressionNode] = []
+        var rest = node
+        while case .function(let target?, "stringByAppendingString:", let arguments) = rest, arguments.count == 1 {
+            parts.append(arguments[0])
+            rest = target
+        }
+        parts.append(rest)
+        parts.reverse()
+        var isNull = false
+        for (index, part) in parts.enumerated() {
+            let type = try compile(part, into: d + index)
+            if type == .null { isNull = true }
+            guard type == .text || type == .null else {
+                throw .type(
+                    "'stringByAppendingString:' does not take a value of type \(type.label)",
+                    remedy: "Values are not formatted silently: use CAST(…, 'NSString')")
+            }
+        }
+        if isNull {
+            emit(.loadNull, d)
+            return .null
+        }
+        code.usesScratch = true
+        emit(.concatenate, d, d, n: parts.count)
+        return .text
+    }
+
+    /// Compiles `CAST(value, 'type')`.
+    mutating func cast(_ node: ExpressionNode, to name: String, into d: Int) throws(ProgramFault) -> ExpressionType {
+        let type = try compile(node, into: d)
+        if type == .null { return .null }
+        let target: ExpressionType
+        switch name {
+        case "NSNumber": target = type.isNumber ? type : .real
+        case "double", "float", "Double", "Float", "CGFloat": target = .real
+        case "integer", "NSInteger", "int", "int16", "int32", "int64", "Int", "Int16", "Int32", "Int64":
+            target = .integer
+        case "BOOL", "bool", "boolean", "Bool": target = .boolean
+        case "NSDecimalNumber", "NSDecimal", "Decimal": target = .decimal
+        case "NSString", "String": target = .text
+        case "NSDate", "Date": target = .date
+        case "NSURL", "URL": target = .uri
+        case "NSUUID", "UUID": target = .uuid
+        case "NSData", "Data": target = .data
+        default: throw .unsupported("a cast to '\(name)' cannot be evaluated per row")
+        }
+        if type == target { return target }
+        switch (type, target) {
+        case (_, .boolean) where type.isNumber:
+            convert(d, from: type, to: .integer)
+            emit(.checkRange, d, d, n: 800)
+        case _ where type.isNumber && target.isNumber: convert(d, from: type, to: target)
+        case (_, .date) where type.isNumber: convert(d, from: type, to: .real)
+        case (.date, _) where target.isNumber && target != .boolean: convert(d, from: .real, to: target)
+        case (.text, .decimal):
+            code.usesDecimals = true
+            emit(.textToDecimal, d, d)
+        case (.text, .integer):
+            code.usesDecimals = true
+            emit(.textToDecimal, d, d)
+            emit(.decimalToInteger, d, d)
+        case (.text, .real): emit(.textToReal, d, d)
+        case (.text, .uuid):
+            emit(.textToUUID, d, d)
+            code.usesScratch = true
+        case (.text, .uri), (.uri, .text), (.uuid, .data): break
+        case (_, .text) where type.isNumber || type == .uuid:
+            emit(
+                type == .uuid
+                    ? .uuidToText : type == .real ? .realToText : type == .decimal ? .decimalToText : .wholeToText,
+                d, d)
+            code.usesScratch = true
+        default: throw .type("a value of type \(type.label) cannot be cast to '\(name)'")
+        }
+        switch name {
+        case "int16", "Int16": emit(.checkRange, d, d, n: 100)
+        case "int32", "Int32", "int": emit(.checkRange, d, d, n: 200)
+        default: break
+        }
+        return target
+    }
+}

@@ -1,0 +1,211 @@
+extension ProgramCompiler {
+    /// Compiles a predicate: the register becomes 1, 0, or, in a filter, null for unknown.
+    mutating func compile(_ node: PredicateNode, into d: Int) throws(ProgramFault) {
+        try enter()
+        defer { leave() }
+        switch node {
+        case .constant(let value): emitConstant(.truth(value), d)
+        case .not(let inner):
+            try compile(inner, into: d)
+            emit(.not, d, d)
+        case .and(let parts): try chain(parts, .and, jumping: .jumpIfFalse, into: d)
+        case .or(let parts): try chain(parts, .or, jumping: .jumpIfTrue, into: d)
+        case .expression(let value):
+            let type = try compile(value, into: d)
+            guard type == .boolean || type == .null else {
+                throw .type(
+                    "a value of type \(type.label) stands where a predicate is expected",
+                    remedy: "Compare it with something")
+            }
+            if !isFilter { emit(.nullIsFalse, d, d) }
+        case .comparison(.direct, let left, let comparison, let right, let options):
+            try compare(left, comparison, right, options, into: d)
+        case .comparison(let modifier, _, _, _, _):
+            throw .unsupported("\(modifier.rawValue) compares the members of a to-many, which no row holds")
+        }
+    }
+
+    private mutating func chain(
+        _ parts: [PredicateNode], _ operation: ProgramOperation, jumping: ProgramOperation, into d: Int
+    ) throws(ProgramFault) {
+        guard let first = parts.first else {
+            emitConstant(.truth(operation == .and), d)
+            return
+        }
+        try compile(first, into: d)
+        var jumps: [Int] = []
+        for part in parts.dropFirst() {
+            // What follows a decided chain must not run: it may divide by what the first part guards.
+            jumps.append(here)
+            emit(jumping, d)
+            // Compiling a value makes sure of the register; a constant predicate needs it too.
+            _ = try compile(.predicate(part), into: d + 1)
+            emit(operation, d, d, d + 1)
+        }
+        for jump in jumps { jumpHere(from: jump) }
+    }
+
+    /// Adds a comparison and emits its instruction.
+    private mutating func emit(_ operation: ProgramOperation, _ d: Int, _ comparison: ProgramComparison) {
+        code.comparisons.append(comparison)
+        emit(operation, d, d, d + 1, n: code.comparisons.count - 1)
+    }
+
+    private func comparison(_ sign: ComparisonOperator, _ options: ComparisonOptions = []) -> ProgramComparison {
+        ProgramComparison(comparison: sign, options: options, isThreeValued: isFilter)
+    }
+
+    private mutating func compare(
+        _ left: ExpressionNode, _ sign: ComparisonOperator, _ right: ExpressionNode, _ options: ComparisonOptions,
+        into d: Int
+    ) throws(ProgramFault) {
+        switch sign {
+        case .equal, .notEqual:
+            if right == .constant(.null) { return try nullTest(left, sign, into: d) }
+            if left == .constant(.null) { return try nullTest(right, sign, into: d) }
+            try compareValues(left, sign, right, options, into: d)
+        case .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual:
+            try compareValues(left, sign, right, options, into: d)
+        case .between:
+            guard case .aggregate(let bounds) = right, bounds.count == 2 else {
+                throw .unsupported("BETWEEN takes a list of two values, {low, high}")
+            }
+            try between(left, bounds[0], bounds[1], options, into: d)
+        case .isIn:
+            if case .aggregate(let elements) = right { return try membership(left, elements, options, into: d) }
+            try search(right, .contains, left, options, into: d)
+        case .contains:
+            if case .aggregate(let elements) = left { return try membership(right, elements, options, into: d) }
+            try search(left, sign, right, options, into: d)
+        case .beginsWith, .endsWith: try search(left, sign, right, options, into: d)
+        case .like, .matches: try match(left, sign, right, options, into: d)
+        }
+    }
+
+    private mutating func nullTest(
+        _ node: ExpressionNode, _ sign: ComparisonOperator, into d: Int
+    ) throws(ProgramFault) {
+        _ = try compile(node, into: d)
+        emit(sign == .equal ? .isNull : .isNotNull, d, d)
+    }
+
+    private mutating func compareValues(
+        _ left: ExpressionNode, _ sign: ComparisonOperator, _ right: ExpressionNode, _ options: ComparisonOptions,
+        into d: Int
+    ) throws(ProgramFault) {
+        let first = try compile(left, into: d)
+        let second = try compile(right, into: d + 1)
+        try compareRegisters((d, first), sign, (d + 1, second), options, into: d)
+    }
+
+    /// Emits the comparison of two registers whose types are known.
+    private mutating func compareRegisters(
+        _ left: (register: Int, type: ExpressionType), _ sign: ComparisonOperator,
+        _ right: (register: Int, type: ExpressionType), _ options: ComparisonOptions, into d: Int
+    ) throws(ProgramFault) {
+        let (first, second) = (left.type, right.type)
+        let isOrdering = sign != .equal && sign != .notEqual
+        let operation: ProgramOperation
+        if first == .null || second == .null {
+            operation = .compareBytes
+        } else if (first.isNumber && second.isNumber) || (first == .date && second == .date) {
+            operation = .compareNumbers
+        } else if first == second {
+            switch first {
+            case .text, .uri: operation = .compareBytes
+            case _ where isOrdering: throw .type("values of type \(first.label) have no order")
+            case .reference: operation = .compareReferences
+            default: operation = .compareBytes
+            }
+        } else {
+            let isDate = first == .date || second == .date
+            throw .type(
+                "a value of type \(first.label) is not compared with one of type \(second.label)",
+                remedy: isDate ? "Use CAST(…, 'NSDate') for seconds since 2001" : nil)
+        }
+        code.comparisons.append(comparison(sign, first.isText ? options : []))
+        emit(operation, d, left.register, right.register, n: code.comparisons.count - 1)
+    }
+
+    private mutating func search(
+        _ left: ExpressionNode, _ sign: ComparisonOperator, _ right: ExpressionNode, _ options: ComparisonOptions,
+        into d: Int
+    ) throws(ProgramFault) {
+        let first = try compile(left, into: d)
+        let second = try compile(right, into: d + 1)
+        for type in [first, second] where type != .text && type != .uri && type != .null {
+            throw .type("\(sign.rawValue) does not take a value of type \(type.label)")
+        }
+        emit(.search, d, comparison(sign, options))
+    }
+
+    private mutating func match(
+        _ left: ExpressionNode, _ sign: ComparisonOperator, _ right: ExpressionNode, _ options: ComparisonOptions,
+        into d: Int
+    ) throws(ProgramFault) {
+        guard case .constant(.string(let text)) = right else {
+            throw .unsupported("the pattern of \(sign.rawValue) has to be a string")
+        }
+        let type = try compile(left, into: d)
+        guard type == .text || type == .uri || type == .null else {
+            throw .type("\(sign.rawValue) does not take a value of type \(type.label)")
+        }
+        var entry = comparison(sign, options)
+        let folding = TextFolding(options)
+        entry.pattern =
+            sign == .like ? try TextPattern(glob: text, folding) : try TextPattern(regularExpression: text, folding)
+        emit(.match, d, entry)
+    }
+
+    private mutating func membership(
+        _ value: ExpressionNode, _ elements: [ExpressionNode], _ options: ComparisonOptions, into d: Int
+    ) throws(ProgramFault) {
+        var entry = comparison(.isIn, options)
+        for element in elements {
+            switch element {
+            case .constant(.integer(let number)): entry.integers.append(number)
+            case .constant(.string(let text)): entry.texts.append(TextFolding(options).folded(Array(text.utf8)))
+            default: break
+            }
+        }
+        let type = try compile(value, into: d)
+        if !elements.isEmpty,
+            (type.isWhole && entry.integers.count == elements.count)
+                || (type == .text && entry.texts.count == elements.count)
+        {
+            entry.integers.sort()
+            entry.texts.sort { $0.lexicographicallyPrecedes($1) }
+            emit(.contained, d, entry)
+            return
+        }
+        // Anything else is a chain of comparisons of the one value, the result so far in the register above it.
+        try emitFalse(d + 1)
+        for element in elements {
+            let other = try compile(element, into: d + 2)
+            try compareRegisters((d, type), .equal, (d + 2, other), options, into: d + 2)
+            emit(.or, d + 1, d + 1, d + 2)
+        }
+        emit(.or, d, d + 1, d + 1)
+    }
+
+    private mutating func emitFalse(_ d: Int) throws(ProgramFault) {
+        _ = try compile(.constant(.boolean(false)), into: d)
+    }
+
+    private mutating func between(
+        _ value: ExpressionNode, _ low: ExpressionNode, _ high: ExpressionNode, _ options: ComparisonOptions,
+        into d: Int
+    ) throws(ProgramFault) {
+        let type = try compile(value, into: d)
+        let lower = try compile(low, into: d + 1)
+        try compareRegisters((d, type), .greaterThanOrEqual, (d + 1, lower), options, into: d + 1)
+        let upper = try compile(high, into: d + 2)
+        try compareRegisters((d, type), .lessThanOrEqual, (d + 2, upper), options, into: d + 2)
+        emit(.and, d, d + 1, d + 2)
+    }
+}
+
+extension ExpressionType {
+    /// Whether comparison options have a meaning.
+    fileprivate var isText: Bool { self == .text || self == .uri }
+}

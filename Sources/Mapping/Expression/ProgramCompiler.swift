@@ -1,0 +1,287 @@
+import Diagnostics
+import ManagedModel
+
+/// Turns a syntax tree into a flat program over registers.
+///
+/// Registers are a stack: a node leaves its value in the register it is given and uses those above it for its
+/// operands. Types are known at compile time, so every instruction works on one type, and whatever a program could
+/// not evaluate is refused here and not at some row.
+struct ProgramCompiler<Resolver: KeyPathResolver> {
+    var resolver: Resolver
+    /// Whether bare key paths and SELF mean the source object (in filters) and comparisons follow SQL's logic.
+    let isFilter: Bool
+    /// What `now()` is: seconds since 2001.
+    let now: Double
+    var code = ProgramCode()
+    private var constantBytes: [UInt8] = []
+    private var depth = 0
+
+    init(resolver: Resolver, isFilter: Bool, now: Double) {
+        self.resolver = resolver
+        self.isFilter = isFilter
+        self.now = now
+    }
+
+    /// The finished program.
+    mutating func finish() -> ProgramCode {
+        code.bytes = ProgramBytes(constantBytes)
+        return code
+    }
+
+    // MARK: Emitting
+
+    mutating func emit(_ operation: ProgramOperation, _ d: Int, _ a: Int = 0, _ b: Int = 0, n: Int = 0) {
+        code.instructions.append(
+            ProgramInstruction(
+                operation: operation, d: UInt16(truncatingIfNeeded: d), a: UInt16(truncatingIfNeeded: a),
+                b: UInt16(truncatingIfNeeded: b), n: Int32(truncatingIfNeeded: n)))
+    }
+
+    /// The index of the next instruction, as a jump's goal.
+    var here: Int { code.instructions.count }
+
+    mutating func jumpHere(from index: Int) { code.instructions[index].n = Int32(truncatingIfNeeded: here) }
+
+    /// Goes one node down; trees that no parser made may be deeper than the stack.
+    mutating func enter() throws(ProgramFault) {
+        depth += 1
+        guard depth <= 2 * ExpressionParser.maximumDepth else {
+            throw .unsupported("the expression has more than \(ExpressionParser.maximumDepth) levels")
+        }
+    }
+
+    mutating func leave() { depth -= 1 }
+
+    /// Makes sure that a register exists.
+    private mutating func use(_ register: Int) throws(ProgramFault) {
+        guard register < 16_000, here < 4_000_000 else {
+            throw .unsupported("the expression is too large to be compiled")
+        }
+        code.registers = max(code.registers, register + 1)
+    }
+
+    mutating func emitConstant(_ value: ProgramRegister, _ d: Int) {
+        code.constants.append(value)
+        emit(.loadConstant, d, n: code.constants.count - 1)
+    }
+
+    mutating func emitBytes(_ bytes: some Collection<UInt8>, _ d: Int) {
+        let offset = constantBytes.count
+        constantBytes.append(contentsOf: bytes)
+        emitConstant(
+            ProgramRegister(
+                bits: UInt64(offset), length: UInt32(truncatingIfNeeded: bytes.count), kind: .constantBytes), d)
+    }
+
+    mutating func emitDecimal(_ value: ExactDecimal, _ d: Int) {
+        code.usesDecimals = true
+        code.decimals[code.constants.count] = value
+        emitConstant(ProgramRegister(bits: 0, length: 0, kind: .decimal), d)
+    }
+
+    // MARK: Values
+
+    /// Compiles a value into a register and returns its type.
+    mutating func compile(_ node: ExpressionNode, into d: Int) throws(ProgramFault) -> ExpressionType {
+        try enter()
+        defer { leave() }
+        try use(d)
+        if let path = sourcePath(node) { return try load(path, into: d) }
+        switch node {
+        case .constant(let constant): return constantValue(constant, into: d)
+        case .arithmetic(let sign, let left, let right): return try arithmetic(sign, left, right, into: d)
+        case .negation(let inner): return try numberFunction(.negate, inner, into: d, name: "-")
+        case .ternary(let condition, let then, let otherwise):
+            return try ternary(condition, then, otherwise, into: d)
+        case .cast(let value, let type): return try cast(value, to: type, into: d)
+        case .predicate(let predicate):
+            try compile(predicate, into: d)
+            return .boolean
+        case .function(nil, let selector, let arguments): return try builtIn(selector, arguments, into: d)
+        case .function(let target?, let selector, let arguments):
+            return try message(selector, to: target, arguments, into: d)
+        default: throw refusal(of: node)
+        }
+    }
+
+    /// The key path from the source object that a node is; nil for other nodes.
+    private func sourcePath(_ node: ExpressionNode) -> [String]? {
+        if let path = node.sourceKeyPath { return path }
+        guard isFilter else { return nil }
+        if case .keyPath(nil, let components) = node, components.allSatisfy({ !$0.hasPrefix("@") }) {
+            return components
+        }
+        return node.keyPath(from: .evaluatedObject)
+    }
+
+    /// Why a form cannot run in a program.
+    private func refusal(of node: ExpressionNode) -> ProgramFault {
+        let form: String
+        switch node {
+        case .variable(let name): form = "the variable $\(name)"
+        case .evaluatedObject: form = "SELF"
+        case .anyKey: form = "ANYKEY"
+        case .keyPath(let target, let components):
+            if let sign = components.first(where: { $0.hasPrefix("@") }) {
+                form = "the collection operator \(sign)"
+            } else if target == nil {
+                return .unsupported(
+                    "the key path \(components.joined(separator: ".")) does not say of which object",
+                    remedy: "Write $source.\(components.joined(separator: "."))")
+            } else {
+                form = "a key path from something else than $source"
+            }
+        case .aggregate: form = "a list of values"
+        case .subquery: form = "SUBQUERY"
+        case .setOperation(let sign, _, _): form = sign.rawValue
+        case .element: form = "an index"
+        case .fetch: form = "FETCH"
+        case .assignment: form = "an assignment"
+        default: form = "this form"
+        }
+        return .unsupported(
+            "\(form) cannot be evaluated per row", remedy: "Compute the value in a migration policy")
+    }
+
+    private mutating func load(_ path: [String], into d: Int) throws(ProgramFault) -> ExpressionType {
+        guard !path.isEmpty else {
+            throw .unsupported("the source object itself is no value", remedy: "Name one of its attributes")
+        }
+        let found: (slot: Int, type: AttributeType)
+        do throws(MigrationError) { found = try resolver.slot(forKeyPath: path) } catch { throw ProgramFault(error) }
+        guard let type = ExpressionType(found.type) else {
+            throw .unsupported(
+                "\(path.joined(separator: ".")) has the type \(found.type.label), which has no values here")
+        }
+        code.readsRow = true
+        switch type {
+        case .boolean, .integer: emit(.loadWhole, d, n: found.slot)
+        case .real, .date: emit(.loadReal, d, n: found.slot)
+        case .decimal:
+            code.usesDecimals = true
+            emit(.loadDecimal, d, n: found.slot)
+        case .text, .uri: emit(.loadText, d, n: found.slot)
+        case .uuid, .data, .transformable: emit(.loadBlob, d, n: found.slot)
+        case .reference: emit(.loadReference, d, n: found.slot)
+        case .null: emit(.loadNull, d)
+        }
+        return type
+    }
+
+    private mutating func constantValue(_ constant: ExpressionConstant, into d: Int) -> ExpressionType {
+        switch constant {
+        case .null:
+            emit(.loadNull, d)
+            return .null
+        case .boolean(let value):
+            emitConstant(.truth(value), d)
+            return .boolean
+        case .integer(let value):
+            emitConstant(.integer(value), d)
+            return .integer
+        case .double(let value):
+            emitConstant(.real(value), d)
+            return .real
+        case .decimal(let value):
+            emitDecimal(ExactDecimal(value), d)
+            return .decimal
+        case .string(let value):
+            emitBytes(value.utf8, d)
+            return .text
+        case .date(let seconds):
+            emitConstant(.real(seconds), d)
+            return .date
+        case .data(let value):
+            emitBytes(value, d)
+            return .data
+        }
+    }
+
+    private mutating func ternary(
+        _ condition: PredicateNode, _ then: ExpressionNode, _ otherwise: ExpressionNode, into d: Int
+    ) throws(ProgramFault) -> ExpressionType {
+        try compile(condition, into: d)
+        let toOtherwise = here
+        emit(.jumpUnlessTrue, d)
+        let first = try compile(then, into: d)
+        // The type of both is known only behind the second: keep room for a conversion.
+        let room = here
+        emit(.nothing, d)
+        let toEnd = here
+        emit(.jump, d)
+        jumpHere(from: toOtherwise)
+        let second = try compile(otherwise, into: d)
+        let type: ExpressionType
+        if first == second || second == .null {
+            type = first
+        } else if first == .null {
+            type = second
+        } else if first.isNumber, second.isNumber {
+            type = ExpressionType.common(first, second)
+            let end = here
+            convert(d, from: first, to: type)
+            if here > end { code.instructions[room] = code.instructions.removeLast() }
+            convert(d, from: second, to: type)
+        } else {
+            throw .type("the two results of TERNARY have different types, \(first.label) and \(second.label)")
+        }
+        jumpHere(from: toEnd)
+        return type
+    }
+
+    // MARK: Conversions
+
+    /// Makes a number of one type a number of another; one instruction at most.
+    mutating func convert(_ d: Int, from: ExpressionType, to: ExpressionType) {
+        switch (from, to) {
+        case (.integer, .real), (.boolean, .real): emit(.wholeToReal, d, d)
+        case (.integer, .decimal), (.boolean, .decimal):
+            code.usesDecimals = true
+            emit(.wholeToDecimal, d, d)
+        case (.real, .decimal):
+            code.usesDecimals = true
+            emit(.realToDecimal, d, d)
+        case (.decimal, .real): emit(.decimalToReal, d, d)
+        case (.real, .integer): emit(.realToInteger, d, d)
+        case (.decimal, .integer): emit(.decimalToInteger, d, d)
+        default: break
+        }
+    }
+
+    /// Makes the value in register 0 what an attribute of the type stores.
+    mutating func store(_ type: ExpressionType, as destination: AttributeType) throws(ProgramFault) {
+        guard let wanted = ExpressionType(destination), destination != .objectID, destination != .transformable else {
+            throw .unsupported("an attribute of type \(destination.label) cannot be computed, only copied")
+        }
+        if type == .null { return }
+        guard type == wanted || (type.isNumber && wanted.isNumber) else {
+            throw mismatch(type, destination)
+        }
+        switch destination {
+        case .integer16, .integer32, .integer64, .boolean:
+            convert(0, from: type, to: .integer)
+            if destination != .integer64, type != .boolean { emit(.checkRange, 0, 0, n: Int(destination.rawValue)) }
+        case .double: convert(0, from: type, to: .real)
+        case .float:
+            convert(0, from: type, to: .real)
+            emit(.roundToFloat, 0, 0)
+        case .decimal where !type.isWhole:
+            convert(0, from: type, to: .decimal)
+            emit(.storeDecimal, 0, 0)
+        default: break
+        }
+    }
+
+    private func mismatch(_ type: ExpressionType, _ destination: AttributeType) -> ProgramFault {
+        let remedy: String?
+        switch (type, destination) {
+        case (.text, _): remedy = "Text is not parsed silently: use CAST(…, '<type>') or a migration policy"
+        case (_, .string): remedy = "Values are not formatted silently: use CAST(…, 'NSString') or a migration policy"
+        case (_, .date): remedy = "Use CAST(…, 'NSDate') for seconds since 2001"
+        case (.date, _): remedy = "Use CAST(…, 'NSNumber') for seconds since 2001"
+        default: remedy = nil
+        }
+        return .type(
+            "a value of type \(type.label) does not fit an attribute of type \(destination.label)", remedy: remedy)
+    }
+}

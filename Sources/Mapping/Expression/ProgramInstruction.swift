@@ -1,0 +1,167 @@
+import Diagnostics
+import Rows
+
+/// A value on its way through a program: 16 bytes, like a cell, but its bytes may lie in three places.
+struct ProgramRegister {
+    enum Kind: UInt8 {
+        case null
+        case integer
+        case real
+        /// The value stands in the register's place of the decimal file.
+        case decimal
+        /// A key, with the entity's number in `length`.
+        case reference
+        /// `bits` is an offset in the source batch's arena.
+        case sourceBytes
+        /// `bits` is an offset in the destination batch's arena.
+        case scratchBytes
+        /// `bits` is an offset in the program's constants.
+        case constantBytes
+    }
+
+    var bits: UInt64 = 0
+    var length: UInt32 = 0
+    var kind: Kind = .null
+
+    static func integer(_ value: Int64) -> ProgramRegister {
+        ProgramRegister(bits: UInt64(bitPattern: value), length: 0, kind: .integer)
+    }
+    static func real(_ value: Double) -> ProgramRegister {
+        ProgramRegister(bits: value.bitPattern, length: 0, kind: .real)
+    }
+    static func truth(_ value: Bool) -> ProgramRegister { integer(value ? 1 : 0) }
+    var integerValue: Int64 { Int64(bitPattern: bits) }
+    var realValue: Double { Double(bitPattern: bits) }
+    var isNull: Bool { kind == .null }
+}
+
+/// What an instruction does. `d` is its destination register, `a` and `b` its operands, `n` its number.
+enum ProgramOperation: UInt8 {
+    // Loading: n is a slot, or the index of a constant.
+    case loadWhole, loadReal, loadDecimal, loadText, loadBlob, loadReference
+    case loadConstant, loadNull
+    /// d stays as it is: room for a conversion that turned out not to be needed.
+    case nothing
+    // Jumps to instruction n.
+    case jump, jumpUnlessTrue, jumpIfFalse, jumpIfTrue
+    // d = a op b; null where either is null. n is an ArithmeticOperator's code.
+    case integerArithmetic, realArithmetic, decimalArithmetic
+    /// n is a BitOperation's code.
+    case bits
+    /// d = f(a); n is a NumberFunction's code.
+    case integerFunction, realFunction, decimalFunction
+    // d = a in another type.
+    case wholeToReal, wholeToDecimal, realToDecimal, decimalToReal, realToInteger, decimalToInteger
+    /// Throws where a is not in the range of the AttributeType with code n.
+    case checkRange
+    /// Rounds to the precision of Float.
+    case roundToFloat
+    /// Writes a decimal as it is stored: integer where it is whole, else real.
+    case storeDecimal
+    // Casts between text and other types.
+    case wholeToText, realToText, decimalToText, textToReal, textToDecimal, uuidToText, textToUUID
+    // Text.
+    /// d = the n texts from register a on, one after the other; null where one is null.
+    case concatenate
+    case uppercase, lowercase, length
+    // Predicates: d is 1, 0 or null. n is the index of a ProgramComparison.
+    case compareNumbers, compareBytes, compareReferences, search, match, contained
+    case isNull, isNotNull
+    case not, and, or
+    /// null becomes 0.
+    case nullIsFalse
+    /// d = the smaller or larger of a and b, the other one where one is null; n is 1 for the larger.
+    case extreme
+}
+
+/// One step of a program.
+struct ProgramInstruction {
+    var operation: ProgramOperation
+    var d: UInt16
+    var a: UInt16 = 0
+    var b: UInt16 = 0
+    var n: Int32 = 0
+}
+
+/// What a comparison instruction compares, and what it makes of nil.
+struct ProgramComparison {
+    var comparison: ComparisonOperator
+    var options: ComparisonOptions
+    /// SQL's logic: a comparison with nil is unknown. Otherwise `==` and `!=` know nil and the others are false.
+    var isThreeValued: Bool
+    /// Of `match`: the compiled pattern. Of `contained`: the values.
+    var pattern: TextPattern?
+    var integers: [Int64] = []
+    /// Sorted.
+    var texts: [[UInt8]] = []
+}
+
+enum BitOperation: Int32 {
+    case and, or, exclusiveOr, shiftLeft, shiftRight, complement
+}
+
+enum NumberFunction: Int32 {
+    case negate, absolute, ceiling, floor, truncate, squareRoot, naturalLogarithm, decimalLogarithm, exponential
+}
+
+extension ArithmeticOperator {
+    /// The operator as an instruction's number.
+    var code: Int32 {
+        switch self {
+        case .add: 0
+        case .subtract: 1
+        case .multiply: 2
+        case .divide: 3
+        case .modulus: 4
+        case .power: 5
+        }
+    }
+}
+
+/// Why an expression cannot be compiled, or a program not go on.
+///
+/// A class, because the compiler recurses and keeps room for it in every stack frame.
+final class ProgramFault: Error, Sendable {
+    let code: MigrationError.Code
+    let message: String
+    let remedy: String?
+    /// Another layer's error, which goes out as it is.
+    let error: MigrationError?
+
+    init(_ code: MigrationError.Code, _ message: String, remedy: String? = nil) {
+        self.code = code
+        self.message = message
+        self.remedy = remedy
+        error = nil
+    }
+
+    init(_ error: MigrationError) {
+        code = error.code
+        message = error.message
+        remedy = error.remedy
+        self.error = error
+    }
+
+    func described(_ category: MigrationError.Category, in context: MigrationError.Context) -> MigrationError {
+        if let error { return error.inside(context) }
+        return MigrationError(code, category, message, remedy: remedy, context: context)
+    }
+
+    static func unsupported(_ message: String, remedy: String? = nil) -> ProgramFault {
+        ProgramFault("expression.unsupported", message, remedy: remedy)
+    }
+    static func type(_ message: String, remedy: String? = nil) -> ProgramFault {
+        ProgramFault("expression.type", message, remedy: remedy)
+    }
+    static func range(_ value: String, _ type: String, remedy: String? = nil) -> ProgramFault {
+        ProgramFault("value.outOfRange", "the value \(value) is out of the range of \(type)", remedy: remedy)
+    }
+    static func overflow(_ text: String) -> ProgramFault {
+        ProgramFault("value.outOfRange", "\(text) is out of range")
+    }
+    static var divisionByZero: ProgramFault {
+        ProgramFault(
+            "value.divisionByZero", "division by zero",
+            remedy: "Guard it: TERNARY(<divisor> == 0, nil, <quotient>)")
+    }
+}

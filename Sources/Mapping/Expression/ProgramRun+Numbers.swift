@@ -1,0 +1,255 @@
+import Diagnostics
+import ManagedModel
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+extension ProgramRun {
+    /// The result of an operator on two numbers that are not nil.
+    func arithmetic(
+        _ step: ProgramInstruction, _ a: ProgramRegister, _ b: ProgramRegister
+    ) throws(ProgramFault) -> ProgramRegister {
+        switch step.operation {
+        case .integerArithmetic: return .integer(try whole(step.n, a.integerValue, b.integerValue))
+        case .realArithmetic: return .real(try real(step.n, a.realValue, b.realValue))
+        case .bits: return .integer(bits(step.n, a.integerValue, b.integerValue))
+        default:
+            let sign = sign(step.n)
+            let (left, right) = (decimals[Int(step.a)], decimals[Int(step.b)])
+            if sign == .divide || sign == .modulus, right.value == 0, !right.isNaN { throw .divisionByZero }
+            guard let result = ExactDecimal.apply(sign, left, right) else {
+                throw .overflow("\(left.value) \(sign.rawValue) \(right.value)")
+            }
+            decimals[Int(step.d)] = result
+            return ProgramRegister(bits: 0, length: 0, kind: .decimal)
+        }
+    }
+
+    private func sign(_ code: Int32) -> ArithmeticOperator {
+        switch code {
+        case 0: .add
+        case 1: .subtract
+        case 2: .multiply
+        case 3: .divide
+        case 4: .modulus
+        default: .power
+        }
+    }
+
+    private func whole(_ code: Int32, _ a: Int64, _ b: Int64) throws(ProgramFault) -> Int64 {
+        let result: (partialValue: Int64, overflow: Bool)
+        switch code {
+        case 0: result = a.addingReportingOverflow(b)
+        case 1: result = a.subtractingReportingOverflow(b)
+        case 2: result = a.multipliedReportingOverflow(by: b)
+        case 3:
+            if b == 0 { throw .divisionByZero }
+            result = a.dividedReportingOverflow(by: b)
+        case 4:
+            if b == 0 { throw .divisionByZero }
+            // The remainder by -1 is 0; the processor traps on the smallest number.
+            result = b == -1 ? (0, false) : a.remainderReportingOverflow(dividingBy: b)
+        default: result = power(a, b)
+        }
+        guard !result.overflow else {
+            let isNegativePower = code == 5 && b < 0
+            throw ProgramFault(
+                "value.outOfRange", "\(a) \(sign(code).rawValue) \(b) is out of the range of 64-bit integers",
+                remedy: isNegativePower ? "Write the base with a decimal point" : nil)
+        }
+        return result.partialValue
+    }
+
+    private func power(_ base: Int64, _ exponent: Int64) -> (partialValue: Int64, overflow: Bool) {
+        if exponent < 0 { return (0, true) }
+        if base == 0 || base == 1 { return (exponent == 0 ? 1 : base, false) }
+        if base == -1 { return (exponent % 2 == 0 ? 1 : -1, false) }
+        if exponent > 63 { return (0, true) }
+        var result: (partialValue: Int64, overflow: Bool) = (1, false)
+        for _ in 0..<exponent where !result.overflow {
+            result = result.partialValue.multipliedReportingOverflow(by: base)
+        }
+        return result
+    }
+
+    private func bits(_ code: Int32, _ a: Int64, _ b: Int64) -> Int64 {
+        switch BitOperation(rawValue: code) {
+        case .and: a & b
+        case .or: a | b
+        case .exclusiveOr: a ^ b
+        case .shiftLeft: a << b
+        case .shiftRight: a >> b
+        default: ~a
+        }
+    }
+
+    private func real(_ code: Int32, _ a: Double, _ b: Double) throws(ProgramFault) -> Double {
+        if code == 3 || code == 4, b == 0 { throw .divisionByZero }
+        let result =
+            switch code {
+            case 0: a + b
+            case 1: a - b
+            case 2: a * b
+            case 3: a / b
+            case 4: fmod(a, b)
+            default: pow(a, b)
+            }
+        guard result.isFinite || (!result.isNaN && (a.isInfinite || b.isInfinite)) else {
+            throw .overflow("\(a) \(sign(code).rawValue) \(b)")
+        }
+        return result
+    }
+
+    /// The result of a function or conversion of one number that is not nil.
+    func number(_ step: ProgramInstruction, _ a: ProgramRegister) throws(ProgramFault) -> ProgramRegister {
+        switch step.operation {
+        case .integerFunction:
+            let value = a.integerValue
+            switch NumberFunction(rawValue: step.n) {
+            case .negate:
+                guard value != .min else { throw .range("\(value)", "64-bit integers, negated,") }
+                return .integer(-value)
+            case .absolute:
+                guard value != .min else { throw .range("\(value)", "64-bit integers, without its sign,") }
+                return .integer(abs(value))
+            default: return a
+            }
+        case .realFunction: return .real(try real(NumberFunction(rawValue: step.n), a.realValue))
+        case .decimalFunction:
+            decimals[Int(step.d)] = decimal(NumberFunction(rawValue: step.n), decimals[Int(step.a)])
+            return a
+        case .wholeToReal: return .real(Double(a.integerValue))
+        case .wholeToDecimal:
+            decimals[Int(step.d)] = ExactDecimal(whole: a.integerValue)
+            return ProgramRegister(bits: 0, length: 0, kind: .decimal)
+        case .realToDecimal:
+            guard let value = ExactDecimal(real: a.realValue) else { throw .range("\(a.realValue)", "Decimal") }
+            decimals[Int(step.d)] = value
+            return ProgramRegister(bits: 0, length: 0, kind: .decimal)
+        case .decimalToReal:
+            let value = decimals[Int(step.a)]
+            guard !value.isNaN else { throw .range("NaN", "a floating number") }
+            return .real(value.real)
+        case .realToInteger:
+            let value = a.realValue
+            // 2^63 is the first number above; the smallest integer is itself a double.
+            guard value >= -9_223_372_036_854_775_808, value < 9_223_372_036_854_775_808 else {
+                throw .range("\(value)", "64-bit integers")
+            }
+            return .integer(Int64(value))
+        case .decimalToInteger:
+            let value = decimals[Int(step.a)]
+            guard let whole = value.whole else { throw .range("\(value.value)", "64-bit integers") }
+            return .integer(whole)
+        case .checkRange: return try checked(a, AttributeType(rawValue: UInt32(truncatingIfNeeded: step.n)))
+        case .roundToFloat:
+            let value = Float(a.realValue)
+            guard value.isFinite || a.realValue.isInfinite else { throw .range("\(a.realValue)", "Float") }
+            return .real(Double(value))
+        case .storeDecimal:
+            let value = decimals[Int(step.a)]
+            guard !value.isNaN else { throw .range("NaN", "Decimal, when it is computed,") }
+            if let whole = value.exactWhole { return .integer(whole) }
+            return .real(value.real)
+        default: return a
+        }
+    }
+
+    private func checked(_ a: ProgramRegister, _ type: AttributeType?) throws(ProgramFault) -> ProgramRegister {
+        let value = a.integerValue
+        switch type {
+        case .integer16:
+            guard Int16(exactly: value) != nil else { throw .range("\(value)", "Integer 16") }
+        case .integer32:
+            guard Int32(exactly: value) != nil else { throw .range("\(value)", "Integer 32") }
+        case .boolean:
+            guard value == 0 || value == 1 else {
+                throw .range("\(value)", "Boolean", remedy: "Compare it: TERNARY(<value> != 0, YES, NO)")
+            }
+        default: break
+        }
+        return a
+    }
+
+    private func real(_ function: NumberFunction?, _ value: Double) throws(ProgramFault) -> Double {
+        let result =
+            switch function {
+            case .negate: -value
+            case .absolute: abs(value)
+            case .ceiling: value.rounded(.up)
+            case .floor: value.rounded(.down)
+            case .truncate: value.rounded(.towardZero)
+            case .squareRoot: value.squareRoot()
+            case .naturalLogarithm: log(value)
+            case .decimalLogarithm: log10(value)
+            case .exponential: exp(value)
+            case nil: value
+            }
+        // NaN would become NULL in the store, silently.
+        guard result.isFinite || (!result.isNaN && value.isInfinite) else {
+            throw .overflow("the function's value at \(value)")
+        }
+        return result
+    }
+
+    private func decimal(_ function: NumberFunction?, _ value: ExactDecimal) -> ExactDecimal {
+        switch function {
+        case .negate: ExactDecimal.apply(.subtract, ExactDecimal(whole: 0), value) ?? value
+        case .absolute where value.value.sign == .minus: ExactDecimal.apply(.subtract, ExactDecimal(whole: 0), value) ?? value
+        case .ceiling: value.rounded(.up)
+        case .floor: value.rounded(.down)
+        case .truncate: value.rounded(value.value.sign == .minus ? .up : .down)
+        default: value
+        }
+    }
+
+    /// -1, 0 or 1; nil where one is not a number.
+    func order(_ a: ProgramRegister, _ first: UInt16, _ b: ProgramRegister, _ second: UInt16) -> Int? {
+        switch (a.kind, b.kind) {
+        case (.integer, .integer):
+            return a.integerValue < b.integerValue ? -1 : a.integerValue == b.integerValue ? 0 : 1
+        case (.real, .real): return order(a.realValue, b.realValue)
+        case (.integer, .real): return order(a.integerValue, b.realValue)
+        case (.real, .integer): return order(b.integerValue, a.realValue).map { -$0 }
+        default:
+            // Beside a decimal everything is compared exactly in base ten.
+            guard let left = exact(a, first), let right = exact(b, second) else {
+                return order(approximate(a, first), approximate(b, second))
+            }
+            return ExactDecimal.compare(left, right)
+        }
+    }
+
+    private func order(_ a: Double, _ b: Double) -> Int? {
+        a < b ? -1 : a == b ? 0 : a > b ? 1 : nil
+    }
+
+    /// A whole number against a floating one, without rounding the whole one.
+    private func order(_ a: Int64, _ b: Double) -> Int? {
+        if b.isNaN { return nil }
+        if b >= 9_223_372_036_854_775_808 { return -1 }
+        if b < -9_223_372_036_854_775_808 { return 1 }
+        let whole = Int64(b)
+        if a != whole { return a < whole ? -1 : 1 }
+        return order(0.0 as Double, b - Double(whole))
+    }
+
+    private func exact(_ value: ProgramRegister, _ register: UInt16) -> ExactDecimal? {
+        switch value.kind {
+        case .integer: ExactDecimal(whole: value.integerValue)
+        case .real: ExactDecimal(real: value.realValue)
+        default: decimals[Int(register)]
+        }
+    }
+
+    private func approximate(_ value: ProgramRegister, _ register: UInt16) -> Double {
+        switch value.kind {
+        case .integer: Double(value.integerValue)
+        case .real: value.realValue
+        default: decimals[Int(register)].real
+        }
+    }
+}

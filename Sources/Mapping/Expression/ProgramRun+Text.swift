@@ -1,0 +1,253 @@
+import Diagnostics
+import Rows
+
+import struct Foundation.Decimal
+import struct Foundation.UUID
+
+extension ProgramRun {
+    // MARK: Predicates
+
+    /// AND and OR of three values: unknown decides nothing.
+    func logic(_ step: ProgramInstruction, _ a: ProgramRegister, _ b: ProgramRegister) -> ProgramRegister {
+        let decisive: Int64 = step.operation == .and ? 0 : 1
+        if !a.isNull, a.integerValue == decisive { return a }
+        if !b.isNull, b.integerValue == decisive { return b }
+        return a.isNull ? a : b
+    }
+
+    /// The result of a comparison whose operand is nil.
+    private func comparedWithNil(
+        _ comparison: ProgramComparison, _ a: ProgramRegister, _ b: ProgramRegister
+    ) -> ProgramRegister {
+        if comparison.isThreeValued { return ProgramRegister() }
+        switch comparison.comparison {
+        case .equal: return .truth(a.isNull && b.isNull)
+        case .notEqual: return .truth(a.isNull != b.isNull)
+        default: return .truth(false)
+        }
+    }
+
+    /// The result of a comparison of two values.
+    func compare(_ step: ProgramInstruction, _ a: ProgramRegister, _ b: ProgramRegister) -> ProgramRegister {
+        let comparison = code.comparisons[Int(step.n)]
+        if a.isNull || b.isNull { return comparedWithNil(comparison, a, b) }
+        let found: Int?
+        switch step.operation {
+        case .compareNumbers: found = order(a, step.a, b, step.b)
+        case .compareReferences: found = a.bits == b.bits && a.length == b.length ? 0 : 1
+        default:
+            let folding = TextFolding(comparison.options)
+            let (left, right) = (bytes(a), bytes(b))
+            if step.operation == .search {
+                return .truth(search(left, comparison.comparison, right, folding))
+            }
+            found = order(left, right, folding)
+        }
+        return .truth(comparison.comparison.holds(found))
+    }
+
+    private func order(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer, _ folding: TextFolding) -> Int {
+        if folding.isExact { return exactOrder(a, b) }
+        let (left, right) = (folding.folded(a), folding.folded(b))
+        return left.withUnsafeBytes { left in right.withUnsafeBytes { exactOrder(left, $0) } }
+    }
+
+    /// By bytes, which for UTF-8 is the order of the code points.
+    private func exactOrder(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {
+        for index in 0..<min(a.count, b.count) where a[index] != b[index] { return a[index] < b[index] ? -1 : 1 }
+        return a.count < b.count ? -1 : a.count == b.count ? 0 : 1
+    }
+
+    private func search(
+        _ text: UnsafeRawBufferPointer, _ comparison: ComparisonOperator, _ part: UnsafeRawBufferPointer,
+        _ folding: TextFolding
+    ) -> Bool {
+        guard folding.isExact else {
+            let (left, right) = (folding.folded(text), folding.folded(part))
+            return left.withUnsafeBytes { left in
+                right.withUnsafeBytes { search(left, comparison, $0, TextFolding([])) }
+            }
+        }
+        guard part.count <= text.count else { return false }
+        switch comparison {
+        case .beginsWith: return text.prefix(part.count).elementsEqual(part)
+        case .endsWith: return text.suffix(part.count).elementsEqual(part)
+        default: return contains(text, part)
+        }
+    }
+
+    /// Knuth, Morris and Pratt, so that no text makes it quadratic; one byte is searched directly.
+    private func contains(_ text: UnsafeRawBufferPointer, _ part: UnsafeRawBufferPointer) -> Bool {
+        if part.count <= 1 { return part.isEmpty || text.contains(part[0]) }
+        return withUnsafeTemporaryAllocation(of: Int.self, capacity: part.count) { borders in
+            borders[0] = 0
+            var length = 0
+            for index in 1..<part.count {
+                while length > 0, part[index] != part[length] { length = borders[length - 1] }
+                if part[index] == part[length] { length += 1 }
+                borders[index] = length
+            }
+            length = 0
+            for byte in text {
+                while length > 0, byte != part[length] { length = borders[length - 1] }
+                if byte == part[length] { length += 1 }
+                if length == part.count { return true }
+            }
+            return false
+        }
+    }
+
+    /// LIKE, MATCHES, and IN a list of constants.
+    func test(_ step: ProgramInstruction, _ a: ProgramRegister) -> ProgramRegister {
+        let comparison = code.comparisons[Int(step.n)]
+        if a.isNull { return comparison.isThreeValued ? a : .truth(false) }
+        if let pattern = comparison.pattern { return .truth(pattern.matches(bytes(a))) }
+        if a.kind == .integer {
+            let wanted = a.integerValue
+            return .truth(comparison.integers.binarySearch { $0 < wanted ? -1 : $0 == wanted ? 0 : 1 })
+        }
+        let folding = TextFolding(comparison.options)
+        if folding.isExact {
+            let wanted = bytes(a)
+            return .truth(
+                comparison.texts.binarySearch { text in text.withUnsafeBytes { exactOrder($0, wanted) } })
+        }
+        return folding.folded(bytes(a)).withUnsafeBytes { wanted in
+            .truth(comparison.texts.binarySearch { text in text.withUnsafeBytes { exactOrder($0, wanted) } })
+        }
+    }
+
+    // MARK: Making text
+
+    /// Room at the end of the arena for so many bytes, and the register that names it.
+    private func reserve(
+        _ count: Int
+    ) throws(ProgramFault) -> (space: UnsafeMutableRawPointer, register: ProgramRegister) {
+        guard let scratch, let length = UInt32(exactly: count) else {
+            throw .overflow("a text of \(count) bytes")
+        }
+        let offset = UInt64(scratch.pointee.arenaCount)
+        return (scratch.pointee.reserve(count), ProgramRegister(bits: offset, length: length, kind: .scratchBytes))
+    }
+
+    /// Stores text that was made on the heap.
+    private func made(_ text: String) throws(ProgramFault) -> ProgramRegister {
+        let bytes = Array(text.utf8)
+        let (space, register) = try reserve(bytes.count)
+        bytes.withUnsafeBytes { if let base = $0.baseAddress { space.copyMemory(from: base, byteCount: $0.count) } }
+        return register
+    }
+
+    func concatenation(_ step: ProgramInstruction) throws(ProgramFault) -> ProgramRegister {
+        let first = Int(step.a)
+        var count = 0
+        for index in first..<first + Int(step.n) {
+            if registers[index].isNull { return registers[index] }
+            count += Int(registers[index].length)
+        }
+        let (space, register) = try reserve(count)
+        var offset = 0
+        for index in first..<first + Int(step.n) {
+            // Asked for only now, because reserving may have moved the arena.
+            let part = bytes(registers[index])
+            if let base = part.baseAddress, part.count > 0 {
+                (space + offset).copyMemory(from: base, byteCount: part.count)
+                offset += part.count
+            }
+        }
+        return register
+    }
+
+    func changingCase(_ a: ProgramRegister, toUpper: Bool) throws(ProgramFault) -> ProgramRegister {
+        if !bytes(a).allSatisfy({ $0 < 0x80 }) {
+            let text = String(decoding: bytes(a), as: UTF8.self)
+            return try made(toUpper ? text.uppercased() : text.lowercased())
+        }
+        let (space, register) = try reserve(Int(a.length))
+        let from = bytes(a)
+        let to = space.assumingMemoryBound(to: UInt8.self)
+        for index in 0..<from.count {
+            to[index] = toUpper ? TextFolding.raised(from[index]) : TextFolding.lowered(from[index])
+        }
+        return register
+    }
+
+    /// The length of a text in UTF-16 units, as NSString counts.
+    func units(_ text: UnsafeRawBufferPointer) -> Int {
+        // Every byte but those that continue a character counts one, those that begin a pair of surrogates two.
+        var count = 0
+        for byte in text { count += byte & 0xC0 == 0x80 ? 0 : byte >= 0xF0 ? 2 : 1 }
+        return count
+    }
+
+    // MARK: Casts
+
+    func textCast(_ step: ProgramInstruction, _ a: ProgramRegister) throws(ProgramFault) -> ProgramRegister {
+        switch step.operation {
+        case .wholeToText: return try made(String(a.integerValue))
+        case .decimalToText: return try made(decimals[Int(step.a)].value.description)
+        case .realToText:
+            // As NSNumber prints: a whole number has no point.
+            let value = a.realValue
+            return try made(
+                value == value.rounded() && abs(value) < 1e15 ? String(Int64(value)) : value.description)
+        case .uuidToText:
+            let blob = bytes(a)
+            guard blob.count == 16 else { throw .range("of \(blob.count) bytes", "UUID") }
+            var uuid = UUID().uuid
+            withUnsafeMutableBytes(of: &uuid) { $0.copyMemory(from: blob) }
+            return try made(UUID(uuid: uuid).uuidString)
+        case .textToUUID:
+            let text = String(decoding: bytes(a), as: UTF8.self)
+            guard let uuid = UUID(uuidString: text) else { throw notA("UUID", text) }
+            let (space, register) = try reserve(16)
+            withUnsafeBytes(of: uuid.uuid) {
+                space.copyMemory(from: $0.baseAddress ?? UnsafeRawPointer(space), byteCount: 16)
+            }
+            return register
+        case .textToReal:
+            let text = String(decoding: bytes(a), as: UTF8.self)
+            guard let value = Double(text), value.isFinite else { throw notA("number", text) }
+            return .real(value)
+        default:
+            let text = String(decoding: bytes(a), as: UTF8.self)
+            guard let value = Decimal(exactText: text) else { throw notA("number", text) }
+            decimals[Int(step.d)] = ExactDecimal(value)
+            return ProgramRegister(bits: 0, length: 0, kind: .decimal)
+        }
+    }
+
+    private func notA(_ type: String, _ text: String) -> ProgramFault {
+        ProgramFault("value.type", "the text '\(text.prefix(80))' is no \(type)")
+    }
+}
+
+extension ComparisonOperator {
+    /// Whether the comparison holds for an order of two values; nil where they have none.
+    fileprivate func holds(_ order: Int?) -> Bool {
+        guard let order else { return self == .notEqual }
+        return switch self {
+        case .lessThan: order < 0
+        case .lessThanOrEqual: order <= 0
+        case .greaterThan: order > 0
+        case .greaterThanOrEqual: order >= 0
+        case .equal: order == 0
+        case .notEqual: order != 0
+        default: false
+        }
+    }
+}
+
+extension Array {
+    /// Whether a sorted array holds an element; the closure orders an element against the wanted one.
+    fileprivate func binarySearch(_ order: (Element) -> Int) -> Bool {
+        var (low, high) = (0, count)
+        while low < high {
+            let middle = low + (high - low) / 2
+            let found = order(self[middle])
+            if found == 0 { return true }
+            if found < 0 { low = middle + 1 } else { high = middle }
+        }
+        return false
+    }
+}

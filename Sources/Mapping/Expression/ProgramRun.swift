@@ -1,0 +1,177 @@
+import Diagnostics
+import ManagedModel
+import Rows
+
+/// One evaluation of a program over one row.
+///
+/// Holds unsafe pointers to what the caller lends it for the call; nothing of it outlives ``run()``. Memory: the
+/// registers, on the stack for all but very large programs.
+struct ProgramRun {
+    let code: ProgramCode
+    let source: UnsafePointer<RowBatch>
+    let row: Int
+    /// The batch whose arena takes text that is made. Nil where the program makes none.
+    let scratch: UnsafeMutablePointer<RowBatch>?
+    let registers: UnsafeMutablePointer<ProgramRegister>
+    let decimals: UnsafeMutablePointer<ExactDecimal>
+
+    /// Runs a program and returns register 0.
+    ///
+    /// - Parameter scratch: needed where `code.usesScratch`.
+    /// - Throws: value errors of the row.
+    static func evaluate(
+        _ code: ProgramCode, _ source: borrowing RowBatch, row: Int, scratch: UnsafeMutablePointer<RowBatch>?
+    ) throws(ProgramFault) -> ProgramRegister {
+        let outcome: Result<ProgramRegister, ProgramFault> = withUnsafePointer(to: source) { source in
+            withUnsafeTemporaryAllocation(of: ProgramRegister.self, capacity: code.registers) { registers in
+                withUnsafeTemporaryAllocation(
+                    of: ExactDecimal.self, capacity: code.usesDecimals ? code.registers : 1
+                ) { decimals in
+                    guard let first = registers.baseAddress, let firstDecimal = decimals.baseAddress else {
+                        return .success(ProgramRegister())
+                    }
+                    first.initialize(repeating: ProgramRegister(), count: registers.count)
+                    if code.usesDecimals {
+                        firstDecimal.initialize(repeating: ExactDecimal(whole: 0), count: decimals.count)
+                    }
+                    let run = ProgramRun(
+                        code: code, source: source, row: row, scratch: scratch, registers: first,
+                        decimals: firstDecimal)
+                    do throws(ProgramFault) { return .success(try run.run()) } catch { return .failure(error) }
+                }
+            }
+        }
+        return try outcome.get()
+    }
+
+    private func run() throws(ProgramFault) -> ProgramRegister {
+        var next = 0
+        let count = code.instructions.count
+        while next < count {
+            let step = code.instructions[next]
+            next += 1
+            switch step.operation {
+            case .jump: next = Int(step.n)
+            case .jumpUnlessTrue: if !isTrue(registers[Int(step.d)]) { next = Int(step.n) }
+            case .jumpIfTrue: if isTrue(registers[Int(step.d)]) { next = Int(step.n) }
+            case .jumpIfFalse:
+                let value = registers[Int(step.d)]
+                if !value.isNull, value.integerValue == 0 { next = Int(step.n) }
+            case .nothing: break
+            case .loadConstant:
+                let value = code.constants[Int(step.n)]
+                if value.kind == .decimal, let decimal = code.decimals[Int(step.n)] { decimals[Int(step.d)] = decimal }
+                registers[Int(step.d)] = value
+            case .loadNull: registers[Int(step.d)] = ProgramRegister()
+            default: registers[Int(step.d)] = try apply(step)
+            }
+        }
+        return registers[0]
+    }
+
+    @inline(__always)
+    private func isTrue(_ value: ProgramRegister) -> Bool { !value.isNull && value.integerValue != 0 }
+
+    /// The value of an instruction that does not jump.
+    private func apply(_ step: ProgramInstruction) throws(ProgramFault) -> ProgramRegister {
+        let a = registers[Int(step.a)]
+        switch step.operation {
+        case .loadWhole, .loadReal, .loadDecimal, .loadText, .loadBlob, .loadReference: return try load(step)
+        // What knows nil.
+        case .isNull: return .truth(a.isNull)
+        case .isNotNull: return .truth(!a.isNull)
+        case .nullIsFalse: return a.isNull ? .truth(false) : a
+        case .and, .or: return logic(step, a, registers[Int(step.b)])
+        case .compareNumbers, .compareBytes, .compareReferences, .search:
+            return compare(step, a, registers[Int(step.b)])
+        case .match, .contained: return test(step, a)
+        case .extreme:
+            let b = registers[Int(step.b)]
+            if b.isNull { return a }
+            if a.isNull || order(b, step.b, a, step.a) == (step.n == 1 ? 1 : -1) {
+                decimals(from: b, step.b, to: step.d)
+                return b
+            }
+            return a
+        case .concatenate: return try concatenation(step)
+        default: break
+        }
+        // Everything else is nil where an operand is nil.
+        if a.isNull { return a }
+        switch step.operation {
+        case .not: return .truth(a.integerValue == 0)
+        case .integerArithmetic, .realArithmetic, .decimalArithmetic, .bits:
+            let b = registers[Int(step.b)]
+            if b.isNull { return b }
+            return try arithmetic(step, a, b)
+        case .uppercase, .lowercase: return try changingCase(a, toUpper: step.operation == .uppercase)
+        case .length: return .integer(Int64(units(bytes(a))))
+        case .wholeToText, .realToText, .decimalToText, .uuidToText, .textToUUID, .textToReal, .textToDecimal:
+            return try textCast(step, a)
+        default: return try number(step, a)
+        }
+    }
+
+    /// Copies a register's decimal, if it is one.
+    private func decimals(from value: ProgramRegister, _ a: UInt16, to d: UInt16) {
+        if value.kind == .decimal { decimals[Int(d)] = decimals[Int(a)] }
+    }
+
+    private func load(_ step: ProgramInstruction) throws(ProgramFault) -> ProgramRegister {
+        let cell = source.pointee[row, Int(step.n)]
+        switch (step.operation, cell.kind) {
+        case (_, .null), (_, .absent): return ProgramRegister()
+        case (.loadWhole, .integer): return .integer(cell.integerValue)
+        case (.loadReal, .real): return .real(cell.realValue)
+        case (.loadReal, .integer): return .real(Double(cell.integerValue))
+        case (.loadWhole, .real):
+            // A damaged or foreign store; a whole number says the same in either form.
+            guard let value = Int64(exactly: cell.realValue) else { throw damaged(cell) }
+            return .integer(value)
+        case (.loadDecimal, .integer):
+            decimals[Int(step.d)] = ExactDecimal(whole: cell.integerValue)
+            return ProgramRegister(bits: 0, length: 0, kind: .decimal)
+        case (.loadDecimal, .real):
+            guard let value = ExactDecimal(real: cell.realValue) else { throw damaged(cell) }
+            decimals[Int(step.d)] = value
+            return ProgramRegister(bits: 0, length: 0, kind: .decimal)
+        case (.loadDecimal, .text):
+            // Not a number is stored as text, as everything that is none is under NUMERIC affinity.
+            let text = String(decoding: source.pointee.bytes(cell), as: UTF8.self)
+            guard text == "NaN" else { throw damaged(cell) }
+            decimals[Int(step.d)] = ExactDecimal(.nan)
+            return ProgramRegister(bits: 0, length: 0, kind: .decimal)
+        case (.loadText, .text), (.loadBlob, .blob):
+            return ProgramRegister(bits: cell.bits, length: cell.length, kind: .sourceBytes)
+        case (.loadReference, .reference), (.loadReference, .integer):
+            return ProgramRegister(bits: cell.bits, length: cell.length, kind: .reference)
+        default: throw damaged(cell)
+        }
+    }
+
+    private func damaged(_ cell: Cell) -> ProgramFault {
+        let found =
+            switch cell.kind {
+            case .integer: "the integer \(cell.integerValue)"
+            case .real: "the number \(cell.realValue)"
+            case .text: "text"
+            case .blob: "a blob"
+            default: "a reference"
+            }
+        return ProgramFault("value.type", "the store holds \(found) where the attribute's type does not allow it")
+    }
+
+    /// The bytes of a value. They may move when text is made.
+    func bytes(_ value: ProgramRegister) -> UnsafeRawBufferPointer {
+        switch value.kind {
+        case .sourceBytes: return source.pointee.bytes(Cell(bits: value.bits, length: value.length, kind: .blob))
+        case .scratchBytes:
+            guard let scratch else { return UnsafeRawBufferPointer(start: nil, count: 0) }
+            return scratch.pointee.bytes(Cell(bits: value.bits, length: value.length, kind: .blob))
+        case .constantBytes:
+            let start = Int(value.bits)
+            return UnsafeRawBufferPointer(rebasing: code.bytes.buffer[start..<start + Int(value.length)])
+        default: return UnsafeRawBufferPointer(start: nil, count: 0)
+        }
+    }
+}

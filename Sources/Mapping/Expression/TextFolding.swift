@@ -1,0 +1,31 @@
+import Foundation
+
+/// What a comparison of text overlooks: case, diacritics.
+struct TextFolding: Sendable, Hashable {
+    let ignoresCase: Bool
+    let ignoresDiacritics: Bool
+
+    /// `[n]` promises that the texts are normalised already, and `[l]` asks for the user's locale, which a migration
+    /// has none of: both compare like neither.
+    init(_ options: ComparisonOptions) {
+        ignoresCase = options.contains(.caseInsensitive)
+        ignoresDiacritics = options.contains(.diacriticInsensitive)
+    }
+
+    var isExact: Bool { !ignoresCase && !ignoresDiacritics }
+
+    /// The bytes of a text with what is overlooked taken away. Text beyond ASCII goes through Foundation.
+    func folded(_ bytes: some Collection<UInt8>) -> [UInt8] {
+        if isExact { return Array(bytes) }
+        if bytes.allSatisfy({ $0 < 0x80 }) { return ignoresCase ? bytes.map(Self.lowered) : Array(bytes) }
+        var options: String.CompareOptions = []
+        if ignoresCase { options.insert(.caseInsensitive) }
+        if ignoresDiacritics { options.insert(.diacriticInsensitive) }
+        return Array(String(decoding: bytes, as: UTF8.self).folding(options: options, locale: nil).utf8)
+    }
+
+    /// The lower-case letter of an ASCII capital; every other byte unchanged.
+    static func lowered(_ byte: UInt8) -> UInt8 { byte >= 0x41 && byte <= 0x5A ? byte | 0x20 : byte }
+    /// The capital of an ASCII lower-case letter; every other byte unchanged.
+    static func raised(_ byte: UInt8) -> UInt8 { byte >= 0x61 && byte <= 0x7A ? byte & 0xDF : byte }
+}
