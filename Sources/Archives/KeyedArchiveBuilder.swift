@@ -164,11 +164,11 @@ package struct KeyedArchiveBuilder {
 
     // MARK: The archive
 
-    /// The archive with one root.
+    /// The archive with one root. Mutating so that a root added in the call's argument is part of it.
     ///
     /// - Throws: `archive.unfilled` where a reserved place was never filled, `archive.limit`.
     /// - Complexity: O(objects).
-    package func encode(root: Reference) throws(MigrationError) -> [UInt8] {
+    package mutating func encode(root: Reference) throws(MigrationError) -> [UInt8] {
         var filled: [PropertyListValue] = []
         filled.reserveCapacity(objects.count)
         for (uid, object) in objects.enumerated() {

@@ -1,0 +1,155 @@
+import Archives
+import Diagnostics
+
+import struct Foundation.Data
+import struct Foundation.Decimal
+import struct Foundation.UUID
+import typealias Foundation.uuid_t
+
+extension ModelArchiveReader {
+    /// Bits of NSFlagsKey (wire's images; cdp1's Person.id).
+    enum AttributeFlags {
+        static let allowsExternalBinaryDataStorage: Int64 = 4
+        static let preservesValueInHistoryOnDeletion: Int64 = 16
+    }
+
+    /// Reads an attribute, also one of a composite.
+    mutating func attribute(
+        _ object: ArchivedObject, named name: String, entity: String, depth: Int = 0
+    ) throws(MigrationError) -> AttributeDefinition {
+        guard let code = try object.integer("NSAttributeType"), let rawType = UInt32(exactly: code),
+            let type = AttributeType(rawValue: rawType)
+        else { throw Self.malformed("The attribute has no type, or one that Core Data does not have") }
+        var attribute = AttributeDefinition(name: name, type: type)
+        attribute.isOptional = try object.flag("NSIsOptional")
+        attribute.isTransient = try object.flag("NSIsTransient")
+        attribute.isIndexed = try object.flag("NSIsIndexed")
+        attribute.valueTransformerName = try object.string("NSValueTransformerName")
+        let className = try object.string("NSAttributeValueClassName")
+        attribute.valueClassName = className == type.defaultValueClassName ? nil : className
+        let flags = try object.integer("NSFlagsKey") ?? 0
+        attribute.allowsExternalBinaryDataStorage = flags & AttributeFlags.allowsExternalBinaryDataStorage != 0
+        attribute.preservesValueInHistoryOnDeletion = flags & AttributeFlags.preservesValueInHistoryOnDeletion != 0
+        attribute.renamingIdentifier = try renamingIdentifier(object, name)
+        attribute.versionHashModifier = try object.string("NSVersionHashModifier")
+        attribute.userInfo = try userInfo(object)
+        attribute.defaultValue = try Self.value(try object.value("NSDefaultValue"), of: type, "default value")
+        if case .data(let data)? = attribute.defaultValue { try charge(bytes: data.count) }
+        for predicate in try elements(object, "NSValidationPredicates") ?? [] {
+            guard let predicate = predicate.object else {
+                throw Self.malformed("A validation predicate is archived as a \(predicate.kindName)")
+            }
+            try Self.read(validation: predicate, into: &attribute, &tree)
+        }
+        if object.isKind(of: "NSDerivedAttributeDescription") {
+            attribute.derivationExpression = ""
+            if let expression = try object.object("NSDerivationExpression") {
+                attribute.derivationExpression = try ArchivedExpressionText.expression(expression, &tree) ?? ""
+            }
+        }
+        if type == .composite {
+            attribute.compositeName = try composite(object, named: name, entity: entity, depth: depth)
+        }
+        return attribute
+    }
+
+    /// Reads the elements of a composite attribute and returns the name they are kept under.
+    ///
+    /// No archived composite is known; the elements are taken from the field that holds attributes.
+    private mutating func composite(
+        _ object: ArchivedObject, named name: String, entity: String, depth: Int
+    ) throws(MigrationError) -> String? {
+        guard depth < 16 else { throw Self.malformed("Composite attributes are nested too deeply") }
+        for key in object.keys where key != "NSValidationPredicates" {
+            guard case .object(let collection) = try object.value(key), collection.isKind(of: "NSArray"),
+                let members = try elements(object, key), !members.isEmpty,
+                members.allSatisfy({ $0.object?.isKind(of: "NSAttributeDescription") ?? false })
+            else { continue }
+            var elements: [AttributeDefinition] = []
+            for member in members.compactMap(\.object) {
+                guard let elementName = try member.string("NSPropertyName") else {
+                    throw Self.malformed("An element of the composite has no name")
+                }
+                elements.append(
+                    try attribute(member, named: elementName, entity: "\(entity).\(name)", depth: depth + 1))
+            }
+            let known = composites[name]
+            let compositeName = known == nil || known == elements ? name : "\(entity).\(name)"
+            composites[compositeName] = elements
+            return compositeName
+        }
+        return nil
+    }
+
+    /// A default or a bound as the attribute's type takes it; nil for null, and for objects in a transformable.
+    ///
+    /// - Throws: `archive.model` where the value does not fit the type.
+    static func value(
+        _ value: ArchivedValue, of type: AttributeType, _ what: String
+    ) throws(MigrationError) -> AttributeValue? {
+        if value.isNull { return nil }
+        let result: AttributeValue?
+        switch type {
+        case .boolean: result = try value.boolean().map { .boolean($0) }
+        case .integer16, .integer32, .integer64: result = try value.integer().map { .integer($0) }
+        case .double, .float: result = try value.real().map { .double($0) }
+        case .decimal: result = try decimal(value).map { .decimal($0) }
+        case .string: result = try value.string().map { .string($0) }
+        case .date: result = try value.date().map { .date($0) }
+        case .binaryData: result = try value.data().map { .data(Data($0)) }
+        case .uuid: result = try uuid(value).map { .uuid($0) }
+        case .uri:
+            var text = try value.url()
+            if text == nil { text = try value.string() }
+            result = text.map { .uri($0) }
+        case .undefined, .transformable, .objectID, .composite: return try natural(value)
+        }
+        guard let result else {
+            throw malformed("The \(what) of a \(type.label) attribute is a \(value.kindName)")
+        }
+        return result
+    }
+
+    private static func decimal(_ value: ArchivedValue) throws(MigrationError) -> Decimal? {
+        if let decimal = try value.decimal() { return decimal.decimal }
+        if case .real(let real)? = try value.number() { return Decimal(real) }
+        return try value.integer().map { Decimal($0) }
+    }
+
+    private static func uuid(_ value: ArchivedValue) throws(MigrationError) -> UUID? {
+        guard let bytes = try value.uuid() else { return nil }
+        return bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
+    }
+
+    /// A value as its own kind says, for types that take any.
+    private static func natural(_ value: ArchivedValue) throws(MigrationError) -> AttributeValue? {
+        if let text = try value.string() { return .string(text) }
+        switch try value.number() {
+        case .boolean(let flag): return .boolean(flag)
+        case .integer(let integer): return .integer(integer)
+        case .real(let real): return .double(real)
+        default: break
+        }
+        if let decimal = try value.decimal() { return .decimal(decimal.decimal) }
+        if let seconds = try value.date() { return .date(seconds) }
+        if let bytes = try value.data() { return .data(Data(bytes)) }
+        if let uuid = try uuid(value) { return .uuid(uuid) }
+        return try value.url().map { .uri($0) }
+    }
+}
+
+extension AttributeType {
+    /// The class that archives name for the type where the model names none.
+    var defaultValueClassName: String? {
+        switch self {
+        case .integer16, .integer32, .integer64, .double, .float, .boolean: "NSNumber"
+        case .decimal: "NSDecimalNumber"
+        case .string: "NSString"
+        case .date: "NSDate"
+        case .binaryData: "NSData"
+        case .uuid: "NSUUID"
+        case .uri: "NSURL"
+        case .undefined, .transformable, .objectID, .composite: nil
+        }
+    }
+}

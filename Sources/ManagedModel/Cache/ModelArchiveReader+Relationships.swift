@@ -1,0 +1,114 @@
+import Archives
+import Diagnostics
+
+extension ModelArchiveReader {
+    mutating func relationship(
+        _ object: ArchivedObject, named name: String
+    ) throws(MigrationError) -> RelationshipDefinition {
+        let destination: String?
+        if let written = try object.string("_NSDestinationEntityName") {
+            destination = written
+        } else {
+            destination = try entityName(try object.object("NSDestinationEntity"))
+        }
+        guard let destination else { throw Self.malformed("The relationship has no destination entity") }
+        var relationship = RelationshipDefinition(name: name, destinationEntityName: destination)
+        relationship.inverseName = try object.string("_NSInverseRelationshipName")
+        if relationship.inverseName == nil, let inverse = try object.object("NSInverseRelationship") {
+            relationship.inverseName = try underlying(inverse).string("NSPropertyName")
+        }
+        relationship.isOptional = try object.flag("NSIsOptional")
+        relationship.isTransient = try object.flag("NSIsTransient")
+        relationship.isOrdered = try object.flag("NSIsOrdered")
+        relationship.isIndexed = try object.flag("NSIsIndexed")
+        relationship.minimumCount = try count(object, "NSMinCount", least: 0)
+        // A model made in code may say -1 for unlimited (SampleModel2_V1 Author.books). It enters the version hash.
+        relationship.maximumCount = try count(object, "NSMaxCount", least: -1)
+        relationship.isToMany = relationship.maximumCount != 1
+        if let code = try object.integer("NSDeleteRule") {
+            guard let rawRule = UInt32(exactly: code), let rule = DeleteRule(rawValue: rawRule) else {
+                throw Self.malformed("The relationship has the unknown delete rule \(code)")
+            }
+            relationship.deleteRule = rule
+        }
+        relationship.renamingIdentifier = try renamingIdentifier(object, name)
+        relationship.versionHashModifier = try object.string("NSVersionHashModifier")
+        relationship.userInfo = try userInfo(object)
+        return relationship
+    }
+
+    private func count(_ object: ArchivedObject, _ key: String, least: Int) throws(MigrationError) -> Int {
+        guard let number = try object.integer(key) else { return 0 }
+        guard let count = Int(exactly: number), count >= least else {
+            throw Self.malformed("\(key) of the relationship is \(number)")
+        }
+        return count
+    }
+
+    mutating func fetchedProperty(
+        _ object: ArchivedObject, named name: String
+    ) throws(MigrationError) -> FetchedPropertyDefinition {
+        var property = FetchedPropertyDefinition(name: name)
+        property.isOptional = try object.flag("NSIsOptional")
+        property.userInfo = try userInfo(object)
+        if let request = try object.object("NSFetchRequest") {
+            // The archive has no name for it; this is what Xcode calls it in every model.
+            property.fetchRequest = try fetchRequest(
+                request, name: "fetchedPropertyFetchRequest",
+                entityName: try object.string("_NSFetchRequestEntityName"))
+        }
+        return property
+    }
+
+    /// - Parameter entityName: the entity as the owner of the request names it, where it does.
+    mutating func fetchRequest(
+        _ object: ArchivedObject, name: String, entityName: String?
+    ) throws(MigrationError) -> FetchRequestDefinition {
+        guard object.isKind(of: "NSFetchRequest") else {
+            throw Self.malformed("The fetch request \(name) is archived as a \(object.className)")
+        }
+        var entity = entityName
+        if entity == nil { entity = try self.entityName(try object.object("NSEntity")) }
+        if entity == nil { entity = try object.string("NSEntityName") }
+        guard let entity else { throw Self.malformed("The fetch request \(name) has no entity") }
+        var request = FetchRequestDefinition(name: name, entityName: entity)
+        if let predicate = try object.object("NSPredicate") {
+            request.predicate = try ArchivedExpressionText.predicate(predicate, &tree)
+        }
+        return request
+    }
+
+    mutating func fetchIndex(_ value: ArchivedValue) throws(MigrationError) -> FetchIndexDefinition {
+        guard let object = value.object, object.isKind(of: "NSFetchIndexDescription"),
+            let name = try object.string("NSIndexName")
+        else { throw Self.malformed("A fetch index has no name, or is archived as a \(value.kindName)") }
+        var index = FetchIndexDefinition(name: name)
+        if let predicate = try object.object("NSPartialIndexPredicate") {
+            index.partialIndexPredicate = try ArchivedExpressionText.predicate(predicate, &tree)
+        }
+        for element in try elements(object, "NSIndexElements") ?? [] {
+            guard let element = element.object else {
+                throw Self.malformed("An element of the fetch index \(name) is a \(element.kindName)")
+            }
+            index.elements.append(try fetchIndexElement(element, of: name))
+        }
+        return index
+    }
+
+    private mutating func fetchIndexElement(
+        _ object: ArchivedObject, of index: String
+    ) throws(MigrationError) -> FetchIndexElement {
+        var element = FetchIndexElement(propertyName: nil)
+        let property = try object.value("NSPropertyName")
+        if let description = property.object, description.isKind(of: "NSExpressionDescription") {
+            if let expression = try description.object("NSExpression") {
+                element.expression = try ArchivedExpressionText.expression(expression, &tree)
+            }
+        } else {
+            element.propertyName = try propertyName(property, in: "The fetch index \(index)")
+        }
+        element.isAscending = try object.flag("NSAscending")
+        element.isRTree = try object.integer("NSFetchIndexElementType") == 1
+        return element
+    }
+}

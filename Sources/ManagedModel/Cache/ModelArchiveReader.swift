@@ -1,0 +1,255 @@
+import Archives
+import Diagnostics
+
+/// Reads the object graph of an archived model. Holds the archive and the definition it makes.
+struct ModelArchiveReader {
+    let archive: KeyedArchive
+    /// Members of collections that may still be read: entities that share one large dictionary must not multiply it.
+    private var remainingMembers = 2_000_000
+    /// Visits of expressions and predicates, bounded over the whole model for the same reason.
+    var tree = ArchivedTreeGuard(maximumVisits: 1_000_000)
+    /// The properties' names of each entity met, by its number in the archive.
+    private var propertyNames: [Int: Set<String>] = [:]
+    var composites: [String: [AttributeDefinition]] = [:]
+
+    init(_ archive: KeyedArchive) { self.archive = archive }
+
+    mutating func read() throws(MigrationError) -> ModelDefinition {
+        let root = try archive.root()
+        guard root.isKind(of: "NSManagedObjectModel") else {
+            throw Self.malformed("The archive holds a \(root.className), not a model")
+        }
+        guard let entries = try entries(root, "NSEntities") else {
+            throw Self.malformed("The archived model has no entities")
+        }
+        var definition = ModelDefinition()
+        for entry in entries {
+            let name = try self.name(entry.key, "entity")
+            let entity = try within(.init(entity: name)) { reader throws(MigrationError) in
+                try reader.entity(name, entry.value)
+            }
+            definition.entities.append(entity)
+        }
+        definition.entities.sort { ModelResolution.precedes($0.name, $1.name) }
+        definition.versionIdentifiers = try (elements(root, "NSVersionIdentifiers") ?? [])
+            .map { identifier throws(MigrationError) in try self.name(identifier, "version identifier") }.sorted()
+        for entry in try self.entries(root, "NSConfigurations") ?? [] {
+            let name = try self.name(entry.key, "configuration")
+            definition.configurations[name] = try members(entry.value, "configuration \(name)")
+                .map { entity throws(MigrationError) in try entityName(entity.object) ?? "" }
+                .sorted(by: ModelResolution.precedes)
+        }
+        for entry in try self.entries(root, "NSFetchRequestTemplates") ?? [] {
+            let name = try self.name(entry.key, "fetch request")
+            guard let request = entry.value.object else {
+                throw Self.malformed("The fetch request \(name) is a \(entry.value.kindName)")
+            }
+            definition.fetchRequests.append(try fetchRequest(request, name: name, entityName: nil))
+        }
+        definition.fetchRequests.sort { ModelResolution.precedes($0.name, $1.name) }
+        definition.composites = composites
+        return definition
+    }
+
+    // MARK: Entities
+
+    private mutating func entity(
+        _ name: String, _ value: ArchivedValue
+    ) throws(MigrationError) -> EntityDefinition {
+        guard let object = value.object, object.isKind(of: "NSEntityDescription") else {
+            throw Self.malformed("The entity is archived as a \(value.kindName)")
+        }
+        guard try entityName(object) == name else {
+            throw Self.malformed("The entity is archived under another name than its own")
+        }
+        var entity = EntityDefinition(name: name)
+        entity.managedObjectClassName = try object.string("NSClassNameForEntity")
+        entity.isAbstract = try object.flag("NSIsAbstract")
+        entity.renamingIdentifier = try renamingIdentifier(object, name)
+        entity.versionHashModifier = try object.string("NSVersionHashModifier")
+        entity.userInfo = try userInfo(object)
+        var inherited: Set<String> = []
+        if let superentity = try object.object("NSSuperentity") {
+            guard let superName = try entityName(superentity) else {
+                throw Self.malformed("The parent entity has no name")
+            }
+            entity.superentityName = superName
+            inherited = try names(ofPropertiesOf: superentity)
+        }
+        // Inherited properties are copied into subentities, or stand there as proxies (wire 1-24 to 2-5).
+        for (propertyName, property) in try properties(of: object) where !inherited.contains(propertyName) {
+            try within(.init(entity: name, property: propertyName)) { reader throws(MigrationError) in
+                try reader.add(property, named: propertyName, to: &entity)
+            }
+        }
+        entity.attributes.sort { ModelResolution.precedes($0.name, $1.name) }
+        entity.relationships.sort { ModelResolution.precedes($0.name, $1.name) }
+        entity.fetchedProperties.sort { ModelResolution.precedes($0.name, $1.name) }
+        entity.uniquenessConstraints = try nameLists(object, "NSUniqueTuples")
+        entity.compoundIndexes = try nameLists(object, "NSCompoundIndexes")
+        for index in try elements(object, "NSFetchIndexDescriptions") ?? [] {
+            entity.indexes.append(try fetchIndex(index))
+        }
+        return entity
+    }
+
+    private mutating func names(ofPropertiesOf entity: ArchivedObject) throws(MigrationError) -> Set<String> {
+        if let names = propertyNames[entity.uid] { return names }
+        let names = Set(try properties(of: entity).map(\.name))
+        propertyNames[entity.uid] = names
+        return names
+    }
+
+    private mutating func properties(
+        of entity: ArchivedObject
+    ) throws(MigrationError) -> [(name: String, value: ArchivedObject)] {
+        var properties: [(name: String, value: ArchivedObject)] = []
+        for entry in try entries(entity, "NSProperties") ?? [] {
+            let name = try self.name(entry.key, "property")
+            guard let object = entry.value.object else {
+                throw Self.malformed("The property \(name) is archived as a \(entry.value.kindName)")
+            }
+            properties.append((name, object))
+        }
+        return properties
+    }
+
+    private mutating func add(
+        _ object: ArchivedObject, named name: String, to entity: inout EntityDefinition
+    ) throws(MigrationError) {
+        let property = try underlying(object)
+        guard try property.string("NSPropertyName") == name else {
+            throw Self.malformed("The property is archived under another name than its own")
+        }
+        if property.isKind(of: "NSAttributeDescription") {
+            entity.attributes.append(try attribute(property, named: name, entity: entity.name))
+        } else if property.isKind(of: "NSRelationshipDescription") {
+            entity.relationships.append(try relationship(property, named: name))
+        } else if property.isKind(of: "NSFetchedPropertyDescription") {
+            entity.fetchedProperties.append(try fetchedProperty(property, named: name))
+        } else {
+            throw Self.malformed("The property is archived as a \(property.className)")
+        }
+    }
+
+    /// The property that a proxy stands for; other properties as they are.
+    func underlying(_ object: ArchivedObject) throws(MigrationError) -> ArchivedObject {
+        guard object.isKind(of: "_NSPropertyDescriptionProxy") else { return object }
+        guard let property = try object.object("NSUnderlyingProperty"),
+            !property.isKind(of: "_NSPropertyDescriptionProxy")
+        else { throw Self.malformed("A proxy stands for no property") }
+        return property
+    }
+
+    // MARK: Parts that several kinds of object have
+
+    static func malformed(_ message: String) -> MigrationError { .archive("archive.model", message) }
+
+    /// Runs a part of the reading; its errors get the context.
+    private mutating func within<Result>(
+        _ context: MigrationError.Context,
+        _ body: (inout ModelArchiveReader) throws(MigrationError) -> Result
+    ) throws(MigrationError) -> Result {
+        do { return try body(&self) } catch { throw error.inside(context) }
+    }
+
+    private mutating func charge(_ count: Int) throws(MigrationError) {
+        remainingMembers -= count
+        guard remainingMembers >= 0 else {
+            throw .archive("archive.limit", "The archived model shares its collections too often")
+        }
+    }
+
+    /// Charges bytes that are copied or hashed at each use.
+    mutating func charge(bytes: Int) throws(MigrationError) { try charge(bytes / 64) }
+
+    mutating func elements(
+        _ object: ArchivedObject, _ key: String
+    ) throws(MigrationError) -> [ArchivedValue]? {
+        let elements = try object.elements(key)
+        try charge(1 + (elements?.count ?? 0))
+        return elements
+    }
+
+    mutating func entries(
+        _ object: ArchivedObject, _ key: String
+    ) throws(MigrationError) -> [(key: ArchivedValue, value: ArchivedValue)]? {
+        let entries = try object.entries(key)
+        try charge(1 + (entries?.count ?? 0))
+        return entries
+    }
+
+    private mutating func members(
+        _ value: ArchivedValue, _ what: String
+    ) throws(MigrationError) -> [ArchivedValue] {
+        guard let members = try value.elements() else {
+            throw Self.malformed("The \(what) is archived as a \(value.kindName)")
+        }
+        try charge(1 + members.count)
+        return members
+    }
+
+    private func name(_ value: ArchivedValue, _ what: String) throws(MigrationError) -> String {
+        guard let name = try value.string() else {
+            throw Self.malformed("The name of a \(what) is a \(value.kindName)")
+        }
+        // Names are hashed and sorted; one of megabytes, shared by all entities, would be a wait without end.
+        guard name.utf8.count <= 10_000 else {
+            throw Self.malformed("The name of a \(what) is longer than 10000 bytes")
+        }
+        return name
+    }
+
+    func entityName(_ entity: ArchivedObject?) throws(MigrationError) -> String? {
+        guard let entity, entity.isKind(of: "NSEntityDescription") else { return nil }
+        return try entity.string("NSEntityName")
+    }
+
+    /// The renaming identifier; nil where it is the name, which is how an absent one is archived.
+    func renamingIdentifier(_ object: ArchivedObject, _ name: String) throws(MigrationError) -> String? {
+        let identifier = try object.string("NSRenamingIdentifier")
+        return identifier == name ? nil : identifier
+    }
+
+    mutating func userInfo(_ object: ArchivedObject) throws(MigrationError) -> [String: String] {
+        var info: [String: String] = [:]
+        for entry in try entries(object, "NSUserInfo") ?? [] {
+            guard let key = try entry.key.string() else { continue }
+            try charge(bytes: key.utf8.count)
+            if let text = try entry.value.string() {
+                info[key] = text
+            } else if let number = try entry.value.number() {
+                info[key] =
+                    switch number {
+                    case .boolean(let flag): flag ? "true" : "false"
+                    case .integer(let integer): String(integer)
+                    case .real(let real): String(real)
+                    default: nil
+                    }
+            }
+        }
+        return info
+    }
+
+    /// Lists of properties, each given by name, by itself, or by a proxy.
+    private mutating func nameLists(
+        _ object: ArchivedObject, _ key: String
+    ) throws(MigrationError) -> [[String]] {
+        var lists: [[String]] = []
+        for list in try elements(object, key) ?? [] {
+            var names: [String] = []
+            for member in try members(list, "list in \(key)") { names.append(try propertyName(member, in: key)) }
+            lists.append(names)
+        }
+        return lists
+    }
+
+    /// The name of a property that is given by name, by itself, or by a proxy.
+    func propertyName(_ value: ArchivedValue, in key: String) throws(MigrationError) -> String {
+        if let name = try value.string() { return name }
+        guard let object = value.object, let name = try underlying(object).string("NSPropertyName") else {
+            throw Self.malformed("\(key) names a property by a \(value.kindName)")
+        }
+        return name
+    }
+}

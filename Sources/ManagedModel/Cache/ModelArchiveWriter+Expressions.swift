@@ -1,0 +1,134 @@
+import Archives
+import Diagnostics
+
+extension ModelArchiveWriter {
+    /// One validation predicate: `SELF` or its length, compared with a constant.
+    struct ValidationRule {
+        var isOnLength = false
+        var operation: ArchivedOperator
+        var constant: AttributeValue
+        /// The error code that Core Data reports when the rule is broken.
+        var warning: Int64
+    }
+
+    /// The rules of an attribute, the lower bound first.
+    func validation(of attribute: AttributeDefinition) -> [ValidationRule] {
+        let isDate = attribute.type == .date
+        var rules: [ValidationRule] = []
+        if let minimum = attribute.minimum {
+            rules.append(.init(operation: .greaterThanOrEqual, constant: minimum, warning: isDate ? 1640 : 1620))
+        }
+        if let maximum = attribute.maximum {
+            rules.append(.init(operation: .lessThanOrEqual, constant: maximum, warning: isDate ? 1630 : 1610))
+        }
+        if let minimum = attribute.minimumLength {
+            rules.append(
+                .init(
+                    isOnLength: true, operation: .greaterThanOrEqual, constant: .integer(Int64(minimum)),
+                    warning: 1670))
+        }
+        if let maximum = attribute.maximumLength {
+            rules.append(
+                .init(
+                    isOnLength: true, operation: .lessThanOrEqual, constant: .integer(Int64(maximum)),
+                    warning: 1660))
+        }
+        if let pattern = attribute.regularExpression {
+            rules.append(.init(operation: .matches, constant: .string(pattern), warning: 1680))
+        }
+        return rules
+    }
+
+    /// A rule as NSComparisonPredicate (cyface V3).
+    mutating func predicate(_ rule: ValidationRule) throws(MigrationError) -> Reference {
+        let code = rule.operation.rawValue
+        let operation =
+            rule.operation == .matches
+            ? builder.object(
+                ClassName("NSMatchingPredicateOperator", "NSStringPredicateOperator", "NSPredicateOperator"),
+                ["NSModifier": .integer(0), "NSOperatorType": .integer(code), "NSFlags": .integer(0)])
+            : builder.object(
+                ClassName("NSComparisonPredicateOperator", "NSPredicateOperator"),
+                [
+                    "NSModifier": .integer(0), "NSOperatorType": .integer(code), "NSVariant": .integer(code),
+                    "NSOptions": .integer(0),
+                ])
+        let left = rule.isOnLength ? keyPath("length") : selfExpression()
+        let constant = builder.object(
+            ClassName("NSConstantValueExpression", "NSExpression"),
+            ["NSExpressionType": .integer(0), "NSConstantValue": try value(rule.constant).field])
+        return builder.object(
+            ClassName("NSComparisonPredicate", "NSPredicate"),
+            [
+                "NSLeftExpression": left.field, "NSRightExpression": constant.field,
+                "NSPredicateOperator": operation.field,
+            ])
+    }
+
+    private mutating func selfExpression() -> Reference {
+        builder.object(ClassName("NSSelfExpression", "NSExpression"), ["NSExpressionType": .integer(1)])
+    }
+
+    private mutating func keyPath(_ path: String) -> Reference {
+        let selector = path.contains(".") ? "valueForKeyPath:" : "valueForKey:"
+        let specifier = builder.object(
+            ClassName("NSKeyPathSpecifierExpression", "NSExpression"),
+            ["NSExpressionType": .integer(10), "NSKeyPath": builder.string(path).field])
+        let arguments = builder.array([specifier], isMutable: true)
+        return builder.object(
+            ClassName("NSKeyPathExpression", "NSFunctionExpression", "NSExpression"),
+            [
+                "NSExpressionType": .integer(3), "NSOperand": selfExpression().field,
+                "NSSelectorName": builder.string(selector).field, "NSArguments": arguments.field,
+            ])
+    }
+
+    private mutating func function(_ selector: String, _ arguments: [Reference]) -> Reference {
+        let operand = builder.object(
+            ClassName("NSConstantValueExpression", "NSExpression"),
+            [
+                "NSExpressionType": .integer(0),
+                "NSConstantValueClassName": builder.string("_NSPredicateUtilities").field,
+            ])
+        return builder.object(
+            ClassName("NSFunctionExpression", "NSExpression"),
+            [
+                "NSExpressionType": .integer(4), "NSOperand": operand.field,
+                "NSSelectorName": builder.string(selector).field,
+                "NSArguments": builder.array(arguments).field,
+            ])
+    }
+
+    /// A derivation expression: `now()`, a key path, an aggregate of one, or a function of one key path.
+    ///
+    /// - Throws: `archive.derivation` for any other text.
+    mutating func derivation(_ text: String) throws(MigrationError) -> Reference {
+        if text == "now()" { return function("now", []) }
+        if let parts = DerivationFunction.call(text) {
+            if let aggregate = DerivationFunction.aggregates[parts.selector] {
+                return try derivation("\(parts.keyPath).\(aggregate)")
+            }
+            return function(parts.selector, [keyPath(parts.keyPath)])
+        }
+        guard DerivationFunction.isKeyPath(text) else {
+            throw MigrationError(
+                "archive.derivation", .configuration, "The derivation expression cannot be archived",
+                context: .init(expression: text))
+        }
+        for (selector, aggregate) in DerivationFunction.aggregates where text.hasSuffix("." + aggregate) {
+            return function(selector, [keyPath(String(text.dropLast(aggregate.count + 1)))])
+        }
+        return keyPath(text)
+    }
+}
+
+extension DerivationFunction {
+    /// `name:(key.path)` taken apart, `canonical:(title)` for one.
+    static func call(_ text: String) -> (selector: String, keyPath: String)? {
+        guard text.hasSuffix(")"), let open = text.firstIndex(of: "(") else { return nil }
+        let selector = String(text[..<open])
+        let argument = String(text[text.index(after: open)...].dropLast())
+        guard selector.hasSuffix(":"), isKeyPath(String(selector.dropLast())), isKeyPath(argument) else { return nil }
+        return (selector, argument)
+    }
+}

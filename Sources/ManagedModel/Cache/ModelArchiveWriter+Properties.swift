@@ -1,0 +1,223 @@
+import Archives
+import Diagnostics
+
+extension ModelArchiveWriter {
+    /// Bits of `_P`, which sums up a property for Core Data.
+    private enum PropertyBits {
+        static let always: Int64 = 1
+        static let optional: Int64 = 2
+        static let readOnly: Int64 = 4
+        static let transient: Int64 = 8
+        static let withoutValidation: Int64 = 16 + 32
+        static let withoutUserInfo: Int64 = 64
+        static let withoutHashModifier: Int64 = 128
+        static let ordered: Int64 = 1024
+    }
+
+    /// Writes all properties of an entity, the inherited ones as copies of its own.
+    mutating func writeProperties(of entity: EntityDescription) throws(MigrationError) {
+        for attribute in entity.attributes {
+            guard let reference = properties[entity.index][attribute.name] else { continue }
+            do {
+                try write(attribute.definition, at: reference, entity: entities[entity.index])
+            } catch { throw error.inside(.init(property: attribute.name)) }
+        }
+        for relationship in entity.relationships {
+            guard let reference = properties[entity.index][relationship.name] else { continue }
+            write(relationship, at: reference, entity: entities[entity.index])
+        }
+        for property in fetchedProperties(of: entity)
+        where entity.attribute(named: property.name) == nil && entity.relationship(named: property.name) == nil {
+            guard let reference = properties[entity.index][property.name] else { continue }
+            try write(property, at: reference, entity: entities[entity.index])
+        }
+    }
+
+    /// The fields that all properties have, and `_P`.
+    private mutating func propertyFields(
+        name: String, entity: Reference, renamingIdentifier: String?, versionHashModifier: String?,
+        userInfo: [String: String], isOptional: Bool, isTransient: Bool, isReadOnly: Bool = false,
+        isOrdered: Bool = false, isIndexed: Bool = false, hasValidation: Bool = false
+    ) -> Fields {
+        let nameReference = builder.string(name)
+        var fields: Fields = [
+            "NSPropertyName": nameReference.field, "NSEntity": entity.field,
+            "NSRenamingIdentifier": renamingIdentifier.map { builder.string($0) }.map(\.field)
+                ?? nameReference.field,
+        ]
+        var bits = PropertyBits.always
+        if isOptional {
+            fields["NSIsOptional"] = .boolean(true)
+            bits |= PropertyBits.optional
+        }
+        if isReadOnly {
+            fields["NSIsReadOnly"] = .boolean(true)
+            bits |= PropertyBits.readOnly
+        }
+        if isTransient {
+            fields["NSIsTransient"] = .boolean(true)
+            bits |= PropertyBits.transient
+        }
+        if isOrdered {
+            fields["NSIsOrdered"] = .boolean(true)
+            bits |= PropertyBits.ordered
+        }
+        if isIndexed { fields["NSIsIndexed"] = .boolean(true) }
+        if !hasValidation { bits |= PropertyBits.withoutValidation }
+        if userInfo.isEmpty {
+            bits |= PropertyBits.withoutUserInfo
+        } else {
+            fields["NSUserInfo"] = self.userInfo(userInfo).field
+        }
+        if let versionHashModifier {
+            fields["NSVersionHashModifier"] = builder.string(versionHashModifier).field
+        } else {
+            bits |= PropertyBits.withoutHashModifier
+        }
+        fields["_P"] = .integer(bits)
+        return fields
+    }
+
+    // MARK: Attributes
+
+    private mutating func write(
+        _ attribute: AttributeDefinition, at reference: Reference, entity: Reference, depth: Int = 0
+    ) throws(MigrationError) {
+        let validation = validation(of: attribute)
+        let isDerived = attribute.derivationExpression != nil
+        var fields = propertyFields(
+            name: attribute.name, entity: entity, renamingIdentifier: attribute.renamingIdentifier,
+            versionHashModifier: attribute.versionHashModifier, userInfo: attribute.userInfo,
+            isOptional: attribute.isOptional, isTransient: attribute.isTransient, isReadOnly: isDerived,
+            isIndexed: attribute.isIndexed, hasValidation: !validation.isEmpty)
+        var flags: Int64 = 0
+        if attribute.allowsExternalBinaryDataStorage {
+            flags |= ModelArchiveReader.AttributeFlags.allowsExternalBinaryDataStorage
+        }
+        if attribute.preservesValueInHistoryOnDeletion {
+            flags |= ModelArchiveReader.AttributeFlags.preservesValueInHistoryOnDeletion
+        }
+        let className = attribute.valueClassName ?? attribute.type.defaultValueClassName
+        fields["NSAttributeType"] = .integer(Int64(attribute.type.rawValue))
+        fields["NSAttributeValueClassName"] = builder.string(className).field
+        fields["NSDefaultValue"] = try value(attribute.defaultValue).field
+        fields["NSValueTransformerName"] = builder.string(attribute.valueTransformerName).field
+        fields["NSFlagsKey"] = .integer(flags)
+        if !validation.isEmpty {
+            var predicates: [Reference] = []
+            for rule in validation { predicates.append(try predicate(rule)) }
+            let warnings = validation.map { builder.integer($0.warning) }
+            fields["NSValidationPredicates"] = builder.array(predicates, isMutable: true).field
+            fields["NSValidationWarnings"] = builder.array(warnings, isMutable: true).field
+        }
+        if let expression = attribute.derivationExpression {
+            fields["NSDerivationExpression"] =
+                expression.isEmpty ? Reference.null.field : try derivation(expression).field
+            fields["NSFilteringPredicate"] = Reference.null.field
+            builder.fill(
+                reference,
+                ClassName("NSDerivedAttributeDescription", "NSAttributeDescription", "NSPropertyDescription"), fields)
+        } else if attribute.type == .composite {
+            fields["NSElements"] = try compositeElements(attribute, entity: entity, depth: depth).field
+            builder.fill(
+                reference,
+                ClassName("NSCompositeAttributeDescription", "NSAttributeDescription", "NSPropertyDescription"), fields)
+        } else {
+            builder.fill(reference, ClassName("NSAttributeDescription", "NSPropertyDescription"), fields)
+        }
+    }
+
+    private mutating func compositeElements(
+        _ attribute: AttributeDefinition, entity: Reference, depth: Int
+    ) throws(MigrationError) -> Reference {
+        guard depth < 16, let name = attribute.compositeName, let elements = model.definition.composites[name] else {
+            throw MigrationError(
+                "archive.composite", .configuration,
+                "The attribute's composite is missing from the model, or nested too deeply")
+        }
+        var references: [Reference] = []
+        for element in elements {
+            let reference = builder.reserve()
+            try write(element, at: reference, entity: entity, depth: depth + 1)
+            references.append(reference)
+        }
+        return builder.array(references)
+    }
+
+    /// A default or a bound, or the archive's nil.
+    mutating func value(_ value: AttributeValue?) throws(MigrationError) -> Reference {
+        switch value {
+        case nil: return .null
+        // Xcode compiles Boolean defaults to 0 and 1 (691 of 742 in real archives; models made in code have booleans).
+        case .boolean(let flag): return builder.integer(flag ? 1 : 0)
+        case .integer(let integer): return builder.integer(integer)
+        case .double(let real): return builder.real(real)
+        case .string(let text): return builder.string(text)
+        case .date(let seconds): return builder.date(seconds)
+        case .data(let data): return builder.data(Array(data))
+        case .uuid(let uuid): return builder.uuid(withUnsafeBytes(of: uuid.uuid) { Array($0) })
+        case .uri(let text): return builder.url(text)
+        case .decimal(let decimal):
+            guard let parts = ArchivedDecimal(decimal) else {
+                throw .archive("archive.model", "The decimal \(decimal) cannot be archived")
+            }
+            return builder.decimal(parts)
+        }
+    }
+
+    // MARK: Relationships and fetched properties
+
+    private mutating func write(_ relationship: RelationshipDescription, at reference: Reference, entity: Reference) {
+        let definition = relationship.definition
+        let destination = relationship.destination
+        var fields = propertyFields(
+            name: definition.name, entity: entity, renamingIdentifier: definition.renamingIdentifier,
+            versionHashModifier: definition.versionHashModifier, userInfo: definition.userInfo,
+            isOptional: definition.isOptional, isTransient: definition.isTransient, isOrdered: definition.isOrdered,
+            isIndexed: definition.isIndexed)
+        let inverse = definition.inverseName.flatMap { properties[destination.index][$0] }
+        fields["NSDestinationEntity"] = entities[destination.index].field
+        fields["_NSDestinationEntityName"] = builder.string(destination.definition.name).field
+        fields["NSInverseRelationship"] = (inverse ?? .null).field
+        fields["_NSInverseRelationshipName"] = builder.string(definition.inverseName).field
+        fields["NSMinCount"] = .integer(Int64(definition.minimumCount))
+        // The archive tells a to-one only by its greatest count.
+        fields["NSMaxCount"] = .integer(definition.isToMany ? Int64(definition.maximumCount) : 1)
+        fields["NSDeleteRule"] = .integer(Int64(definition.deleteRule.rawValue))
+        builder.fill(reference, ClassName("NSRelationshipDescription", "NSPropertyDescription"), fields)
+    }
+
+    private mutating func write(
+        _ property: FetchedPropertyDefinition, at reference: Reference, entity: Reference
+    ) throws(MigrationError) {
+        var fields = propertyFields(
+            name: property.name, entity: entity, renamingIdentifier: nil, versionHashModifier: nil,
+            userInfo: property.userInfo, isOptional: property.isOptional, isTransient: true, isReadOnly: true)
+        if let request = property.fetchRequest {
+            fields["NSFetchRequest"] = try fetchRequest(request).field
+            fields["_NSFetchRequestEntityName"] = builder.string(request.entityName).field
+        }
+        builder.fill(reference, ClassName("NSFetchedPropertyDescription", "NSPropertyDescription"), fields)
+    }
+
+    /// A fetch request without its predicate.
+    mutating func fetchRequest(_ request: FetchRequestDefinition) throws(MigrationError) -> Reference {
+        guard let entity = model.entity(named: request.entityName) else {
+            throw MigrationError(
+                "model.unknownEntity", .configuration,
+                "The fetch request \(request.name) is of the entity \(request.entityName), which does not exist")
+        }
+        let absent = [
+            "NSSortDescriptors", "NSValuesToFetch", "NSPredicate", "NSValuesToGroupBy", "NSHavingPredicate",
+            "NSRelationshipKeyPathsForPrefetching",
+        ]
+        var fields = Fields(uniqueKeysWithValues: absent.map { ($0, Reference.null.field) })
+        for zero in ["NSResultType", "NSFetchOffset", "NSFetchLimit", "NSBatchSize", "NSAllocationType"] {
+            fields[zero] = .integer(0)
+        }
+        fields["NSEntity"] = entities[entity.index].field
+        fields["NSHasFetchRequestFlags"] = .boolean(true)
+        fields["NSFetchRequestFlags"] = .integer(30)
+        return builder.object(ClassName("NSFetchRequest", "NSPersistentStoreRequest"), fields)
+    }
+}

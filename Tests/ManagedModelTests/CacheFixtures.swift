@@ -1,0 +1,79 @@
+import CSQLite
+import Diagnostics
+import Foundation
+import TestSupport
+import Testing
+
+@testable import ManagedModel
+
+/// Archived models of real stores and compiled models.
+enum RealModelArchives {
+    static let storeExtensions: Set<String> = ["sqlite", "moody", "wiredatabase"]
+
+    /// Z_MODELCACHE of every shared store that has one, with the store's path.
+    static func caches() throws -> [(path: String, content: [UInt8])] {
+        var caches: [(path: String, content: [UInt8])] = []
+        for store in SharedStores.paths(withExtensions: storeExtensions) {
+            let folder = try TemporaryFolder()
+            if let content = modelCache(of: try folder.copyStore(store)) { caches.append((store.path, content)) }
+        }
+        return caches
+    }
+
+    /// Every compiled model, those in `.momd` folders too.
+    static func compiledModels() throws -> [(path: String, bytes: [UInt8])] {
+        var models = SharedStores.paths(withExtensions: ["mom", "momd"])
+        models = try models.flatMap { model in
+            guard model.pathExtension == "momd" else { return [model] }
+            return try FileManager.default.contentsOfDirectory(at: model, includingPropertiesForKeys: nil)
+                .filter { $0.pathExtension == "mom" }
+        }
+        return try models.map { ($0.path, Array(try Data(contentsOf: $0))) }
+    }
+
+    private static func modelCache(of path: String) -> [UInt8]? {
+        var database: OpaquePointer?
+        defer { sqlite3_close(database) }
+        guard sqlite3_open_v2(path, &database, SQLITE_OPEN_READWRITE, nil) == SQLITE_OK else { return nil }
+        var statement: OpaquePointer?
+        defer { sqlite3_finalize(statement) }
+        guard sqlite3_prepare_v2(database, "SELECT Z_CONTENT FROM Z_MODELCACHE", -1, &statement, nil) == SQLITE_OK,
+            sqlite3_step(statement) == SQLITE_ROW, let blob = sqlite3_column_blob(statement, 0)
+        else { return nil }
+        return Array(UnsafeRawBufferPointer(start: blob, count: Int(sqlite3_column_bytes(statement, 0))))
+    }
+}
+
+extension ModelDefinition {
+    /// The definition without what ``ModelArchive`` does not write.
+    var asWritten: ModelDefinition {
+        var copy = self
+        for index in copy.fetchRequests.indices { copy.fetchRequests[index].predicate = nil }
+        for entity in copy.entities.indices {
+            for property in copy.entities[entity].fetchedProperties.indices {
+                copy.entities[entity].fetchedProperties[property].fetchRequest?.predicate = nil
+            }
+            for index in copy.entities[entity].indexes.indices {
+                copy.entities[entity].indexes[index].partialIndexPredicate = nil
+            }
+        }
+        return copy
+    }
+}
+
+/// Expects an error of a code and returns it.
+@discardableResult
+func expectCacheError(
+    _ code: MigrationError.Code, _ location: SourceLocation = #_sourceLocation, _ body: () throws -> Void
+) -> MigrationError? {
+    do {
+        try body()
+        Issue.record("no error", sourceLocation: location)
+    } catch let error as MigrationError {
+        #expect(error.code == code, "\(error)", sourceLocation: location)
+        return error
+    } catch {
+        Issue.record(error, sourceLocation: location)
+    }
+    return nil
+}
