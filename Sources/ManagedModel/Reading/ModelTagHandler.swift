@@ -9,7 +9,8 @@ import Diagnostics
 /// Memory: the definition, and a number per entity and property.
 final class ModelTagHandler: XMLTagHandler {
     private(set) var definition = ModelDefinition()
-    /// Where entities and properties stand, as ordinals of their tags; of two of one name the second.
+    /// Where entities, composites and their properties stand, as ordinals of their tags; of two of one name the
+    /// second. A name that is only used, by a configuration, stands where it is used.
     private(set) var ordinals: [Declaration: Int] = [:]
 
     /// An entity, or a property of it.
@@ -79,6 +80,7 @@ final class ModelTagHandler: XMLTagHandler {
             if let scope = try openEntityChild(tag) { return scope }
         case (.composite?, "attribute"):
             attribute = try AttributeTag.read(tag, owner: composite.name)
+            place(composite.name, attribute.name, tag)
             return .compositeAttribute
         case (.attribute?, "userInfo"), (.relationship?, "userInfo"), (.fetchedProperty?, "userInfo"),
             (.compositeAttribute?, "userInfo"):
@@ -108,7 +110,9 @@ final class ModelTagHandler: XMLTagHandler {
             members.append(try TagValues(tag, entity: entity.name).required("value"))
             return .uniquenessConstraintMember
         case (.configuration?, "memberEntity"):
-            members.append(try TagValues(tag).required("name"))
+            let member = try TagValues(tag).required("name")
+            place(member, nil, tag)
+            members.append(member)
             return .configurationMember
         default: break
         }
@@ -183,6 +187,12 @@ final class ModelTagHandler: XMLTagHandler {
             return .userInfo
         default: return nil
         }
+    }
+
+    /// Keeps where a name of less weight than an entity's stands.
+    private func place(_ name: String, _ property: String?, _ tag: XMLTag) {
+        let declaration = Declaration(entity: name, property: property)
+        if ordinals[declaration] == nil { ordinals[declaration] = tag.ordinal }
     }
 
     private func keepUserInfo() {

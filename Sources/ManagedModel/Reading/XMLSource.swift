@@ -35,16 +35,24 @@ struct XMLSource {
     }
 
     private func checkProlog(allowsDocumentType: Bool) throws(MigrationError) {
-        var offset = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
+        let offset = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
         let head = bytes.prefix(4)
         // UTF-16 and UTF-32, with or without byte order mark, and EBCDIC.
         guard !head.contains(0), head.first != 0xFE, head.first != 0xFF, !head.starts(with: [0x4C, 0x6F, 0xA7]) else {
             throw encodingError("The file is not in UTF-8", at: 0)
         }
+        // Foundation's parser traps on an attribute that is not UTF-8, so none may reach it.
+        guard let invalid = firstInvalidByte() else { return try checkDeclarations(from: offset, allowsDocumentType) }
+        throw encodingError("The file is not in UTF-8", at: invalid)
+    }
+
+    private func checkDeclarations(from start: Int, _ allowsDocumentType: Bool) throws(MigrationError) {
+        var offset = start
         while offset < bytes.count {
             if matches("<?xml", at: offset) {
                 let end = self.offset(after: "?>", from: offset)
-                try checkDeclaration(bytes[offset..<end], at: offset)
+                // An unfinished declaration is left to the parser, which refuses it.
+                if end < bytes.count { try checkDeclaration(bytes[offset..<end], at: offset) }
                 offset = end
             } else if matches("<?", at: offset) {
                 offset = self.offset(after: "?>", from: offset)
@@ -82,6 +90,22 @@ struct XMLSource {
         MigrationError(
             "model.encoding", .configuration, message, remedy: "Save the file as UTF-8, as Xcode does",
             context: context(at: offset))
+    }
+
+    /// The offset of the first byte that is not part of valid UTF-8, or nil. O(file).
+    private func firstInvalidByte() -> Int? {
+        // The library's validator is much faster than a walk by scalars, which only a bad file needs.
+        if String(validating: bytes, as: UTF8.self) != nil { return nil }
+        var parser = Unicode.UTF8.ForwardParser()
+        var iterator = bytes.makeIterator()
+        var offset = 0
+        while true {
+            switch parser.parseScalar(from: &iterator) {
+            case .valid(let scalar): offset += scalar.count
+            case .error: return offset
+            case .emptyInput: return nil
+            }
+        }
     }
 
     /// Whether ASCII text stands at an offset.

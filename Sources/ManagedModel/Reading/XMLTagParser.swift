@@ -9,11 +9,14 @@ final class XMLTagParser: XMLParserDelegate {
     /// Refused below this many open elements; a model has five.
     static let greatestDepth = 32
 
+    private static let tooDeep: MigrationError.Code = "model.tooDeep"
+
     private let source: XMLSource
     private let handler: any XMLTagHandler
     private var depth = 0
     private var ordinal = 0
-    /// The first error of the handler or of a bound; it ends the parse.
+    /// The first error of the handler or of a bound. The handler is not called again, but the parse goes on: an
+    /// unfinished tag is reported as if it were whole, and what is really wrong comes after it.
     private var failure: MigrationError?
 
     private init(_ source: XMLSource, _ handler: any XMLTagHandler) {
@@ -31,30 +34,36 @@ final class XMLTagParser: XMLParserDelegate {
         let parser = XMLParser(data: Data(source.bytes))
         parser.shouldResolveExternalEntities = false
         parser.delegate = delegate
-        let succeeded = withExtendedLifetime(delegate) { parser.parse() }
-        if let failure = delegate.failure { throw failure }
-        guard succeeded, delegate.depth == 0, delegate.ordinal > 0 else {
+        _ = withExtendedLifetime(delegate) { parser.parse() }
+        let problem = problem(parser.parserError)
+        if let failure = delegate.failure, problem == nil || failure.code == tooDeep { throw failure }
+        guard problem == nil, delegate.depth == 0, delegate.ordinal > 0 else {
             throw MigrationError(
-                "model.xml", .configuration, "The file is not well-formed XML: \(reason(parser.parserError))",
+                "model.xml", .configuration, "The file is not well-formed XML: \(problem ?? "it ends early")",
                 remedy: "Restore the file from version control, or open and save it in Xcode",
                 context: .init(
                     path: source.path, line: max(1, parser.lineNumber), column: max(1, parser.columnNumber)))
         }
     }
 
-    /// libxml2's commonest error numbers in words.
-    private static func reason(_ error: (any Error)?) -> String {
+    /// What makes a file malformed, in words, by libxml2's error numbers; nil where it is well-formed.
+    ///
+    /// The parser says that it succeeded for files that go on behind their end or stop in the middle, but has an
+    /// error for each.
+    private static func problem(_ error: (any Error)?) -> String? {
         switch (error as NSError?)?.code {
-        case 4, nil: "it is empty or ends early"
-        case 5, 77, 73: "it ends in the middle of an element"
+        case nil: nil
+        // Namespaces: models use none, and a prefix makes a name that is not known.
+        case 99, 100, 200, 201, 202, 203, 204, 205: nil
+        case 4: "it is empty"
+        case 5: "it does not end with its root element"
         case 8, 9: "it has a character that XML does not allow"
-        case 26, 27: "it uses an entity that is not declared"
-        case 32, 81: "its encoding is not UTF-8"
+        case 23, 26, 27, 28: "it uses an entity that is not declared"
         case 38, 39, 40, 41, 65: "an attribute is not written properly"
         case 42: "an element has two attributes of one name"
         case 68: "a name is missing"
+        case 73, 77: "it ends in the middle of an element"
         case 76: "a start tag and an end tag do not match"
-        case 86: "there is something after the end"
         case let code?: "parser error \(code)"
         }
     }
@@ -66,7 +75,7 @@ final class XMLTagParser: XMLParserDelegate {
         } catch {
             let position = error.context.line == nil ? source.position(ofTag: tag) : nil
             failure = error.inside(.init(path: source.path, line: position?.line, column: position?.column))
-            parser.abortParsing()
+            if error.code == Self.tooDeep { parser.abortParsing() }
         }
     }
 
@@ -80,7 +89,7 @@ final class XMLTagParser: XMLParserDelegate {
         attempt(parser, tag: tag.ordinal) { () throws(MigrationError) in
             guard depth <= Self.greatestDepth else {
                 throw MigrationError(
-                    "model.tooDeep", .configuration, "The file nests more than \(Self.greatestDepth) elements",
+                    Self.tooDeep, .configuration, "The file nests more than \(Self.greatestDepth) elements",
                     remedy: "Check that the path names a model")
             }
             try handler.open(tag)
