@@ -80,10 +80,18 @@ struct SchemaColumnTests {
     func noColumn() throws {
         var transient = M.attribute("t")
         transient.isTransient = true
-        let schema = try M.schema(
-            M.entity("A", [transient, M.attribute("u", .undefined), M.attribute("c", .composite), M.attribute("v")]))
+        var composite = M.attribute("c", .composite)
+        composite.compositeName = "Point"
+        var definition = ModelDefinition()
+        definition.composites = ["Point": [M.attribute("x", .double)]]
+        definition.entities = [
+            M.entity(
+                "A",
+                [transient, M.attribute("u", .undefined), composite, M.attribute("o", .objectID), M.attribute("v")])
+        ]
+        let schema = StoreSchema(model: try ManagedObjectModel(definition))
         #expect(try schema.columns("A") == ["ZV VARCHAR"])
-        #expect(schema.unstorableAttributes.map(\.name) == ["c"])
+        #expect(schema.unstorableAttributes.map(\.name) == ["c", "o"])
         let attribute = try #require(schema.model.entity(named: "A")?.attribute(named: "t"))
         #expect(schema.column(of: attribute) == nil)
     }
@@ -215,14 +223,19 @@ struct SchemaColumnTests {
                 == .toManyByInverse(table: 2, column: 2, entityColumn: nil, orderColumn: nil))
     }
 
-    @Test("Names that SQLite would not read bare are quoted")
-    func quoting() throws {
-        let schema = try M.schema(M.entity("Ort", [M.attribute("größe"), M.attribute("a\"b c)")]))
-        let statement = try #require(schema.tableStatements().first)
-        #expect(
-            statement
-                == "CREATE TABLE ZORT ( Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, "
-                + "\"ZA\"\"B C)\" VARCHAR, ZGRÖSSE VARCHAR )")
+    @Test("Names are upper-cased beyond ASCII, and quoted only where SQLite would not read them bare")
+    func names() throws {
+        var entity = M.entity("Ort", [M.attribute("größe"), M.attribute("cost$")])
+        var index = FetchIndexDefinition(name: "by \"size\"")
+        index.elements = [FetchIndexElement(propertyName: "größe")]
+        entity.indexes = [index]
+        let schema = try M.schema(entity)
+        let table =
+            "CREATE TABLE ZORT ( Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, "
+            + "ZCOST$ VARCHAR, ZGRÖSSE VARCHAR )"
+        let indexes = ["CREATE INDEX \"Z_Ort_by \"\"size\"\"\" ON ZORT (ZGRÖSSE COLLATE BINARY ASC)"]
+        #expect(schema.tableStatements() == [table])
+        #expect(schema.allIndexStatements == indexes)
     }
 
     @Test("A model of 100 subentities and 2,000 columns, and one of 3,000 entities, are laid out")

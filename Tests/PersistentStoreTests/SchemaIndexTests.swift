@@ -63,6 +63,21 @@ struct SchemaIndexTests {
             ])
     }
 
+    @Test("An old style mark on what a fetch index covers makes no index of its own")
+    func coveredMarks() throws {
+        var indexed = M.attribute("bid")
+        indexed.isIndexed = true
+        var entity = M.entity("Link", [indexed, M.attribute("url")])
+        entity.indexes = [fetchIndex("byPropertyId", ["bid"]), fetchIndex("byBoth", ["url", "bid"])]
+        entity.compoundIndexes = [["url", "bid"], ["bid", "url"]]
+        #expect(
+            try M.schema(entity).allIndexStatements == [
+                "CREATE INDEX Z_Link_byPropertyId ON ZLINK (ZBID COLLATE BINARY ASC)",
+                "CREATE INDEX Z_Link_byBoth ON ZLINK (ZURL COLLATE BINARY ASC, ZBID COLLATE BINARY ASC)",
+                "CREATE INDEX Z_Link_bid_url ON ZLINK (ZBID COLLATE BINARY ASC, ZURL COLLATE BINARY ASC)",
+            ])
+    }
+
     @Test("What has no certain SQL form is left out and noted")
     func notes() throws {
         var transient = M.attribute("t")

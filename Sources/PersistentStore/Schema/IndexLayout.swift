@@ -48,24 +48,27 @@ struct IndexLayout {
 
     /// Declared fetch indexes, then the old styles in today's form: `indexed="YES"` as an index named like the
     /// attribute (xcs 2.0.0), compound indexes named by their properties joined with `_` (wire-2-101).
+    ///
+    /// A compiled model marks the attributes of its fetch indexes in the old styles too; those are no indexes of
+    /// their own (BeamExport.Beam3: `bid` has `byPropertyId` only, Bookmarks_V3: no `url_isPendingDeletion`).
     private mutating func fetchIndexes(_ entity: EntityDescription, _ table: EntityTable) -> [StoreIndex] {
-        var declared = entity.definition.indexes
-        var taken = Set(declared.map(\.name))
-        for attribute in entity.definition.attributes.sortedByName(\.name)
-        where attribute.isIndexed && !attribute.isTransient {
-            guard taken.insert(attribute.name).inserted else { continue }
-            var index = FetchIndexDefinition(name: attribute.name)
-            index.elements = [FetchIndexElement(propertyName: attribute.name)]
-            declared.append(index)
-        }
-        for properties in entity.definition.compoundIndexes where !properties.isEmpty {
-            let name = properties.joined(separator: "_")
-            guard taken.insert(name).inserted else { continue }
+        var indexes = entity.definition.indexes
+        var names = Set(indexes.map(\.name))
+        var covered = Set(indexes.map { index in index.elements.map(\.propertyName) })
+        func add(_ name: String, _ properties: [String]) {
+            guard covered.insert(properties).inserted, names.insert(name).inserted else { return }
             var index = FetchIndexDefinition(name: name)
             index.elements = properties.map { FetchIndexElement(propertyName: $0) }
-            declared.append(index)
+            indexes.append(index)
         }
-        return declared.compactMap { fetchIndex($0, entity, table) }
+        for attribute in entity.definition.attributes.sortedByName(\.name)
+        where attribute.isIndexed && !attribute.isTransient {
+            add(attribute.name, [attribute.name])
+        }
+        for properties in entity.definition.compoundIndexes where !properties.isEmpty {
+            add(properties.joined(separator: "_"), properties)
+        }
+        return indexes.compactMap { fetchIndex($0, entity, table) }
     }
 
     private mutating func fetchIndex(

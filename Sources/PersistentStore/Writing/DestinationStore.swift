@@ -7,7 +7,8 @@ import Glibc
 /// then the metadata.
 ///
 /// All of it is one transaction without a journal: until ``finish(metadata:maximumKeys:modelCache:)`` returns the
-/// file is private and worthless, and after an error it must be abandoned. Owned by one task at a time.
+/// file is private and worthless, and after an error it must be abandoned: nothing of it can be rolled back. Owned by
+/// one task at a time.
 ///
 /// Memory: SQLite's page cache of the given size, as much again while an index is built, and the writers' statements.
 package final class DestinationStore {
@@ -52,7 +53,8 @@ package final class DestinationStore {
     private static func open(
         _ path: String, schema: StoreSchema, cacheBytes: Int, vfs: String?
     ) throws(MigrationError) -> Connection {
-        let connection = try Connection(path: path, flags: SQLITE_OPEN_READWRITE, vfs: vfs)
+        // One task at a time uses the store, so SQLite need not lock a mutex at every bound value.
+        let connection = try Connection(path: path, flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, vfs: vfs)
         // A defensive connection refuses journal_mode OFF; this file is our own work, not a stranger's.
         if let handle = connection.handle { _ = stagecoach_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 0) }
         let most = Int(sqlite3_limit(connection.handle, SQLITE_LIMIT_COLUMN, -1))
@@ -153,6 +155,7 @@ package final class DestinationStore {
             insert.bind(modelCache, at: 1)
             try insert.run()
         }
+        precondition(sqlite3_next_stmt(connection.handle, nil) == nil, "a writer is not finished")
         try connection.execute("COMMIT")
         try connection.close()
         try DestinationFile.checkAndSync(path)

@@ -1,0 +1,71 @@
+@testable import PersistentStore
+
+/// The statements that a framework of a certain age makes for a schema.
+///
+/// The product writes today's form only. For older stores the few things that older frameworks did in another way
+/// are rewritten here, so that all else can be compared byte by byte.
+struct SchemaFrameworkForm {
+    let version: Int64
+    let schema: StoreSchema
+
+    /// Frameworks below 800 knew no fetch indexes: `indexed="YES"` and compound indexes had a form of their own.
+    private var hasFetchIndexes: Bool { version >= 800 }
+    /// Framework 637 wrote uniqueness constraints into the table.
+    private var hasUniqueIndexes: Bool { version > 641 }
+    /// Frameworks up to 519 made no index on join tables and had no model cache.
+    private var isBefore2015: Bool { version <= 519 }
+
+    /// By name.
+    var tables: [String: String] {
+        var found: [String: String] = [:]
+        for sql in schema.tableStatements() + schema.fixedTableStatements() { found[Self.name(of: sql)] = sql }
+        if isBefore2015 { found["Z_MODELCACHE"] = nil }
+        if !hasUniqueIndexes {
+            for (table, indexes) in zip(schema.tables, schema.indexes) {
+                let clauses = indexes.filter(\.isUnique).map { index in
+                    let columns = index.terms.map { table.columns[$0.column].name }
+                    return ", CONSTRAINT \(columns.joined(separator: "_")) UNIQUE (\(columns.joined(separator: ", ")))"
+                }
+                guard !clauses.isEmpty, let sql = found[table.name] else { continue }
+                found[table.name] = sql.dropLast(2) + clauses.joined() + ")"
+            }
+        }
+        return found
+    }
+
+    /// By name.
+    var indexes: [String: String] {
+        var found: [String: String] = [:]
+        for (table, indexes) in zip(schema.tables, schema.indexes) {
+            for index in indexes {
+                let columns = index.terms.map { table.columns[$0.column].name }
+                var sql = index.statement(on: table)
+                switch index.purpose {
+                case .fetch where !hasFetchIndexes:
+                    let end = columns.count == 1 ? "_INDEX" : ""
+                    let name = "\(table.name)_\(columns.joined(separator: "_"))\(end)"
+                    sql = "CREATE INDEX \(name) ON \(table.name) (\(columns.joined(separator: ", ")))"
+                case .unique where !hasUniqueIndexes: continue
+                default: break
+                }
+                found[Self.name(of: sql)] = sql
+            }
+        }
+        if !isBefore2015 {
+            for join in schema.joinTables.indices {
+                for sql in schema.indexStatements(forJoinTable: join) { found[Self.name(of: sql)] = sql }
+            }
+        }
+        return found
+    }
+
+    /// By name.
+    var triggers: [String: String] {
+        Dictionary(uniqueKeysWithValues: schema.triggerStatements().map { (Self.name(of: $0), $0) })
+    }
+
+    private static func name(of sql: String) -> String {
+        let words = sql.split(separator: " ", maxSplits: 4)
+        return String(words[1] == "UNIQUE" ? words[3] : words[2])
+    }
+}
