@@ -95,6 +95,7 @@ struct WritingStoreTests {
             "NSPersistenceFrameworkVersion": .integer(1526), "NSPersistenceMaximumFrameworkVersion": .integer(1526),
             "NSStoreModelVersionHashesDigest": .string("old"), "NSStoreModelVersionChecksumKey": .string("old"),
             "NSStoreModelVersionHashes": .dictionary(["Gone": .data([1])]), "NSStoreType": .string("XML"),
+            "NSStoreUUID": .string("old"),
             "MyKey": .array([.integer(1), .boolean(true), .date(12.5), .string("ü")]),
         ]
         let store = try W.create(schema, folder.file("a.sqlite"))
@@ -120,7 +121,8 @@ struct WritingStoreTests {
         #expect(plist["NSStoreModelVersionHashesDigest"] == .string(VersionHash.digest(of: hashes)))
         #expect(plist["NSStoreModelVersionChecksumKey"] == .string(VersionHash.checksum(of: hashes)))
         #expect(plist["MyKey"] == source["MyKey"])
-        #expect(plist.count == 10)
+        #expect(plist["NSStoreUUID"] == .string(W.uuid))
+        #expect(plist.count == 11)
         #expect(try connection.integer("SELECT count(*) FROM Z_MODELCACHE") == 0)
     }
 

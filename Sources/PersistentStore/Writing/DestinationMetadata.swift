@@ -27,6 +27,8 @@ package struct DestinationMetadata: Sendable {
     /// Keys of Z_PLIST that the store's own machinery owns.
     enum Key {
         static let storeType = "NSStoreType"
+        /// Not in any real SQLite store's list, but in metadata that a program has set back whole.
+        static let storeUUID = "NSStoreUUID"
         static let hashes = "NSStoreModelVersionHashes"
         static let hashesVersion = "NSStoreModelVersionHashesVersion"
         static let identifiers = "NSStoreModelVersionIdentifiers"
@@ -65,6 +67,7 @@ package struct DestinationMetadata: Sendable {
         properties[Key.hashesVersion] = .integer(3)
         properties[Key.identifiers] = .array(versionIdentifiers.map { .string($0) })
         properties[Key.autoVacuum] = .string("2")
+        if properties[Key.storeUUID] != nil { properties[Key.storeUUID] = .string(uuid) }
         if properties[Key.frameworkVersion] == nil {
             properties[Key.frameworkVersion] = .integer(Self.defaultFrameworkVersion)
         }
