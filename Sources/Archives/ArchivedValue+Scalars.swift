@@ -139,6 +139,9 @@ extension ArchivedValue {
             }
             relatives.append(relative)
             current = try url.object("NS.base")
+            guard current == nil && relatives.count == 1 || relative.utf8.count <= 64 << 10 else {
+                throw object.damaged("a relative URL of more than 64 KiB")
+            }
         }
         guard var absolute = relatives.popLast() else { return nil }
         while let relative = relatives.popLast() {

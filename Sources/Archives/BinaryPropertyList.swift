@@ -6,7 +6,8 @@ package enum BinaryPropertyList {
     package struct Limits: Sendable {
         /// Bytes of the whole list.
         package var bytes: Int
-        /// Values of the expanded tree, a shared value counted at each use.
+        /// Values of the expanded tree, a shared value counted at each use; also the most objects, and members of
+        /// all collections together.
         package var expandedValues: Int
         /// Levels of nesting.
         package var depth: Int
@@ -21,8 +22,8 @@ package enum BinaryPropertyList {
     /// Reads a property list.
     ///
     /// An object is decoded once, however often it is referred to, and the contents of all objects together may
-    /// not be larger than the file, so that overlapping objects cannot multiply it. What remains is bounded by
-    /// about 50 bytes of memory per byte of the file.
+    /// not be larger than the file, so that overlapping objects cannot multiply it. Memory is bounded by the file's
+    /// contents and about 100 bytes for each object and member, of which there are at most `limits.expandedValues`.
     ///
     /// - Parameter bytes: the whole list.
     /// - Throws: `archive.format` (damage), `archive.cycle`, `archive.limit` (size, nesting, bombs of shared

@@ -5,11 +5,11 @@ import Diagnostics
 /// Layout: `bplist00`, objects, a table of their offsets, a trailer of 32 bytes (6 unused, offset size, reference
 /// size, count, top object, place of the table), all big-endian.
 struct BinaryPropertyListReader {
-    /// An object's state: an open one that is met again is a cycle.
+    /// States of an object in `slots`; a greater number is one more than its place in `decodedObjects`.
     private enum Slot {
-        case untouched
-        case open
-        case done(Decoded)
+        static let untouched: Int32 = 0
+        /// An open object that is met again is a cycle.
+        static let open: Int32 = -1
     }
 
     /// A decoded object with the size and height of its expanded tree.
@@ -28,9 +28,13 @@ struct BinaryPropertyListReader {
     private let referenceSize: Int
     private let topObject: Int
     private let tableStart: Int
-    private var slots: [Slot]
+    /// Four bytes an object, as most objects of a hostile table are never met.
+    private var slots: [Int32]
+    private var decodedObjects: [Decoded] = []
     /// Bytes of content that objects may still claim.
     private var remainingContent: Int
+    /// Members that collections may still have, all together.
+    private var remainingMembers: Int
 
     init(_ bytes: [UInt8], limits: BinaryPropertyList.Limits) throws(MigrationError) {
         guard bytes.count <= limits.bytes else {
@@ -51,12 +55,16 @@ struct BinaryPropertyListReader {
         guard count > 0, top < count, table >= Self.headerSize, table < trailer,
             count <= UInt64((trailer - Int(table)) / offsetSize)
         else { throw .archive("archive.format", "The property list's object table lies outside the data") }
+        guard count <= UInt64(min(limits.expandedValues, Int(Int32.max) - 1)) else {
+            throw .archive("archive.limit", "The property list has more than \(limits.expandedValues) objects")
+        }
         self.bytes = bytes
         self.limits = limits
         topObject = Int(top)
         tableStart = Int(table)
-        slots = Array(repeating: .untouched, count: Int(count))
+        slots = Array(repeating: Slot.untouched, count: Int(count))
         remainingContent = bytes.count
+        remainingMembers = limits.expandedValues
     }
 
     mutating func decodeTop() throws(MigrationError) -> PropertyListValue {
@@ -76,26 +84,27 @@ struct BinaryPropertyListReader {
         }
         guard depth <= limits.depth else { throw Self.tooDeep }
         let index = Int(reference)
-        switch slots[index] {
-        case .done(let decoded):
+        let slot = slots[index]
+        guard slot != Slot.open else {
+            throw .archive("archive.cycle", "Object \(index) of the property list contains itself")
+        }
+        guard slot == Slot.untouched else {
+            let decoded = decodedObjects[Int(slot) - 1]
             guard depth + decoded.height - 1 <= limits.depth else { throw Self.tooDeep }
             return decoded
-        case .open:
-            throw .archive("archive.cycle", "Object \(index) of the property list contains itself")
-        case .untouched:
-            slots[index] = .open
-            let offset = Self.unsigned(bytes, at: tableStart + index * offsetSize, size: offsetSize)
-            guard offset >= Self.headerSize, offset < UInt64(tableStart) else {
-                throw .archive("archive.format", "Object \(index) of the property list lies outside the data")
-            }
-            let decoded = try decodeObject(at: Int(offset), depth: depth)
-            guard decoded.expanded <= limits.expandedValues else {
-                throw .archive(
-                    "archive.limit", "The property list expands to more than \(limits.expandedValues) values")
-            }
-            slots[index] = .done(decoded)
-            return decoded
         }
+        slots[index] = Slot.open
+        let offset = Self.unsigned(bytes, at: tableStart + index * offsetSize, size: offsetSize)
+        guard offset >= Self.headerSize, offset < UInt64(tableStart) else {
+            throw .archive("archive.format", "Object \(index) of the property list lies outside the data")
+        }
+        let decoded = try decodeObject(at: Int(offset), depth: depth)
+        guard decoded.expanded <= limits.expandedValues else {
+            throw .archive("archive.limit", "The property list expands to more than \(limits.expandedValues) values")
+        }
+        decodedObjects.append(decoded)
+        slots[index] = Int32(decodedObjects.count)
+        return decoded
     }
 
     private static let tooDeep = MigrationError.archive(
@@ -228,11 +237,20 @@ struct BinaryPropertyListReader {
         return try claim(size, at: &position)
     }
 
+    private mutating func chargeMembers(_ count: Int) throws(MigrationError) {
+        remainingMembers -= count
+        guard remainingMembers >= 0 else {
+            throw .archive(
+                "archive.limit", "The property list's collections have more than \(limits.expandedValues) members")
+        }
+    }
+
     private mutating func collection(
         _ low: Int, at position: inout Int, isSet: Bool, depth: Int
     ) throws(MigrationError) -> Decoded {
         let count = try length(low, at: &position)
         let start = try claimReferences(count, at: &position)
+        try chargeMembers(count)
         var result = Decoded(value: .null)
         var members: [PropertyListValue] = []
         members.reserveCapacity(count)
@@ -249,6 +267,7 @@ struct BinaryPropertyListReader {
         let count = try length(low, at: &position)
         let keys = try claimReferences(count, at: &position)
         let values = try claimReferences(count, at: &position)
+        try chargeMembers(2 * count)
         var result = Decoded(value: .null)
         var entries: [String: PropertyListValue] = [:]
         // No capacity is reserved: keys that repeat fail at the first repetition.

@@ -87,6 +87,10 @@ package final class KeyedArchive: Sendable {
             case .dictionary(let description) = objects[Int(classID)],
             case .string(let name) = description["$classname"]
         else { throw .archive("archive.type", "Object \(uid) of the archive has no class") }
+        // Ancestors are searched by name for each object: a list of millions would be a wait without end.
+        if case .array(let names) = description["$classes"], names.count > 64 {
+            throw .archive("archive.limit", "The class \(name) of the archive has too many ancestors")
+        }
         return ArchivedObject(
             archive: self, uid: uid, className: name, classDescription: description, fields: fields)
     }

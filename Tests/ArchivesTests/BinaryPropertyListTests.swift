@@ -109,6 +109,18 @@ struct BinaryPropertyListTests {
         expectError("archive.limit") { _ = try BinaryPropertyList.decode(bytes) }
     }
 
+    @Test("More objects or members than the limit are an error")
+    func limits() throws {
+        let list = try BinaryPropertyList.encode(.array((0..<300).map { .integer($0) }))
+        #expect(throws: Never.self) { try BinaryPropertyList.decode(list, limits: .init(expandedValues: 301)) }
+        expectError("archive.limit") { _ = try BinaryPropertyList.decode(list, limits: .init(expandedValues: 300)) }
+        // One object shared by 250 members: few objects, many members.
+        let shared = HandmadePropertyList.bytes(objects: [
+            [0xAF, 0x10, 250] + [UInt8](repeating: 1, count: 250), [0x09],
+        ])
+        expectError("archive.limit") { _ = try BinaryPropertyList.decode(shared, limits: .init(expandedValues: 200)) }
+    }
+
     @Test("Nesting is bounded when reading, through shared objects too, and when writing")
     func nesting() throws {
         let deep: [[UInt8]] = (0..<5000).map { [0xA1] + HandmadePropertyList.bigEndian($0 + 1, width: 2) } + [[0x09]]

@@ -21,7 +21,10 @@ struct CacheHostileTests {
         ]
         fields.merge(attribute) { $1 }
         fields.merge(more(&builder)) { $1 }
-        let property = builder.object(.init(propertyClass), fields)
+        let className: KeyedArchiveBuilder.ClassName =
+            propertyClass == "NSDerivedAttributeDescription"
+            ? .init(propertyClass, "NSAttributeDescription") : .init(propertyClass)
+        let property = builder.object(className, fields)
         let properties = builder.dictionary([(builder.string("a"), property)])
         var entityFields = ["NSEntityName": builder.string("E").field, "NSProperties": properties.field]
         entityFields.merge(changes) { $1 }
@@ -120,6 +123,85 @@ struct CacheHostileTests {
         builder.fill(root, .init("NSManagedObjectModel"), ["NSEntities": entities.field])
         let bytes = try builder.encode(root: root)
         expectCacheError("archive.limit") { _ = try ModelArchive.decode(bytes) }
+    }
+
+    @Test("An expression that shares its parts, and long shared texts, are not multiplied")
+    func expressionBombs() throws {
+        let bytes = try archive(propertyClass: "NSDerivedAttributeDescription") { builder in
+            var top = builder.object(.init("NSSelfExpression"), [:])
+            for _ in 0..<100 {
+                let arguments = builder.array([top, top])
+                let operand = builder.object(
+                    .init("NSConstantValueExpression"), ["NSConstantValueClassName": .string("_NSPredicateUtilities")])
+                top = builder.object(
+                    .init("NSFunctionExpression"),
+                    [
+                        "NSSelectorName": .string("add:to:"), "NSOperand": operand.field,
+                        "NSArguments": arguments.field,
+                    ])
+            }
+            return ["NSDerivationExpression": top.field]
+        }
+        #expect(try ModelArchive.decode(bytes).entities.first?.attributes.first?.derivationExpression == "")
+        let long = try archive(propertyClass: "NSDerivedAttributeDescription") { builder in
+            let text = builder.object(
+                .init("NSConstantValueExpression"),
+                ["NSConstantValue": .string(String(repeating: "x", count: 10_000))])
+            let collection = builder.array([KeyedArchiveBuilder.Reference](repeating: text, count: 5000))
+            return [
+                "NSDerivationExpression": builder.object(
+                    .init("NSAggregateExpression"), ["NSCollection": collection.field]
+                ).field
+            ]
+        }
+        #expect(try ModelArchive.decode(long).entities.first?.attributes.first?.derivationExpression == "")
+    }
+
+    @Test("Large shared data and names, and classes with endless ancestors, are errors")
+    func sharedBytes() throws {
+        var builder = KeyedArchiveBuilder()
+        let root = builder.reserve()
+        let data = builder.data([UInt8](repeating: 7, count: 4 << 20))
+        let properties = builder.dictionary(
+            (0..<200).map { number in
+                let name = builder.string("a\(number)")
+                return (
+                    name,
+                    builder.object(
+                        .init("NSAttributeDescription"),
+                        [
+                            "NSPropertyName": name.field, "NSAttributeType": .integer(1000),
+                            "NSDefaultValue": data.field,
+                        ])
+                )
+            })
+        let entity = builder.object(
+            .init("NSEntityDescription"), ["NSEntityName": .string("E"), "NSProperties": properties.field])
+        let entities = builder.dictionary([(builder.string("E"), entity)])
+        builder.fill(root, .init("NSManagedObjectModel"), ["NSEntities": entities.field])
+        let bytes = try builder.encode(root: root)
+        expectCacheError("archive.limit") { _ = try ModelArchive.decode(bytes) }
+
+        var named = KeyedArchiveBuilder()
+        let longName = named.string(String(repeating: "n", count: 20_000))
+        let long = named.dictionary([(longName, named.object(.init("NSEntityDescription"), [:]))])
+        let namedBytes = try named.encode(
+            root: named.object(.init("NSManagedObjectModel"), ["NSEntities": long.field]))
+        expectCacheError("archive.model") { _ = try ModelArchive.decode(namedBytes) }
+
+        let ancestors = try BinaryPropertyList.encode(
+            .dictionary([
+                "$version": .integer(100_000), "$archiver": .string("NSKeyedArchiver"),
+                "$top": .dictionary(["root": .uid(1)]),
+                "$objects": .array([
+                    .string("$null"), .dictionary(["$class": .uid(2)]),
+                    .dictionary([
+                        "$classname": .string("NSManagedObjectModel"),
+                        "$classes": .array([PropertyListValue](repeating: .string("X"), count: 100)),
+                    ]),
+                ]),
+            ]))
+        expectCacheError("archive.limit") { _ = try ModelArchive.decode(ancestors) }
     }
 
     @Test("An archive of something else, and a cache that is no stream, are errors")

@@ -5,25 +5,16 @@ import Diagnostics
 ///
 /// Aggregates over a key path get the form that models are written in: `pages.@count`, not `count:(pages)`.
 enum ArchivedExpressionText {
-    /// The text of an expression; nil where it has parts that the language does not have.
-    ///
-    /// - Throws: `archive.cycle`, `archive.limit` for graphs that are no trees, `archive.type`, `archive.reference`.
-    static func expression(_ object: ArchivedObject) throws(MigrationError) -> String? {
-        var tree = ArchivedTreeGuard()
-        return try expression(object, &tree)
-    }
-
-    /// The text of a predicate; nil where it has parts that the language does not have.
-    ///
-    /// - Throws: as ``expression(_:)``.
-    static func predicate(_ object: ArchivedObject) throws(MigrationError) -> String? {
-        var tree = ArchivedTreeGuard()
-        return try predicate(object, &tree)
-    }
+    /// The longest list of arguments, members or parts that is rendered, in bytes. Shared parts could multiply.
+    private static let longestText = 16 << 10
 
     // MARK: Expressions
 
-    private static func expression(
+    /// The text of an expression; nil where it has parts that the language does not have, or is too long.
+    ///
+    /// - Parameter tree: bounds this walk, and all walks that share it.
+    /// - Throws: `archive.cycle`, `archive.limit` for graphs that are no trees, `archive.type`, `archive.reference`.
+    static func expression(
         _ object: ArchivedObject, _ tree: inout ArchivedTreeGuard
     ) throws(MigrationError) -> String? {
         try tree.visit(object) { tree throws(MigrationError) in
@@ -47,8 +38,11 @@ enum ArchivedExpressionText {
         _ values: [ArchivedValue], _ tree: inout ArchivedTreeGuard
     ) throws(MigrationError) -> [String]? {
         var texts: [String] = []
+        var length = 0
         for value in values {
             guard let object = value.object, let text = try expression(object, &tree) else { return nil }
+            length += text.utf8.count
+            guard length <= longestText else { return nil }
             texts.append(text)
         }
         return texts
@@ -58,7 +52,7 @@ enum ArchivedExpressionText {
         guard object.field("NSConstantValueClassName") == nil else { return nil }
         let value = try object.value("NSConstantValue")
         if value.isNull { return "NULL" }
-        if let text = try value.string() { return quoted(text) }
+        if let text = try value.string() { return text.utf8.count <= longestText ? quoted(text) : nil }
         if let decimal = try value.decimal() { return decimal.decimal.description }
         if let seconds = try value.date() { return "CAST(\(seconds), \"NSDate\")" }
         switch try value.number() {
@@ -122,7 +116,10 @@ enum ArchivedExpressionText {
 
     // MARK: Predicates
 
-    private static func predicate(
+    /// The text of a predicate; nil where it has parts that the language does not have, or is too long.
+    ///
+    /// - Throws: as ``expression(_:_:)``.
+    static func predicate(
         _ object: ArchivedObject, _ tree: inout ArchivedTreeGuard
     ) throws(MigrationError) -> String? {
         try tree.visit(object) { tree throws(MigrationError) in
@@ -138,8 +135,11 @@ enum ArchivedExpressionText {
         _ object: ArchivedObject, _ tree: inout ArchivedTreeGuard
     ) throws(MigrationError) -> String? {
         var parts: [String] = []
+        var length = 0
         for part in try object.elements("NSSubpredicates") ?? [] {
             guard let part = part.object, let text = try predicate(part, &tree) else { return nil }
+            length += text.utf8.count
+            guard length <= longestText else { return nil }
             parts.append(part.isKind(of: "NSCompoundPredicate") ? "(\(text))" : text)
         }
         switch try object.integer("NSCompoundPredicateType") {

@@ -9,6 +9,9 @@ import Diagnostics
 /// and order. Read but not written: predicates of fetch requests and of partial indexes, expressions of index
 /// elements. A composite's name is not in the archive: the reader names it after its first attribute.
 package enum ModelArchive {
+    /// Real archives are below 60 kB and 5000 values.
+    private static let limits = BinaryPropertyList.Limits(bytes: 64 << 20, expandedValues: 2 << 20, depth: 64)
+
     /// Reads a model.
     ///
     /// Compound indexes and indexed attributes are given as archived: Core Data derives both from fetch indexes too
@@ -20,7 +23,7 @@ package enum ModelArchive {
     ///   `archive.model` for a graph that is no model. The context names entity and property.
     /// - Complexity: O(bytes) time and memory.
     package static func decode(_ bytes: [UInt8]) throws(MigrationError) -> ModelDefinition {
-        var reader = ModelArchiveReader(try KeyedArchive(decoding: bytes))
+        var reader = ModelArchiveReader(try KeyedArchive(decoding: bytes, limits: limits))
         return try reader.read()
     }
 

@@ -34,17 +34,17 @@ extension ModelArchiveReader {
         attribute.versionHashModifier = try object.string("NSVersionHashModifier")
         attribute.userInfo = try userInfo(object)
         attribute.defaultValue = try Self.value(try object.value("NSDefaultValue"), of: type, "default value")
+        if case .data(let data)? = attribute.defaultValue { try charge(bytes: data.count) }
         for predicate in try elements(object, "NSValidationPredicates") ?? [] {
             guard let predicate = predicate.object else {
                 throw Self.malformed("A validation predicate is archived as a \(predicate.kindName)")
             }
-            var tree = ArchivedTreeGuard()
             try Self.read(validation: predicate, into: &attribute, &tree)
         }
         if object.isKind(of: "NSDerivedAttributeDescription") {
             attribute.derivationExpression = ""
             if let expression = try object.object("NSDerivationExpression") {
-                attribute.derivationExpression = try ArchivedExpressionText.expression(expression) ?? ""
+                attribute.derivationExpression = try ArchivedExpressionText.expression(expression, &tree) ?? ""
             }
         }
         if type == .composite {

@@ -73,7 +73,7 @@ extension ModelArchiveReader {
         guard let entity else { throw Self.malformed("The fetch request \(name) has no entity") }
         var request = FetchRequestDefinition(name: name, entityName: entity)
         if let predicate = try object.object("NSPredicate") {
-            request.predicate = try ArchivedExpressionText.predicate(predicate)
+            request.predicate = try ArchivedExpressionText.predicate(predicate, &tree)
         }
         return request
     }
@@ -84,7 +84,7 @@ extension ModelArchiveReader {
         else { throw Self.malformed("A fetch index has no name, or is archived as a \(value.kindName)") }
         var index = FetchIndexDefinition(name: name)
         if let predicate = try object.object("NSPartialIndexPredicate") {
-            index.partialIndexPredicate = try ArchivedExpressionText.predicate(predicate)
+            index.partialIndexPredicate = try ArchivedExpressionText.predicate(predicate, &tree)
         }
         for element in try elements(object, "NSIndexElements") ?? [] {
             guard let element = element.object else {
@@ -95,14 +95,14 @@ extension ModelArchiveReader {
         return index
     }
 
-    private func fetchIndexElement(
+    private mutating func fetchIndexElement(
         _ object: ArchivedObject, of index: String
     ) throws(MigrationError) -> FetchIndexElement {
         var element = FetchIndexElement(propertyName: nil)
         let property = try object.value("NSPropertyName")
         if let description = property.object, description.isKind(of: "NSExpressionDescription") {
             if let expression = try description.object("NSExpression") {
-                element.expression = try ArchivedExpressionText.expression(expression)
+                element.expression = try ArchivedExpressionText.expression(expression, &tree)
             }
         } else {
             element.propertyName = try propertyName(property, in: "The fetch index \(index)")

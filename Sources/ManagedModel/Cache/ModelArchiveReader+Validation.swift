@@ -53,14 +53,15 @@ extension ModelArchiveReader {
                     try read(validation: part, into: &copy, &tree)
                 }
             } else if predicate.isKind(of: "NSComparisonPredicate") {
-                try read(comparison: predicate, into: &copy)
+                try read(comparison: predicate, into: &copy, &tree)
             }
         }
         attribute = copy
     }
 
     private static func read(
-        comparison predicate: ArchivedObject, into attribute: inout AttributeDefinition
+        comparison predicate: ArchivedObject, into attribute: inout AttributeDefinition,
+        _ tree: inout ArchivedTreeGuard
     ) throws(MigrationError) {
         guard let left = try predicate.object("NSLeftExpression"),
             let right = try predicate.object("NSRightExpression"),
@@ -79,7 +80,7 @@ extension ModelArchiveReader {
                 attribute.regularExpression = try constant.string()
             default: break
             }
-        } else if try ArchivedExpressionText.expression(left) == "length" {
+        } else if try ArchivedExpressionText.expression(left, &tree) == "length" {
             guard let length = try constant.integer().flatMap({ Int(exactly: $0) }) else {
                 throw malformed("A bound of the length is a \(constant.kindName)")
             }

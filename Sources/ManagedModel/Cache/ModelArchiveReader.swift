@@ -6,6 +6,8 @@ struct ModelArchiveReader {
     let archive: KeyedArchive
     /// Members of collections that may still be read: entities that share one large dictionary must not multiply it.
     private var remainingMembers = 2_000_000
+    /// Visits of expressions and predicates, bounded over the whole model for the same reason.
+    var tree = ArchivedTreeGuard(maximumVisits: 1_000_000)
     /// The properties' names of each entity met, by its number in the archive.
     private var propertyNames: [Int: Set<String>] = [:]
     var composites: [String: [AttributeDefinition]] = [:]
@@ -74,7 +76,7 @@ struct ModelArchiveReader {
             entity.superentityName = superName
             inherited = try names(ofPropertiesOf: superentity)
         }
-        // Inherited properties are copied into subentities, or stand there as proxies (frameworks before 700).
+        // Inherited properties are copied into subentities, or stand there as proxies (wire 1-24 to 2-5).
         for (propertyName, property) in try properties(of: object) where !inherited.contains(propertyName) {
             try within(.init(entity: name, property: propertyName)) { reader throws(MigrationError) in
                 try reader.add(property, named: propertyName, to: &entity)
@@ -158,6 +160,9 @@ struct ModelArchiveReader {
         }
     }
 
+    /// Charges bytes that are copied or hashed at each use.
+    mutating func charge(bytes: Int) throws(MigrationError) { try charge(bytes / 64) }
+
     mutating func elements(
         _ object: ArchivedObject, _ key: String
     ) throws(MigrationError) -> [ArchivedValue]? {
@@ -188,6 +193,10 @@ struct ModelArchiveReader {
         guard let name = try value.string() else {
             throw Self.malformed("The name of a \(what) is a \(value.kindName)")
         }
+        // Names are hashed and sorted; one of megabytes, shared by all entities, would be a wait without end.
+        guard name.utf8.count <= 10_000 else {
+            throw Self.malformed("The name of a \(what) is longer than 10000 bytes")
+        }
         return name
     }
 
@@ -206,6 +215,7 @@ struct ModelArchiveReader {
         var info: [String: String] = [:]
         for entry in try entries(object, "NSUserInfo") ?? [] {
             guard let key = try entry.key.string() else { continue }
+            try charge(bytes: key.utf8.count)
             if let text = try entry.value.string() {
                 info[key] = text
             } else if let number = try entry.value.number() {

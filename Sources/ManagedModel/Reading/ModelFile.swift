@@ -59,7 +59,8 @@ enum ModelFile {
             context: .init(path: path))
     }
 
-    private static func unreadable(_ path: String, _ error: any Error) -> MigrationError {
+    /// The error for a file or folder that is there and cannot be read.
+    static func unreadable(_ path: String, _ error: any Error) -> MigrationError {
         if (error as? CocoaError)?.code == .fileReadNoPermission {
             return MigrationError(
                 "model.permission", .permission, "The model may not be read", remedy: "Grant read permission",

@@ -6,6 +6,8 @@ package final class Connection {
     /// The C handle; valid until ``close()``.
     package private(set) var handle: OpaquePointer?
     package let path: String
+    /// What must live as long as the connection or a statement of it: its VFS.
+    private let kept: AnyObject?
 
     /// Opens a database.
     ///
@@ -13,9 +15,13 @@ package final class Connection {
     ///   - path: the file, or a `file:` URI where `flags` hold SQLITE_OPEN_URI.
     ///   - flags: SQLITE_OPEN_… flags.
     ///   - vfs: name of the VFS, nil for the default.
+    ///   - keeping: what must live as long as the connection or a statement of it, as a VFS of ours.
     /// - Throws: what ``SQLiteFailure/error(_:code:doing:path:)`` makes of SQLite's code.
-    package init(path: String, flags: Int32, vfs: String? = nil) throws(MigrationError) {
+    package init(
+        path: String, flags: Int32, vfs: String? = nil, keeping kept: AnyObject? = nil
+    ) throws(MigrationError) {
         self.path = path
+        self.kept = kept
         var opened: OpaquePointer?
         let code = sqlite3_open_v2(path, &opened, flags | SQLITE_OPEN_EXRESCODE, vfs)
         guard code == SQLITE_OK else {

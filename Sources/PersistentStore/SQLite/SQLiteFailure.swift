@@ -17,6 +17,12 @@ package enum SQLiteFailure {
             MigrationError(
                 name, category, "\(doing) failed: \(detail) (SQLite \(code))", remedy: remedy, context: context)
         }
+        if code == ResultCode.readOnlyRollback {
+            return make(
+                "store.hotJournal", .data,
+                "A program was interrupted while writing the store. Let the program that owns it open it once, or copy "
+                    + "the store with its -journal and open the copy with sqlite3, then use that")
+        }
         switch code & 0xff {
         case SQLITE_NOTADB: return make("store.notADatabase", .data)
         case SQLITE_CORRUPT, SQLITE_FORMAT: return make("store.damaged", .data)

@@ -1,0 +1,95 @@
+import CSQLite
+import Diagnostics
+import Rows
+
+extension SourceStore {
+    /// Reads a join table's rows, ascending by one side's key, then the other's.
+    ///
+    /// Slots: key of side 0, key of side 1, order of side 0 or null, order of side 1 or null.
+    ///
+    /// - Throws: `store.damaged`.
+    /// - Complexity: O(links) along an index; where the file has none for the side (frameworks before 637), a sort
+    ///   that spills into the temporary directory, or stays in memory without one.
+    package func links(
+        joinTable: Int, in layout: StoreLayout, orderedBySide side: Int
+    ) throws(MigrationError) -> LinkReader {
+        precondition(side == 0 || side == 1)
+        let join = layout.joinTables[joinTable]
+        let keys = join.sides.map(\.column.quoted)
+        let orders = join.sides.map { $0.orderColumn?.quoted ?? "NULL" }
+        let sql =
+            "SELECT \((keys + orders).joined(separator: ", ")) FROM \(join.name.quoted) "
+            + "ORDER BY \(keys[side]), \(keys[1 - side])"
+        let statement = try blamingData { () throws(MigrationError) in try connection.prepare(sql) }
+        return LinkReader(store: self, statement: statement, side: side, table: join.name)
+    }
+}
+
+/// The links of a many-to-many pair, streamed.
+package final class LinkReader: RowReader {
+    /// Rows passed over because a key is NULL.
+    package private(set) var skipped = 0
+    private let store: SourceStore
+    private let statement: Statement
+    private let side: Int
+    private let table: String
+    private var last: (Int64, Int64)?
+    private var isFinished = false
+
+    init(store: SourceStore, statement: Statement, side: Int, table: String) {
+        self.store = store
+        self.statement = statement
+        self.side = side
+        self.table = table
+    }
+
+    /// The batch's keys are 0: a link has none.
+    ///
+    /// - Precondition: the batch has four slots.
+    package func next(into batch: inout RowBatch) throws(MigrationError) -> Bool {
+        batch.removeAll()
+        precondition(batch.slots == 4)
+        let handle = statement.handle
+        while !isFinished, !batch.isFull {
+            let code = sqlite3_step(handle)
+            if code == SQLITE_DONE {
+                isFinished = true
+                statement.reset()
+                break
+            }
+            guard code == SQLITE_ROW else {
+                isFinished = true
+                throw SourceStore.blamingData(
+                    SQLiteFailure.error(
+                        store.connection.handle, code: code, doing: "Reading \(table)", path: store.path))
+            }
+            let first = sqlite3_column_type(handle, 0)
+            let second = sqlite3_column_type(handle, 1)
+            if first == SQLITE_NULL || second == SQLITE_NULL {
+                skipped += 1
+                continue
+            }
+            guard first == SQLITE_INTEGER, second == SQLITE_INTEGER else {
+                throw damaged("holds a key that is no integer")
+            }
+            let keys = (sqlite3_column_int64(handle, 0), sqlite3_column_int64(handle, 1))
+            let ordered = side == 0 ? keys : (keys.1, keys.0)
+            if let last, ordered < last { throw damaged("is not in the order of its index") }
+            last = ordered
+            let row = batch.appendRow(key: 0)
+            batch[row, 0] = .integer(keys.0)
+            batch[row, 1] = .integer(keys.1)
+            for slot in 2..<4 where sqlite3_column_type(handle, Int32(slot)) == SQLITE_INTEGER {
+                batch[row, slot] = .integer(sqlite3_column_int64(handle, Int32(slot)))
+            }
+        }
+        return !batch.isEmpty
+    }
+
+    private func damaged(_ what: String) -> MigrationError {
+        isFinished = true
+        return MigrationError(
+            "store.damaged", .data, "The join table \(table) \(what)",
+            remedy: "Run PRAGMA integrity_check on a copy", context: .init(path: store.path))
+    }
+}

@@ -1,0 +1,103 @@
+import CSQLite
+import Diagnostics
+
+/// A member of a to-many relationship.
+package struct Member: Equatable, Sendable {
+    /// Z_PK.
+    package var key: Int64
+    /// Z_ENT of the row in the file; 0 where there is no such row.
+    package var fileNumber: Int
+
+    package init(key: Int64, fileNumber: Int) {
+        self.key = key
+        self.fileNumber = fileNumber
+    }
+}
+
+extension SourceStore {
+    /// The rows whose key column points to an owner: members of a to-many with a to-one inverse, or without one.
+    ///
+    /// - Parameters:
+    ///   - table: table index of the members.
+    ///   - column: index of the column with the owner's key.
+    ///   - owner: the owner's key.
+    ///   - orderColumn: index of the ordering column; nil for keys in ascending order.
+    /// - Complexity: O(members) where the column has an index, as it has in Core Data's stores.
+    package func members(
+        table: Int, column: Int, owner: Int64, orderColumn: Int?, in layout: StoreLayout
+    ) throws(MigrationError) -> MemberCursor {
+        let source = layout.tables[table]
+        let entity = source.columns[EntityTable.entityColumn].quoted
+        let order = orderColumn.map { "t.\(source.columns[$0].quoted), " } ?? ""
+        let sql =
+            "SELECT t.\"Z_PK\", t.\(entity) FROM \(source.name.quoted) AS t "
+            + "WHERE t.\(source.columns[column].quoted) = ?1 ORDER BY \(order)t.\"Z_PK\""
+        return try cursor(sql, owner)
+    }
+
+    /// The members that a join table gives an object, ascending by order, where there is one, then key.
+    ///
+    /// - Parameters:
+    ///   - joinTable: index of the join table.
+    ///   - side: the side (0 or 1) of the object whose members are asked for.
+    ///   - key: that object's key.
+    package func joined(
+        joinTable: Int, side: Int, key: Int64, in layout: StoreLayout
+    ) throws(MigrationError) -> MemberCursor {
+        precondition(side == 0 || side == 1)
+        let join = layout.joinTables[joinTable]
+        let other = join.sides[1 - side]
+        let entity = layout.schema.joinTables[joinTable].sides[1 - side].relationship.entity
+        let members = layout.tables[layout.schema.tableByEntity[entity]]
+        let order = other.orderColumn.map { "j.\($0.quoted), " } ?? ""
+        let sql =
+            "SELECT j.\(other.column.quoted), m.\(members.columns[EntityTable.entityColumn].quoted) "
+            + "FROM \(join.name.quoted) AS j LEFT JOIN \(members.name.quoted) AS m "
+            + "ON m.\"Z_PK\" = j.\(other.column.quoted) WHERE j.\(join.sides[side].column.quoted) = ?1 "
+            + "ORDER BY \(order)j.\(other.column.quoted)"
+        return try cursor(sql, key)
+    }
+
+    private func cursor(_ sql: String, _ key: Int64) throws(MigrationError) -> MemberCursor {
+        let statement = try blamingData { () throws(MigrationError) in try pool.take(sql) }
+        statement.bind(key, at: 1)
+        return MemberCursor(store: self, statement: statement, sql: sql)
+    }
+}
+
+/// The members of one object's to-many relationship, one after the other. Gives its statement back to the store's
+/// pool when released.
+package final class MemberCursor {
+    private let store: SourceStore
+    private let statement: Statement
+    private let sql: String
+    private var isFinished = false
+
+    init(store: SourceStore, statement: Statement, sql: String) {
+        self.store = store
+        self.statement = statement
+        self.sql = sql
+    }
+
+    deinit { store.pool.give(statement, sql: sql) }
+
+    /// The next member; nil at the end. Rows without a key are passed over.
+    package func next() throws(MigrationError) -> Member? {
+        while !isFinished {
+            let code = sqlite3_step(statement.handle)
+            guard code == SQLITE_ROW else {
+                isFinished = true
+                if code == SQLITE_DONE { return nil }
+                throw SourceStore.blamingData(
+                    SQLiteFailure.error(
+                        store.connection.handle, code: code, doing: "Reading the members of a relationship",
+                        path: store.path))
+            }
+            guard sqlite3_column_type(statement.handle, 0) == SQLITE_INTEGER else { continue }
+            return Member(
+                key: sqlite3_column_int64(statement.handle, 0),
+                fileNumber: Int(sqlite3_column_int64(statement.handle, 1)))
+        }
+        return nil
+    }
+}

@@ -1,0 +1,84 @@
+import CSQLite
+import Diagnostics
+import Rows
+
+extension SourceStore {
+    /// A reader of single rows by key, for many fetches of the same columns.
+    package func pointReader(
+        table: Int, columns: [SelectedColumn], in layout: StoreLayout
+    ) throws(MigrationError) -> PointReader {
+        let sql = try SelectionQuery(table: table, columns: columns, layout: layout)
+            .sql(where: ["t.\"Z_PK\" = ?1"], ordered: false)
+        let statement = try blamingData { () throws(MigrationError) in try pool.take(sql) }
+        return PointReader(
+            store: self, statement: statement, sql: sql, table: table, columns: columns, layout: layout)
+    }
+
+    /// Adds one row to a batch.
+    ///
+    /// - Returns: false where there is no row of the key.
+    /// - Precondition: the batch has a slot for each column, and room for a row.
+    package func row(
+        table: Int, key: Int64, columns: [SelectedColumn], in layout: StoreLayout, into batch: inout RowBatch
+    ) throws(MigrationError) -> Bool {
+        try pointReader(table: table, columns: columns, in: layout).fetch(key, into: &batch)
+    }
+}
+
+/// Fetches rows of one table by key. Gives its statement back to the store's pool when released.
+package final class PointReader {
+    private let store: SourceStore
+    private let statement: Statement
+    private let sql: String
+    private let table: Int
+    private let columns: [SelectedColumn]
+    private let layout: StoreLayout
+
+    init(
+        store: SourceStore, statement: Statement, sql: String, table: Int, columns: [SelectedColumn],
+        layout: StoreLayout
+    ) {
+        self.store = store
+        self.statement = statement
+        self.sql = sql
+        self.table = table
+        self.columns = columns
+        self.layout = layout
+    }
+
+    deinit { store.pool.give(statement, sql: sql) }
+
+    /// Adds the row of a key to a batch.
+    ///
+    /// - Returns: false where there is none; the batch is then as it was.
+    /// - Throws: `store.valueTooLarge`, `store.damaged`, `store.io`.
+    /// - Precondition: the batch has a slot for each column, and room for a row.
+    package func fetch(_ key: Int64, into batch: inout RowBatch) throws(MigrationError) -> Bool {
+        precondition(batch.slots == columns.count)
+        let handle = statement.handle
+        sqlite3_reset(handle)
+        sqlite3_bind_int64(handle, 1, key)
+        // Reset after reading: a statement at rest holds no page.
+        defer { sqlite3_reset(handle) }
+        let code = sqlite3_step(handle)
+        if code == SQLITE_DONE { return false }
+        guard code == SQLITE_ROW else { throw failure(code, key) }
+        let row = batch.appendRow(key: key)
+        for slot in 0..<columns.count where !batch.read(handle, column: Int32(slot) + 1, row: row, slot: slot) {
+            batch.removeLastRow()
+            throw failure(SQLITE_NOMEM, key)
+        }
+        return true
+    }
+
+    private func failure(_ code: Int32, _ key: Int64) -> MigrationError {
+        if code & 0xff == SQLITE_TOOBIG {
+            let before = key == .min ? nil : key - 1
+            return store.tooLarge(table: table, after: before, columns: columns, layout: layout)
+        }
+        return SourceStore.blamingData(
+            SQLiteFailure.error(
+                store.connection.handle, code: code, doing: "Reading \(layout.tables[table].name)", path: store.path)
+        ).inside(store.context(table, key, layout))
+    }
+}

@@ -1,0 +1,194 @@
+import Archives
+import CSQLite
+import Diagnostics
+
+/// A store opened for reading: one snapshot of main file and `-wal`, held from the initialiser to ``close()``.
+///
+/// Nothing beside the store or in it is created, changed or touched. Used by one task at a time. Readers and cursors
+/// keep the store alive; all of them must be gone before ``close()``.
+/// Memory: the page cache of `cacheBytes`, the same once more for a sort, 8 bytes a frame of the `-wal`, and the
+/// largest row (up to `valueLimit` bytes a value).
+package final class SourceStore {
+    /// Header and sizes.
+    package let file: DatabaseFile
+    /// The state that is read.
+    package let fingerprint: StoreFingerprint
+    package let metadata: StoreMetadata
+    /// Z_PRIMARYKEY, by number.
+    package let primaryKeys: [PrimaryKeyRow]
+    /// Bytes of the largest value that is read.
+    package let valueLimit: Int
+    let connection: Connection
+    let pool: StatementPool
+
+    /// The path, symbolic links resolved.
+    package var path: String { file.path }
+
+    /// Opens a store.
+    ///
+    /// - Parameters:
+    ///   - path: the main file.
+    ///   - cacheBytes: bytes of SQLite's page cache; at least 64 KiB are used.
+    ///   - valueLimit: bytes of the largest value to read; a larger one is `store.valueTooLarge`.
+    ///   - temporaryDirectory: where sorts may spill, without names; nil: sorts stay in memory.
+    /// - Throws: what ``DatabaseFile/read(path:)`` throws; `store.notCoreData`, `store.hotJournal`, `store.damaged`,
+    ///   `store.metadata` (65), `store.busy`, `store.moved` (75).
+    package init(
+        path: String, cacheBytes: Int, valueLimit: Int, temporaryDirectory: String?
+    ) throws(MigrationError) {
+        let vfs = temporaryDirectory.map { SourceVFS(temporaryDirectory: $0) } ?? SourceVFS.standard
+        let (file, connection, fingerprint) = try SourceStore.snapshot(path: path, vfs: vfs, cacheBytes: cacheBytes)
+        self.file = file
+        self.connection = connection
+        self.fingerprint = fingerprint
+        self.valueLimit = max(1, valueLimit)
+        pool = StatementPool(connection)
+        do {
+            try SourceStore.requireCoreData(connection)
+            metadata = try SourceStore.readMetadata(connection)
+            primaryKeys = try SourceStore.readPrimaryKeys(connection)
+        } catch { throw SourceStore.blamingData(error) }
+        limitValues()
+    }
+
+    deinit { pool.drain() }
+
+    /// Ends the snapshot and closes the files.
+    ///
+    /// - Throws: `store.busy` where a reader is still in use.
+    package func close() throws(MigrationError) {
+        pool.drain()
+        try connection.close()
+    }
+
+    /// Takes the fingerprint again.
+    ///
+    /// - Throws: `store.moved` (75) where somebody wrote since the store was opened, or replaced it.
+    package func checkUnchanged() throws(MigrationError) {
+        let now: StoreFingerprint
+        do { now = try StoreFingerprint.take(path: path) } catch {
+            throw error.code == "store.io" ? error : SourceStore.moved(path)
+        }
+        guard now == fingerprint else { throw SourceStore.moved(path) }
+    }
+
+    /// The bytes of Z_MODELCACHE, compressed as they are stored; nil where there are none.
+    package func cachedModelContent() throws(MigrationError) -> [UInt8]? {
+        sqlite3_limit(connection.handle, SQLITE_LIMIT_LENGTH, SourceStore.metadataLimit)
+        defer { limitValues() }
+        return try blamingData { () throws(MigrationError) in
+            guard try connection.hasTable("Z_MODELCACHE") else { return nil }
+            let statement = try connection.prepare("SELECT Z_CONTENT FROM Z_MODELCACHE LIMIT 1")
+            guard try statement.step(), let content = statement.blob(0), !content.isEmpty else { return nil }
+            return content
+        }
+    }
+
+    // MARK: Opening
+
+    /// Bytes of metadata and cached model that are read whatever the limit of values.
+    private static let metadataLimit: Int32 = 64 << 20
+
+    private func limitValues() {
+        sqlite3_limit(connection.handle, SQLITE_LIMIT_LENGTH, Int32(clamping: valueLimit))
+    }
+
+    /// Opens, begins the one read transaction, and makes sure that the fingerprint is that of what it sees.
+    private static func snapshot(
+        path: String, vfs: SourceVFS, cacheBytes: Int
+    ) throws(MigrationError) -> (DatabaseFile, Connection, StoreFingerprint) {
+        for _ in 0..<3 {
+            let file = try DatabaseFile.read(path: path)
+            let before = try StoreFingerprint.take(path: file.path)
+            let connection = try Connection.openSource(path: file.path, vfs: vfs)
+            do {
+                sqlite3_limit(connection.handle, SQLITE_LIMIT_LENGTH, metadataLimit)
+                try connection.execute("PRAGMA temp_store=\(vfs.temporaryDirectory == nil ? "MEMORY" : "FILE")")
+                try connection.execute("PRAGMA query_only=1")
+                // An index made on the fly would need memory without bound.
+                try connection.execute("PRAGMA automatic_index=0")
+                try connection.execute("BEGIN")
+                _ = try connection.integer("SELECT count(*) FROM sqlite_master")
+                try connection.execute("PRAGMA mmap_size=0")
+                try connection.execute("PRAGMA cache_size=-\(max(64, cacheBytes / 1024))")
+                try connection.execute("PRAGMA cell_size_check=1")
+            } catch { throw blamingData(error) }
+            if try StoreFingerprint.take(path: file.path) == before { return (file, connection, before) }
+            try connection.close()
+        }
+        throw moved(path)
+    }
+
+    private static func moved(_ path: String) -> MigrationError {
+        MigrationError(
+            "store.moved", .temporary, "The source is being written",
+            remedy: "Close the program that uses the store and run the command again", context: .init(path: path))
+    }
+
+    private static func requireCoreData(_ connection: Connection) throws(MigrationError) {
+        for table in ["Z_METADATA", "Z_PRIMARYKEY"] where try !connection.hasTable(table) {
+            throw MigrationError(
+                "store.notCoreData", .data, "The SQLite database is no Core Data store: it has no table \(table)",
+                context: .init(path: connection.path))
+        }
+    }
+
+    private static func readMetadata(_ connection: Connection) throws(MigrationError) -> StoreMetadata {
+        func damaged(_ what: String, _ cause: MigrationError? = nil) -> MigrationError {
+            MigrationError(
+                "store.metadata", .data, "The store's metadata is damaged: \(what)",
+                context: .init(path: connection.path), cause: cause)
+        }
+        let statement = try connection.prepare("SELECT Z_UUID, Z_PLIST FROM Z_METADATA ORDER BY Z_VERSION LIMIT 1")
+        guard try statement.step() else { throw damaged("Z_METADATA has no row") }
+        let uuid = statement.text(0) ?? ""
+        guard let bytes = statement.blob(1) else { throw damaged("Z_PLIST is empty") }
+        let value: PropertyListValue
+        do { value = try BinaryPropertyList.decode(bytes) } catch { throw damaged("Z_PLIST cannot be read", error) }
+        guard case .dictionary(let list) = value else { throw damaged("Z_PLIST is no dictionary") }
+        return StoreMetadata(uuid: uuid, propertyList: list)
+    }
+
+    private static func readPrimaryKeys(_ connection: Connection) throws(MigrationError) -> [PrimaryKeyRow] {
+        let statement = try connection.prepare("SELECT Z_ENT, Z_NAME, Z_SUPER, Z_MAX FROM Z_PRIMARYKEY ORDER BY Z_ENT")
+        var rows: [PrimaryKeyRow] = []
+        while try statement.step() {
+            // Numbers end at 16003; more than this is no Core Data store, and would be held in memory.
+            guard rows.count < 65536 else {
+                throw MigrationError(
+                    "store.damaged", .data, "Z_PRIMARYKEY has more than 65536 rows",
+                    context: .init(path: connection.path))
+            }
+            rows.append(
+                PrimaryKeyRow(
+                    number: Int(statement.integer(0)), name: statement.text(1) ?? "",
+                    parent: Int(statement.integer(2)), maximum: statement.integer(3)))
+        }
+        return rows
+    }
+
+    // MARK: Errors
+
+    /// An error that SQLite reports as one of the SQL: the schema, which the SQL was made for, is not what it says.
+    static func blamingData(_ error: MigrationError) -> MigrationError {
+        guard error.code == "store.sqlite" else { return error }
+        var copy = error
+        copy.code = "store.damaged"
+        copy.category = .data
+        return copy
+    }
+
+    /// Runs a body, its SQL errors blamed on the data.
+    func blamingData<Result>(_ body: () throws(MigrationError) -> Result) throws(MigrationError) -> Result {
+        do { return try body() } catch { throw SourceStore.blamingData(error) }
+    }
+}
+
+extension Connection {
+    /// Whether there is a table of the name, compared as SQLite compares names.
+    func hasTable(_ name: String) throws(MigrationError) -> Bool {
+        let statement = try prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ? COLLATE NOCASE")
+        statement.bind(name, at: 1)
+        return try statement.step()
+    }
+}

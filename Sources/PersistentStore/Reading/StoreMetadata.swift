@@ -1,0 +1,77 @@
+import Archives
+import Diagnostics
+
+/// What a store says of itself in Z_METADATA.
+package struct StoreMetadata: Sendable, Equatable {
+    /// The store identifier in object URIs, as text.
+    package var uuid: String
+    /// The whole property list.
+    package var propertyList: [String: PropertyListValue]
+
+    /// Z_PLIST's keys that belong to Core Data; all others are the application's.
+    package static let frameworkKeys: Set<String> = [
+        "NSStoreType", "NSStoreUUID", "NSPersistenceFrameworkVersion", "NSPersistenceMaximumFrameworkVersion",
+        "NSStoreModelVersionHashes", "NSStoreModelVersionHashesVersion", "NSStoreModelVersionHashesDigest",
+        "NSStoreModelVersionIdentifiers", "NSStoreModelVersionChecksumKey", "_NSAutoVacuumLevel",
+    ]
+
+    package init(uuid: String, propertyList: [String: PropertyListValue]) {
+        self.uuid = uuid
+        self.propertyList = propertyList
+    }
+
+    /// Entity name to version hash, 32 bytes each; empty where the store has none.
+    package var versionHashes: [String: [UInt8]] {
+        guard case .dictionary(let hashes) = propertyList["NSStoreModelVersionHashes"] else { return [:] }
+        return hashes.compactMapValues { value in
+            guard case .data(let bytes) = value else { return nil }
+            return bytes
+        }
+    }
+    /// The version of the hashes: 3 since 2005.
+    package var versionHashesVersion: Int64? { integer("NSStoreModelVersionHashesVersion") }
+    /// The identifiers of the model version, in the file's order.
+    package var versionIdentifiers: [String] {
+        let members: [PropertyListValue]
+        switch propertyList["NSStoreModelVersionIdentifiers"] {
+        case .array(let values), .set(let values): members = values
+        default: return []
+        }
+        return members.compactMap { member in
+            guard case .string(let text) = member else { return nil }
+            return text
+        }
+    }
+    /// Build of the framework that wrote last.
+    package var frameworkVersion: Int64? { integer("NSPersistenceFrameworkVersion") }
+    package var versionHashesDigest: String? { string("NSStoreModelVersionHashesDigest") }
+    package var versionChecksum: String? { string("NSStoreModelVersionChecksumKey") }
+    package var storeType: String? { string("NSStoreType") }
+    /// The application's own keys and values, by key in code point order.
+    package var applicationValues: [(key: String, value: PropertyListValue)] {
+        propertyList.filter { !StoreMetadata.frameworkKeys.contains($0.key) }
+            .sorted { $0.key.unicodeScalars.lexicographicallyPrecedes($1.key.unicodeScalars) }
+            .map { ($0.key, $0.value) }
+    }
+
+    private func integer(_ key: String) -> Int64? {
+        guard case .integer(let value) = propertyList[key] else { return nil }
+        return value
+    }
+    private func string(_ key: String) -> String? {
+        guard case .string(let value) = propertyList[key] else { return nil }
+        return value
+    }
+}
+
+/// A row of Z_PRIMARYKEY.
+package struct PrimaryKeyRow: Sendable, Equatable {
+    /// Z_ENT: the entity's number in this file.
+    package var number: Int
+    /// Z_NAME: the entity's name, which an in-place migration may have left stale.
+    package var name: String
+    /// Z_SUPER: number of the parent entity, 0 for none.
+    package var parent: Int
+    /// Z_MAX: highest key handed out; kept on root entities only.
+    package var maximum: Int64
+}

@@ -1,0 +1,153 @@
+import Diagnostics
+import Glibc
+
+/// What the header and the directory say of an SQLite file, read without SQLite.
+package struct DatabaseFile: Sendable {
+    /// How the file's last writer kept its transactions: header bytes 18 and 19.
+    package enum JournalMode: String, Sendable {
+        case rollback
+        case wal
+    }
+
+    /// The path, symbolic links resolved.
+    package let path: String
+    /// Bytes of the main file.
+    package let size: Int64
+    /// Inode of the main file.
+    package let inode: UInt64
+    /// The first 100 bytes.
+    package let header: [UInt8]
+    /// Bytes a page.
+    package let pageSize: Int
+    /// Pages by the header; nil where the header does not vouch for it (written before SQLite 3.7).
+    package let pageCount: Int64?
+    package let journalMode: JournalMode
+    /// Bytes of the `-wal`; nil where there is none.
+    package let walSize: Int64?
+    /// Whether a `-shm` stands beside the file.
+    package let hasSharedMemory: Bool
+    /// Bytes of the `-journal`; nil where there is none.
+    package let journalSize: Int64?
+
+    /// Reads the facts and refuses what cannot be a database.
+    ///
+    /// - Parameter path: a store's main file; symbolic links are followed.
+    /// - Throws: `store.notFound`, `store.isDirectory`, `store.notAFile` (66), `store.permission` (77), `store.empty`,
+    ///   `store.notADatabase`, `store.damaged`, `store.truncated` (65), `store.io` (74).
+    package static func read(path: String) throws(MigrationError) -> DatabaseFile {
+        let real = try resolve(path)
+        let context = MigrationError.Context(path: real)
+        var status = stat()
+        guard stat(real, &status) == 0 else { throw openError(errno, real) }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: break
+        case S_IFDIR:
+            throw MigrationError(
+                "store.isDirectory", .noInput, "The store is a directory",
+                remedy: "Name the .sqlite file inside it", context: context)
+        default: throw MigrationError("store.notAFile", .noInput, "The store is not a regular file", context: context)
+        }
+        let descriptor = PosixFile.openReadOnly(real)
+        guard descriptor >= 0 else { throw openError(errno, real) }
+        defer { close(descriptor) }
+        let size = Int64(status.st_size)
+        guard size > 0 else {
+            throw MigrationError(
+                "store.empty", .data, "The file is empty",
+                remedy: "Check that the copy of the store is complete", context: context)
+        }
+        var header = [UInt8](repeating: 0, count: 100)
+        let got = header.withUnsafeMutableBytes { bytes in
+            bytes.baseAddress.map { PosixFile.read(descriptor, into: $0, count: 100, at: 0) } ?? -1
+        }
+        guard got >= 0 else {
+            throw MigrationError(
+                "store.io", .io, "Reading the header failed: \(String(cString: strerror(errno)))", context: context)
+        }
+        guard Array(header.prefix(16)) == magic else {
+            throw MigrationError(
+                "store.notADatabase", .data, "The file is not an SQLite database, or it is encrypted",
+                context: context)
+        }
+        guard got == 100 else {
+            throw MigrationError("store.truncated", .data, "The file ends within its header", context: context)
+        }
+        return try DatabaseFile(path: real, size: size, inode: UInt64(status.st_ino), header: header)
+    }
+
+    private init(path: String, size: Int64, inode: UInt64, header: [UInt8]) throws(MigrationError) {
+        let context = MigrationError.Context(path: path)
+        self.path = path
+        self.size = size
+        self.inode = inode
+        self.header = header
+        let stored = Int(header[16]) << 8 | Int(header[17])
+        pageSize = stored == 1 ? 65536 : stored
+        guard pageSize >= 512, pageSize & (pageSize - 1) == 0 else {
+            throw MigrationError(
+                "store.damaged", .data, "The header gives an impossible page size of \(stored) bytes", context: context)
+        }
+        guard (1...2).contains(header[18]), (1...2).contains(header[19]) else {
+            throw MigrationError(
+                "store.damaged", .data,
+                "The header gives unknown file format versions \(header[18]) and \(header[19])", context: context)
+        }
+        journalMode = header[19] == 2 ? .wal : .rollback
+        let count = Int64(DatabaseFile.bigEndian(header, 28))
+        pageCount = count > 0 && header[24..<28].elementsEqual(header[92..<96]) ? count : nil
+        walSize = DatabaseFile.size(of: path + "-wal")
+        journalSize = DatabaseFile.size(of: path + "-journal")
+        hasSharedMemory = DatabaseFile.size(of: path + "-shm") != nil
+        // The pages of a -wal may be more than the main file has; then SQLite judges.
+        if let pageCount, (walSize ?? 0) == 0, journalSize == nil, size < pageCount * Int64(pageSize) {
+            throw MigrationError(
+                "store.truncated", .data,
+                "The file has \(size) bytes, its header promises \(pageCount * Int64(pageSize))",
+                remedy: "Copy the store again", context: context)
+        }
+    }
+
+    /// Free pages by the header.
+    package var freePageCount: Int64 { Int64(DatabaseFile.bigEndian(header, 36)) }
+
+    /// Whether text is stored as UTF-8; else as UTF-16.
+    package var isUTF8: Bool { DatabaseFile.bigEndian(header, 56) <= 1 }
+
+    static let magic = Array("SQLite format 3\0".utf8)
+
+    static func bigEndian(_ bytes: [UInt8], _ offset: Int) -> UInt32 {
+        bytes[offset..<(offset + 4)].reduce(0) { $0 << 8 | UInt32($1) }
+    }
+
+    /// Size of a regular file, nil where there is none.
+    private static func size(of path: String) -> Int64? {
+        var status = stat()
+        return stat(path, &status) == 0 ? Int64(status.st_size) : nil
+    }
+
+    /// The path without symbolic links: the `-wal` stands beside the real file.
+    private static func resolve(_ path: String) throws(MigrationError) -> String {
+        guard !path.isEmpty, !path.utf8.contains(0), let real = realpath(path, nil) else {
+            throw openError(path.isEmpty ? ENOENT : errno, path)
+        }
+        defer { free(real) }
+        return String(cString: real)
+    }
+
+    /// The error for a file that could not be opened.
+    static func openError(_ code: Int32, _ path: String) -> MigrationError {
+        let context = MigrationError.Context(path: path)
+        switch code {
+        case ENOENT, ENOTDIR:
+            return MigrationError("store.notFound", .noInput, "There is no such file", context: context)
+        case EACCES, EPERM:
+            return MigrationError(
+                "store.permission", .permission, "The file may not be read", remedy: "Give yourself read permission",
+                context: context)
+        default:
+            return MigrationError(
+                "store.cannotOpen", .noInput, "The file cannot be opened: \(String(cString: strerror(code)))",
+                context: context)
+        }
+    }
+}

@@ -1,0 +1,77 @@
+import CSQLite
+
+/// SQLite's default VFS and a table of functions that pass everything on to it: the base of our own ones.
+enum DelegatingVFS {
+    /// The platform's VFS. Lives as long as the process.
+    nonisolated(unsafe) static let standard: UnsafeMutablePointer<sqlite3_vfs>? = {
+        sqlite3_initialize()
+        return sqlite3_vfs_find("unix") ?? sqlite3_vfs_find(nil)
+    }()
+
+    /// Bytes of the default VFS's file structure, rounded up so that more can stand behind it.
+    static let standardFileSize: Int = (Int(standard?.pointee.szOsFile ?? 0) + 15) & ~15
+
+    /// A VFS that does what the default one does, for its maker to name and to change.
+    ///
+    /// Version 2: it has the millisecond clock, and no system call table that somebody could replace.
+    static func make() -> sqlite3_vfs {
+        var vfs = sqlite3_vfs()
+        vfs.iVersion = 2
+        vfs.szOsFile = Int32(standardFileSize)
+        vfs.mxPathname = standard?.pointee.mxPathname ?? 1024
+        vfs.xOpen = { _, name, file, flags, outFlags in
+            guard let standard = DelegatingVFS.standard, let open = standard.pointee.xOpen else {
+                return SQLITE_CANTOPEN
+            }
+            return open(standard, name, file, flags, outFlags)
+        }
+        vfs.xDelete = { _, name, sync in
+            guard let standard = DelegatingVFS.standard, let delete = standard.pointee.xDelete else {
+                return ResultCode.deleteError
+            }
+            return delete(standard, name, sync)
+        }
+        vfs.xAccess = { _, name, flags, result in
+            guard let standard = DelegatingVFS.standard, let access = standard.pointee.xAccess else {
+                return SQLITE_IOERR
+            }
+            return access(standard, name, flags, result)
+        }
+        vfs.xFullPathname = { _, name, count, result in
+            guard let standard = DelegatingVFS.standard, let full = standard.pointee.xFullPathname else {
+                return SQLITE_CANTOPEN
+            }
+            return full(standard, name, count, result)
+        }
+        // No extension is ever loaded.
+        vfs.xDlOpen = { _, _ in nil }
+        vfs.xDlError = { _, count, message in if count > 0 { message?.pointee = 0 } }
+        vfs.xDlSym = { _, _, _ in nil }
+        vfs.xDlClose = { _, _ in }
+        vfs.xRandomness = { _, count, bytes in
+            guard let standard = DelegatingVFS.standard, let random = standard.pointee.xRandomness else { return 0 }
+            return random(standard, count, bytes)
+        }
+        vfs.xSleep = { _, microseconds in
+            guard let standard = DelegatingVFS.standard, let sleep = standard.pointee.xSleep else { return 0 }
+            return sleep(standard, microseconds)
+        }
+        vfs.xCurrentTime = { _, time in
+            guard let standard = DelegatingVFS.standard, let now = standard.pointee.xCurrentTime else {
+                return SQLITE_ERROR
+            }
+            return now(standard, time)
+        }
+        vfs.xGetLastError = { _, count, message in
+            guard let standard = DelegatingVFS.standard, let last = standard.pointee.xGetLastError else { return 0 }
+            return last(standard, count, message)
+        }
+        vfs.xCurrentTimeInt64 = { _, time in
+            guard let standard = DelegatingVFS.standard, let now = standard.pointee.xCurrentTimeInt64 else {
+                return SQLITE_ERROR
+            }
+            return now(standard, time)
+        }
+        return vfs
+    }
+}

@@ -1,0 +1,14 @@
+import CSQLite
+
+/// SQLite's extended result codes, whose macros Swift does not import.
+enum ResultCode {
+    static let readError = SQLITE_IOERR | (1 << 8)
+    static let shortRead = SQLITE_IOERR | (2 << 8)
+    static let writeError = SQLITE_IOERR | (3 << 8)
+    static let truncateError = SQLITE_IOERR | (6 << 8)
+    static let statError = SQLITE_IOERR | (7 << 8)
+    static let deleteError = SQLITE_IOERR | (10 << 8)
+    static let lockError = SQLITE_IOERR | (15 << 8)
+    /// A hot rollback journal beside a file that may not be written.
+    static let readOnlyRollback = SQLITE_READONLY | (3 << 8)
+}

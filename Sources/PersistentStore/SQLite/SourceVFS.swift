@@ -1,0 +1,146 @@
+import CSQLite
+import Diagnostics
+import Glibc
+import Synchronization
+
+/// The VFS through which every byte of a source is read: main file and `-wal` opened read-only, every write an error,
+/// the wal-index in heap memory, nothing created, changed or touched beside the store.
+///
+/// Connections must be opened with SQLITE_OPEN_READONLY and set `PRAGMA locking_mode=EXCLUSIVE` before their first
+/// read: without shared memory SQLite keeps the wal-index in heap memory in that mode only (8 bytes a frame).
+/// ``Connection/openSource(path:vfs:)`` does both.
+///
+/// Registered under ``fixedName`` once, keeping SQLite's temporary data in memory; an instance with a directory for
+/// temporary files has a name of its own and is unregistered by ``close()``.
+package final class SourceVFS: @unchecked Sendable {
+    /// Name of the instance without temporary files.
+    package static let fixedName = "stagecoach-source"
+
+    /// The instance without temporary files, registered at first use and never closed.
+    package static let standard = SourceVFS(name: fixedName, temporaryDirectory: nil)
+
+    private static let nextNumber = Atomic<Int>(1)
+
+    /// The name to open a connection with.
+    package let name: String
+    /// Where SQLite's sorts may spill; nil: nowhere.
+    package let temporaryDirectory: String?
+    /// Bytes written to temporary files.
+    package let written = WriteCounter()
+    // Set once in the initialiser and read by SQLite; immutable afterwards.
+    private let vfs: UnsafeMutablePointer<sqlite3_vfs>
+    private let nameBytes: UnsafeMutablePointer<CChar>
+    private let isRegistered: Atomic<Bool>
+
+    /// A VFS whose temporary files go into a directory, unlinked at once.
+    package convenience init(temporaryDirectory: String) {
+        let number = SourceVFS.nextNumber.add(1, ordering: .relaxed).newValue
+        self.init(name: "\(SourceVFS.fixedName)-\(number)", temporaryDirectory: temporaryDirectory)
+    }
+
+    private init(name: String, temporaryDirectory: String?) {
+        self.name = name
+        self.temporaryDirectory = temporaryDirectory
+        nameBytes = strdup(name)
+        vfs = .allocate(capacity: 1)
+        var table = DelegatingVFS.make()
+        table.szOsFile = Int32(max(SourceFile.structureSize, TemporaryFile.structureSize))
+        table.zName = UnsafePointer(nameBytes)
+        table.xOpen = { vfs, name, file, flags, outFlags in
+            guard let this = SourceVFS.of(vfs), let file else { return SQLITE_CANTOPEN }
+            file.pointee.pMethods = nil
+            return this.open(name, file, flags, outFlags)
+        }
+        table.xDelete = { _, _, _ in ResultCode.deleteError }
+        table.xAccess = { _, name, flags, result in
+            guard let name, let result else { return SQLITE_IOERR }
+            result.pointee = SourceVFS.access(name, flags) ? 1 : 0
+            return SQLITE_OK
+        }
+        vfs.initialize(to: table)
+        isRegistered = Atomic(true)
+        vfs.pointee.pAppData = Unmanaged.passUnretained(self).toOpaque()
+        sqlite3_vfs_register(vfs, 0)
+    }
+
+    deinit {
+        close()
+        vfs.deallocate()
+        free(nameBytes)
+    }
+
+    /// Takes the VFS out of SQLite's list. No connection may use it any more.
+    package func close() {
+        if isRegistered.exchange(false, ordering: .relaxed) { sqlite3_vfs_unregister(vfs) }
+    }
+
+    private static func of(_ vfs: UnsafeMutablePointer<sqlite3_vfs>?) -> SourceVFS? {
+        vfs?.pointee.pAppData.map { Unmanaged<SourceVFS>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    private func open(
+        _ name: UnsafePointer<CChar>?, _ file: UnsafeMutablePointer<sqlite3_file>, _ flags: Int32,
+        _ outFlags: UnsafeMutablePointer<Int32>?
+    ) -> Int32 {
+        guard let name else {
+            guard let temporaryDirectory else { return SQLITE_CANTOPEN }
+            outFlags?.pointee = flags
+            return TemporaryFile.open(file, directory: temporaryDirectory, counter: written)
+        }
+        let kinds = SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_WAL | SQLITE_OPEN_MAIN_JOURNAL
+        let kind = flags & kinds
+        // Anything else with a name would be a file beside the store.
+        guard kind != 0 else { return SQLITE_CANTOPEN }
+        let descriptor = PosixFile.openReadOnly(name)
+        if descriptor >= 0 {
+            // Rows are read in key order, which is nearly the order of the pages.
+            if kind != SQLITE_OPEN_MAIN_JOURNAL { _ = posix_fadvise(descriptor, 0, 0, POSIX_FADV_SEQUENTIAL) }
+        } else if kind != SQLITE_OPEN_WAL || errno != ENOENT {
+            return SQLITE_CANTOPEN
+        }
+        SourceFile.initialize(file, descriptor: descriptor)
+        outFlags?.pointee = SQLITE_OPEN_READONLY | kind
+        return SQLITE_OK
+    }
+
+    /// Whether a file exists, as SQLite's own VFS answers: an empty one does not. A rollback journal exists only
+    /// where it begins with a journal's magic: SQLite plays back no other, so no other makes the store's state torn.
+    private static func access(_ name: UnsafePointer<CChar>, _ flags: Int32) -> Bool {
+        if flags == SQLITE_ACCESS_READWRITE { return false }
+        var status = stat()
+        guard stat(name, &status) == 0, status.st_size > 0 else { return false }
+        let length = strlen(name)
+        guard length > 8, strcmp(name + (length - 8), "-journal") == 0 else { return true }
+        let descriptor = PosixFile.openReadOnly(name)
+        // Unreadable: SQLite shall try, fail and say so.
+        guard descriptor >= 0 else { return true }
+        defer { Glibc.close(descriptor) }
+        var head: UInt64 = 0
+        guard PosixFile.read(descriptor, into: &head, count: 8, at: 0) == 8 else { return false }
+        return UInt64(bigEndian: head) == journalMagic
+    }
+
+    private static let journalMagic: UInt64 = 0xd9d5_05f9_20a1_63d7
+}
+
+extension Connection {
+    /// Opens a source through ``SourceVFS``: read-only, wal-index in heap memory, no checkpoint at the end.
+    ///
+    /// - Parameters:
+    ///   - path: the store's main file, symbolic links resolved.
+    ///   - vfs: the VFS to read through.
+    /// - Throws: what ``SQLiteFailure/error(_:code:doing:path:)`` makes of SQLite's code.
+    package static func openSource(path: String, vfs: SourceVFS) throws(MigrationError) -> Connection {
+        let connection = try Connection(
+            path: path, flags: SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE, vfs: vfs.name,
+            keeping: vfs)
+        guard let handle = connection.handle else { return connection }
+        _ = stagecoach_db_config(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        // Old schemas may hold double-quoted strings in an index; that is no reason to refuse the store.
+        _ = stagecoach_db_config(handle, SQLITE_DBCONFIG_DQS_DDL, 1)
+        sqlite3_busy_timeout(handle, 2000)
+        // Before the first read: this mode is what keeps the wal-index out of shared memory.
+        try connection.execute("PRAGMA locking_mode=EXCLUSIVE")
+        return connection
+    }
+}

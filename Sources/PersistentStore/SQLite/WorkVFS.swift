@@ -1,0 +1,110 @@
+import CSQLite
+import Glibc
+import Synchronization
+
+/// A shim over SQLite's default VFS for the destination's connection: temporary files go into a given directory,
+/// without a name, and all bytes written are counted.
+///
+/// One instance a directory; it must outlive its connections. Files with a name are the default VFS's own, with
+/// locks, shared memory and syncs as usual.
+package final class WorkVFS: @unchecked Sendable {
+    private static let nextNumber = Atomic<Int>(1)
+
+    /// The name to open a connection with.
+    package let name: String
+    package let temporaryDirectory: String
+    /// Bytes written to database, -wal and journal files.
+    package let written = WriteCounter()
+    /// Bytes written to temporary files.
+    package let spilled = WriteCounter()
+    // Set once in the initialiser and read by SQLite; immutable afterwards.
+    private let vfs: UnsafeMutablePointer<sqlite3_vfs>
+    private let nameBytes: UnsafeMutablePointer<CChar>
+    private let isRegistered: Atomic<Bool>
+
+    /// Registers the VFS.
+    ///
+    /// - Parameter temporaryDirectory: an existing directory.
+    package init(temporaryDirectory: String) {
+        let number = WorkVFS.nextNumber.add(1, ordering: .relaxed).newValue
+        name = "stagecoach-work-\(number)"
+        self.temporaryDirectory = temporaryDirectory
+        nameBytes = strdup(name)
+        vfs = .allocate(capacity: 1)
+        var table = DelegatingVFS.make()
+        table.zName = UnsafePointer(nameBytes)
+        table.szOsFile = Int32(
+            max(DelegatingVFS.standardFileSize + MemoryLayout<CountedFile>.stride, TemporaryFile.structureSize))
+        table.xOpen = { vfs, name, file, flags, outFlags in
+            guard let data = vfs?.pointee.pAppData, let file else { return SQLITE_CANTOPEN }
+            let this = Unmanaged<WorkVFS>.fromOpaque(data).takeUnretainedValue()
+            file.pointee.pMethods = nil
+            guard let name else {
+                outFlags?.pointee = flags
+                return TemporaryFile.open(file, directory: this.temporaryDirectory, counter: this.spilled)
+            }
+            guard let standard = DelegatingVFS.standard, let open = standard.pointee.xOpen else {
+                return SQLITE_CANTOPEN
+            }
+            let code = open(standard, name, file, flags, outFlags)
+            if code == SQLITE_OK { CountedFile.attach(to: file, counter: this.written) }
+            return code
+        }
+        vfs.initialize(to: table)
+        isRegistered = Atomic(true)
+        vfs.pointee.pAppData = Unmanaged.passUnretained(self).toOpaque()
+        sqlite3_vfs_register(vfs, 0)
+    }
+
+    deinit {
+        close()
+        vfs.deallocate()
+        free(nameBytes)
+    }
+
+    /// Takes the VFS out of SQLite's list. No connection may use it any more.
+    package func close() {
+        if isRegistered.exchange(false, ordering: .relaxed) { sqlite3_vfs_unregister(vfs) }
+    }
+}
+
+/// Stands behind the default VFS's file structure: its functions, of which writing and closing are ours.
+///
+/// The file stays the default VFS's own and all other functions are called directly, so nothing of locks and shared
+/// memory has to be passed on.
+private struct CountedFile {
+    private var methods: sqlite3_io_methods
+    private var original: UnsafePointer<sqlite3_io_methods>
+    private var counter: Unmanaged<WriteCounter>
+
+    private static func of(_ file: UnsafeMutablePointer<sqlite3_file>) -> UnsafeMutablePointer<CountedFile> {
+        (UnsafeMutableRawPointer(file) + DelegatingVFS.standardFileSize).assumingMemoryBound(to: CountedFile.self)
+    }
+
+    static func attach(to file: UnsafeMutablePointer<sqlite3_file>, counter: WriteCounter) {
+        guard let original = file.pointee.pMethods else { return }
+        var methods = original.pointee
+        methods.xWrite = { file, buffer, count, offset in
+            guard let file else { return ResultCode.writeError }
+            let this = CountedFile.of(file)
+            guard let write = this.pointee.original.pointee.xWrite else { return ResultCode.writeError }
+            this.pointee.counter._withUnsafeGuaranteedRef { $0.add(Int(count)) }
+            return write(file, buffer, count, offset)
+        }
+        methods.xClose = { file in
+            guard let file else { return SQLITE_OK }
+            let this = CountedFile.of(file)
+            let original = this.pointee.original
+            file.pointee.pMethods = original
+            this.pointee.counter.release()
+            this.deinitialize(count: 1)
+            return original.pointee.xClose?(file) ?? SQLITE_OK
+        }
+        let place = (UnsafeMutableRawPointer(file) + DelegatingVFS.standardFileSize)
+            .bindMemory(to: CountedFile.self, capacity: 1)
+        place.initialize(
+            to: CountedFile(methods: methods, original: original, counter: Unmanaged.passRetained(counter)))
+        // The table is the structure's first member.
+        file.pointee.pMethods = UnsafeRawPointer(place).assumingMemoryBound(to: sqlite3_io_methods.self)
+    }
+}
