@@ -24,6 +24,10 @@ package indirect enum ExpressionNode: Hashable, Sendable {
     case element(ExpressionNode, ElementIndex)
     /// `FETCH(request, context, countOnly)`.
     case fetch(request: ExpressionNode, context: ExpressionNode, countOnly: Bool)
+    /// `$name := value`.
+    case assignment(String, ExpressionNode)
+    /// `ANYKEY`: any key of the object, as search predicates know it.
+    case anyKey
     /// A predicate used as a value.
     case predicate(PredicateNode)
 }
@@ -103,4 +107,5 @@ package struct ComparisonOptions: OptionSet, Hashable, Sendable {
     package static let caseInsensitive = ComparisonOptions(rawValue: 1)
     package static let diacriticInsensitive = ComparisonOptions(rawValue: 2)
     package static let normalized = ComparisonOptions(rawValue: 4)
+    package static let localeSensitive = ComparisonOptions(rawValue: 8)
 }

@@ -6,6 +6,26 @@ public struct ValueExpression: Sendable, Hashable {
     package let node: ExpressionNode
 
     package init(node: ExpressionNode) { self.node = node }
+
+    /// Parses an NSExpression format string.
+    ///
+    /// - Parameter format: at most 1 MiB of text, nested at most 200 levels deep.
+    /// - Throws: `expression.syntax` with the text, the column and what was expected.
+    /// - Complexity: O(bytes) time and memory.
+    public init(format: String) throws(MigrationError) {
+        node = try ExpressionParser.expression(format)
+    }
+
+    /// The canonical text: reading it gives this expression again.
+    public var format: String {
+        var printer = ExpressionPrinter()
+        printer.write(node)
+        return printer.text
+    }
+}
+
+extension ValueExpression: CustomStringConvertible {
+    public var description: String { format }
 }
 
 /// The predicate of a source filter: an NSPredicate format string, parsed.
@@ -14,4 +34,24 @@ public struct SourcePredicate: Sendable, Hashable {
     package let node: PredicateNode
 
     package init(node: PredicateNode) { self.node = node }
+
+    /// Parses an NSPredicate format string.
+    ///
+    /// - Parameter format: at most 1 MiB of text, nested at most 200 levels deep.
+    /// - Throws: `expression.syntax` with the text, the column and what was expected.
+    /// - Complexity: O(bytes) time and memory.
+    public init(format: String) throws(MigrationError) {
+        node = try ExpressionParser.predicate(format)
+    }
+
+    /// The canonical text: reading it gives this predicate again.
+    public var format: String {
+        var printer = ExpressionPrinter()
+        printer.write(node)
+        return printer.text
+    }
+}
+
+extension SourcePredicate: CustomStringConvertible {
+    public var description: String { format }
 }

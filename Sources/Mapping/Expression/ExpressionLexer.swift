@@ -1,0 +1,317 @@
+import Diagnostics
+
+/// Cuts the text of a value expression or predicate into tokens, one at a time.
+///
+/// Memory: the text's UTF-8 bytes and one token. Each byte is looked at a bounded number of times.
+struct ExpressionLexer {
+    /// Bytes a text may have at most.
+    static let maximumLength = 1 << 20
+
+    private let bytes: [UInt8]
+    /// Offset of the next byte to read.
+    private(set) var offset = 0
+
+    /// - Throws: `expression.syntax` where the text is longer than ``maximumLength``.
+    init(_ text: String) throws(MigrationError) {
+        guard text.utf8.count <= Self.maximumLength else {
+            throw MigrationError(
+                "expression.syntax", .configuration,
+                "the expression has \(text.utf8.count) bytes, more than the \(Self.maximumLength) that are allowed",
+                context: .init(expression: Self.excerpt(text)))
+        }
+        bytes = Array(text.utf8)
+    }
+
+    /// A text short enough for an error message.
+    static func excerpt(_ text: String) -> String {
+        text.utf8.count <= 1000 ? text : String(text.prefix(500)) + "…"
+    }
+
+    /// An error that shows the text and the place, counted in characters from one.
+    func error(at offset: Int, _ message: String, remedy: String? = nil) -> MigrationError {
+        let before = String(decoding: bytes[..<min(offset, bytes.count)], as: UTF8.self)
+        return MigrationError(
+            "expression.syntax", .configuration, "\(message), at column \(before.count + 1) of the expression",
+            remedy: remedy, context: .init(expression: Self.excerpt(String(decoding: bytes, as: UTF8.self))))
+    }
+
+    private func byte(_ ahead: Int = 0) -> UInt8? {
+        let place = offset + ahead
+        return place < bytes.count ? bytes[place] : nil
+    }
+
+    /// Skips blanks and returns the offset of what follows.
+    mutating func skipBlanks() -> Int {
+        while let next = byte(), next == 0x20 || (next >= 0x09 && next <= 0x0D) { offset += 1 }
+        return offset
+    }
+
+    /// Reads the next token.
+    ///
+    /// - Throws: `expression.syntax`.
+    mutating func next() throws(MigrationError) -> ExpressionToken {
+        let start = skipBlanks()
+        guard let first = byte() else { return .end }
+        if Self.isNameStart(first) { return word() }
+        if Self.isDigit(first) { return try number() }
+        switch first {
+        case UInt8(ascii: "'"), UInt8(ascii: "\""): return .string(try string())
+        case UInt8(ascii: "."):
+            if let second = byte(1), Self.isDigit(second) { return try number() }
+            offset += 1
+            return .symbol(.dot)
+        case UInt8(ascii: "$"):
+            offset += 1
+            guard let name = plainName() else { throw error(at: offset, "expected the name of a variable after '$'") }
+            return .variable(name)
+        case UInt8(ascii: "@"):
+            offset += 1
+            guard let name = plainName() else { throw error(at: offset, "expected the name of an operator after '@'") }
+            return .collectionOperator(name)
+        case UInt8(ascii: "#"):
+            offset += 1
+            if let quote = byte(), quote == UInt8(ascii: "'") || quote == UInt8(ascii: "\"") {
+                return .name(try string())
+            }
+            guard let name = plainName() else { throw error(at: offset, "expected a name after '#'") }
+            return .name(name)
+        default: return .symbol(try symbol(first, start: start))
+        }
+    }
+
+    private mutating func symbol(_ first: UInt8, start: Int) throws(MigrationError) -> ExpressionToken.Symbol {
+        let second = byte(1)
+        func pair(_ character: Unicode.Scalar) -> Bool { second == UInt8(ascii: character) }
+        let found: (ExpressionToken.Symbol, Int)? =
+            switch first {
+            case UInt8(ascii: "("): (.openParenthesis, 1)
+            case UInt8(ascii: ")"): (.closeParenthesis, 1)
+            case UInt8(ascii: "{"): (.openBrace, 1)
+            case UInt8(ascii: "}"): (.closeBrace, 1)
+            case UInt8(ascii: "["): (.openBracket, 1)
+            case UInt8(ascii: "]"): (.closeBracket, 1)
+            case UInt8(ascii: ","): (.comma, 1)
+            case UInt8(ascii: "+"): (.plus, 1)
+            case UInt8(ascii: "-"): (.minus, 1)
+            case UInt8(ascii: "/"): (.divide, 1)
+            case UInt8(ascii: "%"): (.modulus, 1)
+            case UInt8(ascii: "*"): pair("*") ? (.power, 2) : (.times, 1)
+            case UInt8(ascii: "="):
+                pair("=") ? (.equal, 2) : pair("<") ? (.lessOrEqual, 2) : pair(">") ? (.greaterOrEqual, 2) : (.equal, 1)
+            case UInt8(ascii: "!"): pair("=") ? (.notEqual, 2) : (.not, 1)
+            case UInt8(ascii: "<"): pair("=") ? (.lessOrEqual, 2) : pair(">") ? (.notEqual, 2) : (.less, 1)
+            case UInt8(ascii: ">"): pair("=") ? (.greaterOrEqual, 2) : (.greater, 1)
+            case UInt8(ascii: "&"): pair("&") ? (.and, 2) : nil
+            case UInt8(ascii: "|"): pair("|") ? (.or, 2) : nil
+            case UInt8(ascii: ":"): pair("=") ? (.assign, 2) : nil
+            default: nil
+            }
+        guard let (symbol, length) = found else {
+            throw error(
+                at: start,
+                "unexpected character '\(String(decoding: bytes[start...].prefix(4), as: UTF8.self).prefix(1))'")
+        }
+        offset += length
+        return symbol
+    }
+
+    // MARK: Words
+
+    private static func isDigit(_ byte: UInt8) -> Bool { byte >= 0x30 && byte <= 0x39 }
+    /// Letters, the underscore, and every byte of a character beyond ASCII: model names are not only ASCII.
+    private static func isNameStart(_ byte: UInt8) -> Bool {
+        (byte >= 0x61 && byte <= 0x7A) || (byte >= 0x41 && byte <= 0x5A) || byte == 0x5F || byte >= 0x80
+    }
+    private static func isNamePart(_ byte: UInt8) -> Bool { isNameStart(byte) || isDigit(byte) }
+
+    /// Whether a name can be written without quotes.
+    static func isPlainName(_ name: String) -> Bool {
+        guard let first = name.utf8.first, isNameStart(first) else { return false }
+        return name.utf8.allSatisfy(isNamePart)
+    }
+
+    private mutating func plainName() -> String? {
+        guard let first = byte(), Self.isNameStart(first) else { return nil }
+        let start = offset
+        while let next = byte(), Self.isNamePart(next) { offset += 1 }
+        return String(decoding: bytes[start..<offset], as: UTF8.self)
+    }
+
+    private mutating func word() -> ExpressionToken {
+        let start = offset
+        while let next = byte(), Self.isNamePart(next) { offset += 1 }
+        // A colon makes the word a selector, but `:=` is the assignment.
+        if byte() == UInt8(ascii: ":"), byte(1) != UInt8(ascii: "=") {
+            while let next = byte(), Self.isNamePart(next) || next == UInt8(ascii: ":") { offset += 1 }
+            return .selector(String(decoding: bytes[start..<offset], as: UTF8.self))
+        }
+        let text = String(decoding: bytes[start..<offset], as: UTF8.self)
+        if let word = ReservedWord(bytes[start..<offset]) { return .reserved(word, text: text) }
+        return .name(text)
+    }
+
+    /// The name after a dot, where reserved words need no escape; nil where none stands there.
+    mutating func componentAfterDot() throws(MigrationError) -> String? {
+        let start = skipBlanks()
+        if let first = byte(), Self.isNameStart(first) { return plainName() }
+        guard let first = byte(), first == UInt8(ascii: "#") || first == UInt8(ascii: "@") else { return nil }
+        switch try next() {
+        case .name(let name): return name
+        case .collectionOperator(let name): return "@" + name
+        default: throw error(at: start, "expected the name of a property")
+        }
+    }
+
+    // MARK: Literals
+
+    private mutating func number() throws(MigrationError) -> ExpressionToken {
+        let start = offset
+        let token: ExpressionToken
+        if byte() == UInt8(ascii: "0"), let radix = Self.radix(byte(1)) {
+            offset += 2
+            token = .integer(try digits(radix: radix, start: start))
+        } else {
+            token = try decimalNumber(start: start)
+        }
+        if let next = byte(), Self.isNamePart(next) {
+            throw error(at: offset, "a number is followed by a letter or digit that does not belong to it")
+        }
+        return token
+    }
+
+    private static func radix(_ letter: UInt8?) -> UInt64? {
+        switch letter {
+        case UInt8(ascii: "x"), UInt8(ascii: "X"): 16
+        case UInt8(ascii: "o"), UInt8(ascii: "O"): 8
+        case UInt8(ascii: "b"), UInt8(ascii: "B"): 2
+        default: nil
+        }
+    }
+
+    private static func digit(_ byte: UInt8) -> UInt64? {
+        switch byte {
+        case 0x30...0x39: UInt64(byte - 0x30)
+        case 0x41...0x46: UInt64(byte - 0x41 + 10)
+        case 0x61...0x66: UInt64(byte - 0x61 + 10)
+        default: nil
+        }
+    }
+
+    private mutating func digits(radix: UInt64, start: Int) throws(MigrationError) -> UInt64 {
+        var value: UInt64 = 0
+        let first = offset
+        while let next = byte(), let digit = Self.digit(next), digit < radix {
+            let (product, tooLarge) = value.multipliedReportingOverflow(by: radix)
+            let (sum, overflow) = product.addingReportingOverflow(digit)
+            guard !tooLarge, !overflow else { throw error(at: start, "the number does not fit 64 bits") }
+            value = sum
+            offset += 1
+        }
+        guard offset > first else { throw error(at: offset, "expected a digit of base \(radix)") }
+        return value
+    }
+
+    private mutating func decimalNumber(start: Int) throws(MigrationError) -> ExpressionToken {
+        while let next = byte(), Self.isDigit(next) { offset += 1 }
+        var isWhole = true
+        if byte() == UInt8(ascii: "."), let next = byte(1), Self.isDigit(next) {
+            isWhole = false
+            offset += 1
+            while let next = byte(), Self.isDigit(next) { offset += 1 }
+        }
+        if let letter = byte(), letter == UInt8(ascii: "e") || letter == UInt8(ascii: "E") {
+            let sign = byte(1) == UInt8(ascii: "+") || byte(1) == UInt8(ascii: "-") ? 1 : 0
+            if let next = byte(1 + sign), Self.isDigit(next) {
+                isWhole = false
+                offset += 1 + sign
+                while let next = byte(), Self.isDigit(next) { offset += 1 }
+            }
+        }
+        if isWhole {
+            let end = offset
+            offset = start
+            let value = try digits(radix: 10, start: start)
+            offset = end
+            return .integer(value)
+        }
+        var text = String(decoding: bytes[start..<offset], as: UTF8.self)
+        if text.hasPrefix(".") { text = "0" + text }
+        guard let value = Double(text), value.isFinite else {
+            throw error(at: start, "the number does not fit a double")
+        }
+        return .double(value)
+    }
+
+    private mutating func string() throws(MigrationError) -> String {
+        let start = offset
+        guard let quote = byte() else { throw error(at: start, "expected a string") }
+        offset += 1
+        var result: [UInt8] = []
+        while let next = byte() {
+            if next == quote {
+                offset += 1
+                return String(decoding: result, as: UTF8.self)
+            }
+            if next == UInt8(ascii: "\\") {
+                let scalar = try escape()
+                result.append(contentsOf: Array(String(Character(scalar)).utf8))
+            } else {
+                result.append(next)
+                offset += 1
+            }
+        }
+        throw error(at: start, "a string that begins here has no closing quote")
+    }
+
+    /// Reads one escape, from its backslash.
+    private mutating func escape() throws(MigrationError) -> Unicode.Scalar {
+        let start = offset
+        let letter = byte(1)
+        offset += 2
+        switch letter {
+        case UInt8(ascii: "\\"), UInt8(ascii: "'"), UInt8(ascii: "\""), UInt8(ascii: "/"):
+            return Unicode.Scalar(letter ?? 0)
+        case UInt8(ascii: "n"): return "\n"
+        case UInt8(ascii: "r"): return "\r"
+        case UInt8(ascii: "t"): return "\t"
+        case UInt8(ascii: "b"): return "\u{8}"
+        case UInt8(ascii: "f"): return "\u{C}"
+        case UInt8(ascii: "v"): return "\u{B}"
+        case UInt8(ascii: "a"): return "\u{7}"
+        case UInt8(ascii: "e"): return "\u{1B}"
+        case UInt8(ascii: "0"): return "\0"
+        case UInt8(ascii: "u"): return try unicodeEscape(digits: 4, start: start)
+        case UInt8(ascii: "U"): return try unicodeEscape(digits: 8, start: start)
+        default:
+            throw error(
+                at: start, "unknown escape in a string",
+                remedy: "Write \\\\ for a backslash, also in front of a regular expression's letters")
+        }
+    }
+
+    private mutating func unicodeEscape(digits count: Int, start: Int) throws(MigrationError) -> Unicode.Scalar {
+        var value = try hexadecimal(count, start: start)
+        // The escapes of UTF-16 come as surrogate pairs.
+        if count == 4, value >= 0xD800, value <= 0xDBFF, byte() == UInt8(ascii: "\\"), byte(1) == UInt8(ascii: "u") {
+            offset += 2
+            let low = try hexadecimal(4, start: start)
+            if low >= 0xDC00, low <= 0xDFFF { value = 0x10000 + (value - 0xD800) << 10 + (low - 0xDC00) }
+        }
+        guard let scalar = Unicode.Scalar(value) else {
+            throw error(at: start, "the escape does not name a Unicode character")
+        }
+        return scalar
+    }
+
+    private mutating func hexadecimal(_ count: Int, start: Int) throws(MigrationError) -> UInt32 {
+        var value: UInt64 = 0
+        for _ in 0..<count {
+            guard let next = byte(), let digit = Self.digit(next) else {
+                throw error(at: start, "expected \(count) hexadecimal digits in the escape")
+            }
+            value = value << 4 | digit
+            offset += 1
+        }
+        return UInt32(truncatingIfNeeded: value)
+    }
+}

@@ -1,0 +1,129 @@
+/// What the parser has read of an operand: a value or a predicate, and how deep its tree is.
+///
+/// Parentheses may hold either, and which it is shows only at their end; so the parser reads both by one grammar.
+struct ExpressionOperand {
+    enum Content {
+        case value(ExpressionNode)
+        case predicate(PredicateNode)
+    }
+
+    var content: Content
+    /// Levels of the tree, at least 1.
+    var depth: Int
+    /// Whether operators on either side leave the operand whole: it is one word, a call or in parentheses.
+    var isClosed: Bool
+
+    init(_ node: ExpressionNode, depth: Int = 1, isClosed: Bool = true) {
+        content = .value(node)
+        self.depth = depth
+        self.isClosed = isClosed
+    }
+
+    init(_ node: PredicateNode, depth: Int = 1, isClosed: Bool = false) {
+        content = .predicate(node)
+        self.depth = depth
+        self.isClosed = isClosed
+    }
+
+    /// The operand where a value is wanted.
+    var value: ExpressionNode {
+        switch content {
+        case .value(let node): node
+        case .predicate(.expression(let node)): node
+        case .predicate(let node): .predicate(node)
+        }
+    }
+
+    /// The operand where a predicate is wanted.
+    var predicate: PredicateNode {
+        switch content {
+        case .value(.predicate(let node)): node
+        case .value(let node): .expression(node)
+        case .predicate(let node): node
+        }
+    }
+}
+
+/// How tightly operators bind, from the loosest.
+///
+/// Apple publishes no precedence for `**` against the minus sign; here, as in NSPredicate's number literals, the sign
+/// belongs to its operand: `-2 ** 2` is 4. Operators of one level associate to the left.
+enum ExpressionPrecedence: Int, Comparable {
+    case or = 1
+    case and, not, comparison, set, sum, product, power, sign, primary
+
+    static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+
+    /// The next tighter level.
+    var tighter: ExpressionPrecedence { ExpressionPrecedence(rawValue: rawValue + 1) ?? .primary }
+}
+
+/// An operator between two operands.
+enum ExpressionInfix {
+    case or
+    case and
+    case comparison(ComparisonOperator)
+    case set(SetOperator)
+    case arithmetic(ArithmeticOperator)
+
+    /// The operator that a token is, where an operand has ended; nil for all other tokens.
+    init?(_ token: ExpressionToken) {
+        switch token {
+        case .reserved(let word, _):
+            switch word {
+            case .or: self = .or
+            case .and: self = .and
+            case .in: self = .comparison(.isIn)
+            case .between: self = .comparison(.between)
+            case .contains: self = .comparison(.contains)
+            case .beginswith: self = .comparison(.beginsWith)
+            case .endswith: self = .comparison(.endsWith)
+            case .like: self = .comparison(.like)
+            case .matches: self = .comparison(.matches)
+            case .union: self = .set(.union)
+            case .intersect: self = .set(.intersection)
+            case .minus: self = .set(.difference)
+            default: return nil
+            }
+        case .symbol(let symbol):
+            switch symbol {
+            case .or: self = .or
+            case .and: self = .and
+            case .equal: self = .comparison(.equal)
+            case .notEqual: self = .comparison(.notEqual)
+            case .less: self = .comparison(.lessThan)
+            case .lessOrEqual: self = .comparison(.lessThanOrEqual)
+            case .greater: self = .comparison(.greaterThan)
+            case .greaterOrEqual: self = .comparison(.greaterThanOrEqual)
+            case .plus: self = .arithmetic(.add)
+            case .minus: self = .arithmetic(.subtract)
+            case .times: self = .arithmetic(.multiply)
+            case .divide: self = .arithmetic(.divide)
+            case .modulus: self = .arithmetic(.modulus)
+            case .power: self = .arithmetic(.power)
+            default: return nil
+            }
+        default: return nil
+        }
+    }
+
+    var precedence: ExpressionPrecedence {
+        switch self {
+        case .or: .or
+        case .and: .and
+        case .comparison: .comparison
+        case .set: .set
+        case .arithmetic(let sign): sign.precedence
+        }
+    }
+}
+
+extension ArithmeticOperator {
+    var precedence: ExpressionPrecedence {
+        switch self {
+        case .add, .subtract: .sum
+        case .multiply, .divide, .modulus: .product
+        case .power: .power
+        }
+    }
+}

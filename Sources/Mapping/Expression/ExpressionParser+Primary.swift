@@ -1,0 +1,243 @@
+import Diagnostics
+
+extension ExpressionParser {
+    /// Reads a literal, name, call or parenthesis, and the key paths and indices behind it.
+    mutating func primary() throws(MigrationError) -> ExpressionOperand {
+        var operand = try head()
+        while true {
+            if token == .symbol(.dot) {
+                var path = try components()
+                if case .keyPath(let target, let before) = operand.value {
+                    path = before + path
+                    operand.content = .value(.keyPath(target: target, components: path))
+                } else {
+                    operand = ExpressionOperand(
+                        .keyPath(target: operand.value, components: path), depth: try depth(above: operand.depth))
+                }
+            } else if token == .symbol(.openBracket) {
+                try advance()
+                let (index, below) = try elementIndex()
+                try expect(.closeBracket)
+                operand = ExpressionOperand(
+                    .element(operand.value, index), depth: try depth(above: operand.depth, below))
+            } else {
+                return operand
+            }
+        }
+    }
+
+    /// Reads `.a.b` up to what is neither a dot nor a name.
+    private mutating func components() throws(MigrationError) -> [String] {
+        var components: [String] = []
+        while token == .symbol(.dot) {
+            // The lexer stands behind the dot: the next word is a name even where it would be reserved elsewhere.
+            let start = lexer.offset
+            guard let component = try lexer.componentAfterDot() else {
+                throw lexer.error(at: start, "expected the name of a property after '.'")
+            }
+            components.append(component)
+            try advance()
+        }
+        return components
+    }
+
+    private mutating func elementIndex() throws(MigrationError) -> (ElementIndex, depth: Int) {
+        let index: ElementIndex?
+        switch token {
+        case .reserved(.first, _): index = .first
+        case .reserved(.last, _): index = .last
+        case .reserved(.size, _): index = .size
+        default: index = nil
+        }
+        if let index {
+            try advance()
+            return (index, 1)
+        }
+        let inner = try operand(.set)
+        return (.at(inner.value), inner.depth)
+    }
+
+    private mutating func head() throws(MigrationError) -> ExpressionOperand {
+        let start = tokenOffset
+        switch token {
+        case .integer(let magnitude):
+            guard let value = Int64(exactly: magnitude) else { throw lexer.error(at: start, tooLarge) }
+            return try constant(.integer(value))
+        case .double(let value): return try constant(.double(value))
+        case .string(let value): return try constant(.string(value))
+        case .name(let name): return try named(name)
+        case .selector(let selector):
+            try advance()
+            return try builtIn(selector)
+        case .collectionOperator(let name):
+            try advance()
+            return ExpressionOperand(.keyPath(target: nil, components: ["@" + name]))
+        case .variable(let name):
+            try advance()
+            guard token == .symbol(.assign) else { return ExpressionOperand(.variable(name)) }
+            try advance()
+            let value = try operand(.set)
+            return ExpressionOperand(
+                .assignment(name, value.value), depth: try depth(above: value.depth), isClosed: false)
+        case .symbol(.openParenthesis):
+            try advance()
+            var inner = try operand(.or)
+            guard try take(.closeParenthesis) else { throw unexpected("an operator or ')'") }
+            inner.isClosed = true
+            return inner
+        case .symbol(.openBrace):
+            try advance()
+            let (elements, below) = try list(until: .closeBrace)
+            return ExpressionOperand(.aggregate(elements), depth: try depth(above: below))
+        case .reserved(let word, let text): return try reserved(word, text: text)
+        default: throw unexpected("an expression")
+        }
+    }
+
+    private mutating func constant(_ constant: ExpressionConstant) throws(MigrationError) -> ExpressionOperand {
+        try advance()
+        return ExpressionOperand(.constant(constant))
+    }
+
+    /// Reads on behind a name: a built-in function where a parenthesis follows, else a key path.
+    private mutating func named(_ name: String) throws(MigrationError) -> ExpressionOperand {
+        try advance()
+        if token == .symbol(.openParenthesis) { return try builtIn(name) }
+        return ExpressionOperand(.keyPath(target: nil, components: [name]))
+    }
+
+    private mutating func reserved(_ word: ReservedWord, text: String) throws(MigrationError) -> ExpressionOperand {
+        switch word {
+        case .true, .yes: return try constant(.boolean(true))
+        case .false, .no: return try constant(.boolean(false))
+        case .null, .nil: return try constant(.null)
+        case .self:
+            try advance()
+            return ExpressionOperand(.evaluatedObject)
+        case .anykey:
+            try advance()
+            return ExpressionOperand(.anyKey)
+        case .truepredicate, .falsepredicate:
+            try advance()
+            return ExpressionOperand(.constant(word == .truepredicate), isClosed: true)
+        default: break
+        }
+        guard word.isNameWhereExpressionBegins else { throw unexpected("an expression") }
+        try advance()
+        guard try take(.openParenthesis) else {
+            return ExpressionOperand(.keyPath(target: nil, components: [text]))
+        }
+        switch word {
+        case .function: return try functionCall()
+        case .ternary: return try ternary()
+        case .cast: return try cast()
+        case .subquery: return try subquery()
+        case .fetch: return try fetch()
+        default:
+            throw lexer.error(at: tokenOffset, "'\(text)' is a reserved word and no function")
+        }
+    }
+
+    // MARK: Calls
+
+    /// Reads expressions between commas, up to and including a closing symbol.
+    private mutating func list(
+        until closing: ExpressionToken.Symbol
+    ) throws(MigrationError) -> ([ExpressionNode], depth: Int) {
+        var elements: [ExpressionNode] = []
+        var deepest = 0
+        if try take(closing) { return (elements, deepest) }
+        while true {
+            let element = try operand(.or)
+            elements.append(element.value)
+            deepest = max(deepest, element.depth)
+            if try take(closing) { return (elements, deepest) }
+            guard try take(.comma) else { throw unexpected("an operator, ',' or '\(closing.rawValue)'") }
+        }
+    }
+
+    /// Reads the arguments of a built-in function. A name without colons gets one for each argument, as its selector
+    /// has: `sum(x)` is `sum:`.
+    private mutating func builtIn(_ name: String) throws(MigrationError) -> ExpressionOperand {
+        try expect(.openParenthesis)
+        let (arguments, below) = try list(until: .closeParenthesis)
+        let selector = name.contains(":") ? name : name + String(repeating: ":", count: arguments.count)
+        return ExpressionOperand(
+            .function(target: nil, selector: selector, arguments: arguments), depth: try depth(above: below))
+    }
+
+    /// Reads on behind `FUNCTION(`.
+    private mutating func functionCall() throws(MigrationError) -> ExpressionOperand {
+        let target = try operand(.or)
+        try expect(.comma)
+        guard case .string(let selector) = token, !selector.isEmpty else {
+            throw unexpected("a selector as a string")
+        }
+        try advance()
+        var arguments: [ExpressionNode] = []
+        var deepest = 0
+        if try take(.comma) {
+            (arguments, deepest) = try list(until: .closeParenthesis)
+        } else {
+            guard try take(.closeParenthesis) else { throw unexpected("',' or ')'") }
+        }
+        return ExpressionOperand(
+            .function(target: target.value, selector: selector, arguments: arguments),
+            depth: try depth(above: target.depth, deepest))
+    }
+
+    private mutating func ternary() throws(MigrationError) -> ExpressionOperand {
+        let condition = try operand(.or)
+        try expect(.comma)
+        let then = try operand(.or)
+        try expect(.comma)
+        let otherwise = try operand(.or)
+        try expect(.closeParenthesis)
+        return ExpressionOperand(
+            .ternary(condition.predicate, then.value, otherwise.value),
+            depth: try depth(above: condition.depth, then.depth, otherwise.depth))
+    }
+
+    private mutating func cast() throws(MigrationError) -> ExpressionOperand {
+        let value = try operand(.or)
+        try expect(.comma)
+        guard case .string(let type) = token, !type.isEmpty else { throw unexpected("the name of a type as a string") }
+        try advance()
+        try expect(.closeParenthesis)
+        if let constant = ExpressionConstant(cast: value.value, to: type) {
+            return ExpressionOperand(.constant(constant))
+        }
+        return ExpressionOperand(.cast(value.value, type), depth: try depth(above: value.depth))
+    }
+
+    private mutating func subquery() throws(MigrationError) -> ExpressionOperand {
+        let collection = try operand(.set)
+        try expect(.comma)
+        guard case .variable(let variable) = token else { throw unexpected("a variable") }
+        try advance()
+        try expect(.comma)
+        let condition = try operand(.or)
+        try expect(.closeParenthesis)
+        return ExpressionOperand(
+            .subquery(collection.value, variable: variable, condition.predicate),
+            depth: try depth(above: collection.depth, condition.depth))
+    }
+
+    private mutating func fetch() throws(MigrationError) -> ExpressionOperand {
+        let request = try operand(.or)
+        try expect(.comma)
+        let context = try operand(.or)
+        try expect(.comma)
+        let countOnly: Bool
+        switch token {
+        case .reserved(.yes, _), .reserved(.true, _): countOnly = true
+        case .reserved(.no, _), .reserved(.false, _): countOnly = false
+        default: throw unexpected("YES or NO")
+        }
+        try advance()
+        try expect(.closeParenthesis)
+        return ExpressionOperand(
+            .fetch(request: request.value, context: context.value, countOnly: countOnly),
+            depth: try depth(above: request.depth, context.depth))
+    }
+}

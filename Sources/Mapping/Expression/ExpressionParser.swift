@@ -1,0 +1,212 @@
+import Diagnostics
+
+/// Reads NSExpression and NSPredicate format strings.
+///
+/// One grammar serves both, by precedence climbing without backtracking: time and memory are linear in the text. The
+/// recursion is bounded by ``maximumNesting``, the tree's depth by ``maximumDepth``, so that neither reading nor
+/// anything that walks a tree can overflow the stack.
+struct ExpressionParser {
+    /// Operands inside operands at most: parentheses, arguments, signs, right sides.
+    static let maximumNesting = 200
+    /// Levels of a tree at most, long chains of one operator included. AND and OR chains are one level.
+    static let maximumDepth = 400
+
+    var lexer: ExpressionLexer
+    /// The token to be looked at next.
+    private(set) var token: ExpressionToken = .end
+    /// Where it begins, in bytes.
+    private(set) var tokenOffset = 0
+    private var nesting = 0
+
+    private init(_ text: String) throws(MigrationError) {
+        lexer = try ExpressionLexer(text)
+        try advance()
+    }
+
+    /// The tree of a value expression.
+    ///
+    /// - Throws: `expression.syntax` with the text, the column and what was expected.
+    static func expression(_ text: String) throws(MigrationError) -> ExpressionNode {
+        var parser = try ExpressionParser(text)
+        return try parser.whole().value
+    }
+
+    /// The tree of a predicate.
+    ///
+    /// - Throws: `expression.syntax` with the text, the column and what was expected.
+    static func predicate(_ text: String) throws(MigrationError) -> PredicateNode {
+        var parser = try ExpressionParser(text)
+        return try parser.whole().predicate
+    }
+
+    private mutating func whole() throws(MigrationError) -> ExpressionOperand {
+        let operand = try operand(.or)
+        guard token == .end else { throw unexpected("an operator or the end") }
+        return operand
+    }
+
+    // MARK: Tokens
+
+    mutating func advance() throws(MigrationError) {
+        tokenOffset = lexer.skipBlanks()
+        token = try lexer.next()
+    }
+
+    /// Goes past a symbol if it stands here.
+    mutating func take(_ symbol: ExpressionToken.Symbol) throws(MigrationError) -> Bool {
+        guard token == .symbol(symbol) else { return false }
+        try advance()
+        return true
+    }
+
+    /// Goes past a symbol that has to stand here.
+    mutating func expect(_ symbol: ExpressionToken.Symbol) throws(MigrationError) {
+        guard try take(symbol) else { throw unexpected("'\(symbol.rawValue)'") }
+    }
+
+    func unexpected(_ expected: String) -> MigrationError {
+        lexer.error(at: tokenOffset, "expected \(expected), found \(token.description)")
+    }
+
+    /// The depth of a node above nodes of such depth.
+    func depth(above depths: Int...) throws(MigrationError) -> Int {
+        let depth = (depths.max() ?? 0) + 1
+        guard depth <= Self.maximumDepth else {
+            throw lexer.error(
+                at: tokenOffset, "the expression has more than \(Self.maximumDepth) levels",
+                remedy: "Divide it by parentheses or over several mappings")
+        }
+        return depth
+    }
+
+    // MARK: Operators
+
+    /// Reads an operand with all operators that bind at least as tightly as given.
+    mutating func operand(_ loosest: ExpressionPrecedence) throws(MigrationError) -> ExpressionOperand {
+        nesting += 1
+        defer { nesting -= 1 }
+        guard nesting <= Self.maximumNesting else {
+            throw lexer.error(at: tokenOffset, "the expression is nested more than \(Self.maximumNesting) levels deep")
+        }
+        var left = try prefixed(loosest)
+        while let infix = ExpressionInfix(token), infix.precedence >= loosest {
+            switch infix {
+            case .or, .and: left = try chain(from: left, infix.precedence)
+            case .comparison(let comparison):
+                left = try self.comparison(from: left, comparison, modifier: .direct)
+            case .set(let sign):
+                try advance()
+                let right = try operand(.sum)
+                left = ExpressionOperand(
+                    .setOperation(sign, left.value, right.value), depth: try depth(above: left.depth, right.depth),
+                    isClosed: false)
+            case .arithmetic(let sign):
+                try advance()
+                let right = try operand(sign.precedence.tighter)
+                left = ExpressionOperand(
+                    .arithmetic(sign, left.value, right.value), depth: try depth(above: left.depth, right.depth),
+                    isClosed: false)
+            }
+        }
+        return left
+    }
+
+    /// Reads an operand that may begin with NOT, a quantifier or a sign.
+    private mutating func prefixed(_ loosest: ExpressionPrecedence) throws(MigrationError) -> ExpressionOperand {
+        switch token {
+        case .reserved(.not, _), .symbol(.not):
+            guard loosest <= .not else { throw unexpected("a value") }
+            try advance()
+            let inner = try operand(.not)
+            return ExpressionOperand(.not(inner.predicate), depth: try depth(above: inner.depth))
+        case .reserved(.any, _), .reserved(.some, _): return try quantified(.any, loosest)
+        case .reserved(.all, _): return try quantified(.all, loosest)
+        case .reserved(.none, _): return try quantified(.none, loosest)
+        case .symbol(.plus):
+            try advance()
+            return try operand(.sign)
+        case .symbol(.minus):
+            let start = tokenOffset
+            try advance()
+            switch token {
+            case .integer(let magnitude):
+                guard magnitude <= UInt64(1) << 63 else { throw lexer.error(at: start, tooLarge) }
+                try advance()
+                return ExpressionOperand(.constant(.integer(Int64(truncatingIfNeeded: 0 &- magnitude))))
+            case .double(let magnitude):
+                try advance()
+                return ExpressionOperand(.constant(.double(-magnitude)))
+            default:
+                let inner = try operand(.sign)
+                return ExpressionOperand(.negation(inner.value), depth: try depth(above: inner.depth), isClosed: false)
+            }
+        default: return try primary()
+        }
+    }
+
+    private mutating func quantified(
+        _ modifier: ComparisonModifier, _ loosest: ExpressionPrecedence
+    ) throws(MigrationError) -> ExpressionOperand {
+        guard loosest <= .comparison else { throw unexpected("a value") }
+        try advance()
+        let left = try operand(.set)
+        guard case .comparison(let comparison) = ExpressionInfix(token) else { throw unexpected("a comparison") }
+        return try self.comparison(from: left, comparison, modifier: modifier)
+    }
+
+    /// Reads on from the first operand of an AND or OR chain, which becomes one node.
+    private mutating func chain(
+        from first: ExpressionOperand, _ level: ExpressionPrecedence
+    ) throws(MigrationError) -> ExpressionOperand {
+        var parts = [first.predicate]
+        var deepest = first.depth
+        while let infix = ExpressionInfix(token), infix.precedence == level {
+            try advance()
+            let next = try operand(level.tighter)
+            parts.append(next.predicate)
+            deepest = max(deepest, next.depth)
+        }
+        return ExpressionOperand(level == .or ? .or(parts) : .and(parts), depth: try depth(above: deepest))
+    }
+
+    private mutating func comparison(
+        from left: ExpressionOperand, _ comparison: ComparisonOperator, modifier: ComparisonModifier
+    ) throws(MigrationError) -> ExpressionOperand {
+        if case .predicate = left.content, !left.isClosed {
+            throw lexer.error(
+                at: tokenOffset, "expected AND, OR or the end, found \(token.description): comparisons are not chained")
+        }
+        try advance()
+        let options = try comparisonOptions()
+        let right = try operand(.set)
+        return ExpressionOperand(
+            .comparison(modifier: modifier, left.value, comparison, right.value, options),
+            depth: try depth(above: left.depth, right.depth))
+    }
+
+    /// Reads `[cdnl]` if it stands here.
+    private mutating func comparisonOptions() throws(MigrationError) -> ComparisonOptions {
+        var options: ComparisonOptions = []
+        guard try take(.openBracket) else { return options }
+        let letters: String
+        switch token {
+        case .name(let name): letters = name
+        case .reserved(_, let text): letters = text
+        default: throw unexpected("comparison options: c, d, n, l")
+        }
+        for letter in letters {
+            switch letter {
+            case "c", "C": options.insert(.caseInsensitive)
+            case "d", "D": options.insert(.diacriticInsensitive)
+            case "n", "N": options.insert(.normalized)
+            case "l", "L": options.insert(.localeSensitive)
+            default: throw unexpected("comparison options: c, d, n, l")
+            }
+        }
+        try advance()
+        try expect(.closeBracket)
+        return options
+    }
+
+    var tooLarge: String { "the number does not fit a 64-bit integer; write it with a decimal point" }
+}

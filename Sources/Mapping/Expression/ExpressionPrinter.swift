@@ -1,0 +1,204 @@
+/// Writes a tree as canonical text: one blank around operators, single quotes, only the parentheses that are needed.
+///
+/// Reading the text again gives the same tree. The walk is recursive, as deep as the tree.
+struct ExpressionPrinter {
+    private(set) var text = ""
+
+    // MARK: Values
+
+    /// Writes a value; in parentheses where it binds more loosely than the place asks for.
+    mutating func write(_ node: ExpressionNode, _ place: ExpressionPrecedence = .or) {
+        let isLoose = precedence(node) < place
+        if isLoose { text += "(" }
+        switch node {
+        case .constant(let constant): text += constant.format
+        case .variable(let name): text += "$" + name
+        case .evaluatedObject: text += "SELF"
+        case .anyKey: text += "ANYKEY"
+        case .keyPath(let target, let components): writeKeyPath(target, components)
+        case .function(let target, let selector, let arguments): writeFunction(target, selector, arguments)
+        case .arithmetic(let sign, let left, let right):
+            write(left, sign.precedence)
+            text += " \(sign.rawValue) "
+            write(right, sign.precedence.tighter)
+        case .negation(let inner):
+            text += "-"
+            // A sign before a number is part of the number; before parentheses it is an operator.
+            if case .constant(let constant) = inner, constant.isNumber {
+                text += "(" + constant.format + ")"
+            } else {
+                write(inner, .primary)
+            }
+        case .aggregate(let elements):
+            text += "{"
+            writeList(elements)
+            text += "}"
+        case .ternary(let condition, let then, let otherwise):
+            text += "TERNARY("
+            write(condition)
+            text += ", "
+            writeList([then, otherwise])
+            text += ")"
+        case .cast(let value, let type):
+            text += "CAST("
+            write(value)
+            text += ", \(ExpressionConstant.quoted(type)))"
+        case .subquery(let collection, let variable, let condition):
+            text += "SUBQUERY("
+            write(collection, .set)
+            text += ", $\(variable), "
+            write(condition)
+            text += ")"
+        case .setOperation(let sign, let left, let right):
+            write(left, .set)
+            text += " \(sign.rawValue) "
+            write(right, .sum)
+        case .element(let collection, let index):
+            writePrimary(collection)
+            text += "["
+            switch index {
+            case .at(let inner): write(inner, .set)
+            case .first: text += "FIRST"
+            case .last: text += "LAST"
+            case .size: text += "SIZE"
+            }
+            text += "]"
+        case .fetch(let request, let context, let countOnly):
+            text += "FETCH("
+            writeList([request, context])
+            text += countOnly ? ", YES)" : ", NO)"
+        case .assignment(let name, let value):
+            text += "$\(name) := "
+            write(value, .set)
+        case .predicate(let predicate):
+            if place == .or {
+                write(predicate)
+            } else {
+                text += "("
+                write(predicate)
+                text += ")"
+            }
+        }
+        if isLoose { text += ")" }
+    }
+
+    private func precedence(_ node: ExpressionNode) -> ExpressionPrecedence {
+        switch node {
+        case .arithmetic(let sign, _, _): sign.precedence
+        case .setOperation: .set
+        // It takes everything behind it, so it stands in parentheses wherever something may follow.
+        case .assignment: .comparison
+        case .negation: .sign
+        case .constant(let constant): constant.isNegativeNumber ? .sign : .primary
+        // It writes its own parentheses.
+        default: .primary
+        }
+    }
+
+    /// Writes the target of a key path or index.
+    private mutating func writePrimary(_ node: ExpressionNode) {
+        if case .constant(let constant) = node, constant.isNumber {
+            text += "(" + constant.format + ")"
+        } else {
+            write(node, .primary)
+        }
+    }
+
+    private mutating func writeList(_ nodes: [ExpressionNode]) {
+        for (index, node) in nodes.enumerated() {
+            if index > 0 { text += ", " }
+            write(node)
+        }
+    }
+
+    private mutating func writeKeyPath(_ target: ExpressionNode?, _ components: [String]) {
+        if let target { writePrimary(target) }
+        for (index, component) in components.enumerated() {
+            if index > 0 || target != nil { text += "." }
+            text += Self.escaped(component)
+        }
+    }
+
+    /// A property's name as it stands in a key path.
+    static func escaped(_ name: String) -> String {
+        if name.hasPrefix("@"), ExpressionLexer.isPlainName(String(name.dropFirst())) { return name }
+        guard ExpressionLexer.isPlainName(name) else { return "#" + ExpressionConstant.quoted(name) }
+        return ReservedWord(name.utf8) == nil ? name : "#" + name
+    }
+
+    private mutating func writeFunction(_ target: ExpressionNode?, _ selector: String, _ arguments: [ExpressionNode]) {
+        if let target {
+            text += "FUNCTION("
+            write(target)
+            text += ", " + ExpressionConstant.quoted(selector)
+            if !arguments.isEmpty { text += ", " }
+        } else {
+            let name = String(selector.prefix { $0 != ":" })
+            let isPlain = ExpressionLexer.isPlainName(name)
+            if selector.dropFirst(name.count) == String(repeating: ":", count: arguments.count)[...] {
+                text += isPlain ? Self.escaped(name) : "#" + ExpressionConstant.quoted(name)
+            } else if isPlain, ExpressionLexer.isPlainName(selector.replacing(":", with: "_")) {
+                text += selector
+            } else {
+                text += "#" + ExpressionConstant.quoted(selector)
+            }
+            text += "("
+        }
+        writeList(arguments)
+        text += ")"
+    }
+
+    // MARK: Predicates
+
+    /// Writes a predicate; in parentheses where it binds more loosely than the place asks for.
+    mutating func write(_ node: PredicateNode, _ place: ExpressionPrecedence = .or) {
+        let isLoose = precedence(node) < place
+        if isLoose { text += "(" }
+        switch node {
+        case .constant(let value): text += value ? "TRUEPREDICATE" : "FALSEPREDICATE"
+        case .not(let inner):
+            text += "NOT "
+            write(inner, .primary)
+        case .and(let parts): writeChain(parts, " AND ", .not)
+        case .or(let parts): writeChain(parts, " OR ", .and)
+        case .comparison(let modifier, let left, let comparison, let right, let options):
+            if modifier != .direct { text += modifier.rawValue + " " }
+            write(left, .set)
+            text += " " + comparison.rawValue + options.format + " "
+            write(right, .set)
+        case .expression(let node): write(node, .set)
+        }
+        if isLoose { text += ")" }
+    }
+
+    private mutating func writeChain(_ parts: [PredicateNode], _ word: String, _ place: ExpressionPrecedence) {
+        for (index, part) in parts.enumerated() {
+            if index > 0 { text += word }
+            write(part, place)
+        }
+    }
+
+    private func precedence(_ node: PredicateNode) -> ExpressionPrecedence {
+        switch node {
+        case .constant: .primary
+        case .not: .not
+        case .and: .and
+        case .or: .or
+        case .comparison: .comparison
+        case .expression(let node): min(precedence(node), .primary)
+        }
+    }
+}
+
+extension ComparisonOptions {
+    /// `[cd]`, or nothing.
+    var format: String {
+        guard !isEmpty else { return "" }
+        var letters = ""
+        if contains(.caseInsensitive) { letters += "c" }
+        if contains(.diacriticInsensitive) { letters += "d" }
+        if contains(.normalized) { letters += "n" }
+        if contains(.localeSensitive) { letters += "l" }
+        return "[" + letters + "]"
+    }
+}

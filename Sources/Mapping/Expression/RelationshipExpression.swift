@@ -1,0 +1,105 @@
+import Diagnostics
+
+/// A path of relationships from the source object, as a lookup's argument gives it.
+package struct SourcePath: Hashable, Sendable {
+    /// Names of the relationships in order; empty means the source object itself.
+    package let components: [String]
+
+    package init(components: [String]) { self.components = components }
+}
+
+/// What the value expression of a relationship mapping says, in a form that runs without evaluating it per object.
+package enum RelationshipExpression: Hashable, Sendable {
+    /// `FUNCTION($manager, 'destinationInstancesForEntityMappingNamed:sourceInstances:', mapping, argument)`, also
+    /// spelled `destinationInstancesForEntityMappingName:sourceInstances:`.
+    case lookup(mapping: String, argument: SourcePath)
+    /// `FUNCTION($manager, 'destinationInstancesForSourceRelationshipNamed:sourceInstances:', relationship, argument)`.
+    case lookupByRelationship(relationship: String, argument: SourcePath)
+    /// nil, or a lookup of nil.
+    case constantNil
+
+    /// Recognises an expression.
+    ///
+    /// - Parameter context: where the expression stands, for the error.
+    /// - Throws: `expression.unsupported` with the text for every other form.
+    package init(
+        _ expression: ValueExpression, context: MigrationError.Context = .init()
+    ) throws(MigrationError) {
+        func refusal(_ message: String) -> MigrationError {
+            MigrationError(
+                "expression.unsupported", .configuration, message,
+                remedy: "Use FUNCTION($manager, 'destinationInstancesForEntityMappingNamed:sourceInstances:', "
+                    + "'<entity mapping>', $source.<relationship>), or a migration policy",
+                context: .init(expression: ExpressionLexer.excerpt(expression.format))
+            ).inside(context)
+        }
+        if expression.node == .constant(.null) {
+            self = .constantNil
+            return
+        }
+        guard case .function(let target, let selector, let arguments) = expression.node else {
+            throw refusal("the value of a relationship has to be a lookup of destination objects or nil")
+        }
+        guard target == .variable("manager") else {
+            throw refusal("a relationship's function has to be called on $manager")
+        }
+        let isByRelationship: Bool
+        switch selector {
+        case "destinationInstancesForEntityMappingNamed:sourceInstances:",
+            "destinationInstancesForEntityMappingName:sourceInstances:":
+            isByRelationship = false
+        case "destinationInstancesForSourceRelationshipNamed:sourceInstances:": isByRelationship = true
+        default: throw refusal("the selector '\(selector)' does not look destination objects up")
+        }
+        guard arguments.count == 2 else {
+            throw refusal("the lookup takes two arguments, a name and source objects, not \(arguments.count)")
+        }
+        guard case .constant(.string(let name)) = arguments[0], !name.isEmpty else {
+            throw refusal("the first argument of the lookup has to be a name as a string")
+        }
+        if arguments[1] == .constant(.null) || arguments[1] == .aggregate([]) {
+            self = .constantNil
+            return
+        }
+        guard let path = SourcePath(arguments[1]) else {
+            throw refusal("the second argument of the lookup has to be $source or a key path from it")
+        }
+        self =
+            isByRelationship
+            ? .lookupByRelationship(relationship: name, argument: path) : .lookup(mapping: name, argument: path)
+    }
+}
+
+extension SourcePath {
+    /// The path that an expression writes as `$source.a.b`, or through `valueForKey:` and `valueForKeyPath:`.
+    init?(_ node: ExpressionNode) {
+        guard let components = node.sourceKeyPath else { return nil }
+        self.init(components: components)
+    }
+}
+
+extension ExpressionNode {
+    /// The components of a key path from `$source` without collection operators; empty for `$source` itself; nil for
+    /// every other expression.
+    var sourceKeyPath: [String]? { keyPath(from: .variable("source")) }
+
+    /// The components of a key path from a root without collection operators.
+    func keyPath(from root: ExpressionNode) -> [String]? {
+        if self == root { return [] }
+        let step: (target: ExpressionNode, components: [String])
+        switch self {
+        case .keyPath(let target?, let components): step = (target, components)
+        case .function(let target?, "valueForKey:", let arguments):
+            guard arguments.count == 1, case .constant(.string(let key)) = arguments[0] else { return nil }
+            step = (target, [key])
+        case .function(let target?, "valueForKeyPath:", let arguments):
+            guard arguments.count == 1, case .constant(.string(let path)) = arguments[0] else { return nil }
+            step = (target, path.split(separator: ".", omittingEmptySubsequences: false).map(String.init))
+        default: return nil
+        }
+        guard let before = step.target.keyPath(from: root),
+            step.components.allSatisfy({ !$0.isEmpty && !$0.hasPrefix("@") })
+        else { return nil }
+        return before + step.components
+    }
+}

@@ -1,0 +1,33 @@
+/// The words of NSPredicate's format language that cannot be used as names without a `#` before them.
+enum ReservedWord: String, CaseIterable {
+    case and, or, not, any, some, all, none
+    case `in`, between, contains, beginswith, endswith, like, matches
+    case `true`, yes, `false`, no, null, `nil`, `self`, truepredicate, falsepredicate, anykey
+    case function, ternary, cast, subquery, fetch, union, intersect, minus
+    case first, last, size, ci, caseinsensitive
+
+    /// The reserved word that some bytes spell, in any case.
+    init?(_ bytes: some Collection<UInt8>) {
+        // The longest word has 15 letters; longer names are never looked up.
+        guard bytes.count <= 15 else { return nil }
+        var lower = ""
+        for byte in bytes {
+            guard byte < 0x80 else { return nil }
+            lower.unicodeScalars.append(Unicode.Scalar(byte >= 0x41 && byte <= 0x5A ? byte | 0x20 : byte))
+        }
+        self.init(rawValue: lower)
+    }
+
+    /// Whether the word may stand for a name where an expression begins, because nothing else can begin with it.
+    var isNameWhereExpressionBegins: Bool {
+        switch self {
+        case .function, .ternary, .cast, .subquery, .fetch, .union, .intersect, .minus, .first, .last, .size, .ci,
+            .caseinsensitive:
+            true
+        default: false
+        }
+    }
+
+    /// The word as error messages and the canonical text write it.
+    var spelling: String { rawValue.uppercased() }
+}
