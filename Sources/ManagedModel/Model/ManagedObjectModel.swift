@@ -14,8 +14,11 @@ public final class ManagedObjectModel: Sendable {
     /// An inverse is kept as declared, also where its other side names another inverse: real models have two
     /// relationships that claim the same one (ArtsyPartner: `Image.artist` and `Image.thumbnail`).
     ///
-    /// - Throws: `model.duplicateEntity`, `model.unknownSuperentity`, `model.inheritanceCycle`,
-    ///   `model.duplicateProperty`, `model.unknownDestination`, `model.unknownInverse`.
+    /// - Throws: `model.duplicateEntity`, `model.invalidName`, `model.unknownSuperentity`, `model.inheritanceCycle`,
+    ///   `model.inheritanceDepth`, `model.tooManyProperties`, `model.duplicateProperty`,
+    ///   `model.redeclaredProperty`, `model.unknownDestination`, `model.unknownInverse`, `model.relationshipCount`,
+    ///   `model.unknownConstraintProperty`, `model.unknownConfigurationEntity`, `model.unknownComposite`,
+    ///   `model.compositeCycle`; all in category `configuration`, with entity and property.
     /// - Complexity: O(n log n) in properties, inherited ones included.
     public init(_ definition: ModelDefinition) throws(MigrationError) {
         self.definition = definition
@@ -38,6 +41,17 @@ public final class ManagedObjectModel: Sendable {
 
     /// Configuration names, sorted.
     public var configurations: [String] { definition.configurations.keys.sorted() }
+
+    /// The entities of a configuration, by name in code point order; nil where there is no such configuration.
+    ///
+    /// - Parameter name: The configuration, or nil (as in Core Data, also `PF_DEFAULT_CONFIGURATION_NAME`) for all
+    ///   entities.
+    public func entities(forConfigurationName name: String?) -> [EntityDescription]? {
+        guard let name, name != "PF_DEFAULT_CONFIGURATION_NAME" else { return entities }
+        guard let members = definition.configurations[name] else { return nil }
+        let indices = Set(members.compactMap { indexByName[$0] })
+        return indices.sorted().map { EntityDescription(managedObjectModel: self, index: $0) }
+    }
 
     /// The entity of a name, or nil.
     public func entity(named name: String) -> EntityDescription? {

@@ -10,10 +10,11 @@ enum ModelResolution {
         }
         var index: [String: Int] = [:]
         for (position, entity) in sorted.enumerated() {
+            try ModelChecks.checkName(entity.name, entity: entity.name)
             guard index.updateValue(position, forKey: entity.name) == nil else {
                 throw MigrationError(
                     "model.duplicateEntity", .configuration, "The model declares two entities of the same name",
-                    context: .init(entity: entity.name))
+                    remedy: "Rename or remove one of them", context: .init(entity: entity.name))
             }
         }
         var supers: [Int?] = []
@@ -25,11 +26,14 @@ enum ModelResolution {
             guard let parent = index[name] else {
                 throw MigrationError(
                     "model.unknownSuperentity", .configuration, "The parent entity \(name) does not exist",
-                    context: .init(entity: entity.name))
+                    remedy: "Declare it, or choose another parent", context: .init(entity: entity.name))
             }
             supers.append(parent)
         }
         let lineages = try lineages(sorted, supers)
+        try checkPropertyCount(sorted, lineages)
+        try ModelChecks.checkConfigurations(definition, entities: index)
+        try ModelChecks.checkComposites(definition)
         var children = [[Int]](repeating: [], count: sorted.count)
         for (position, parent) in supers.enumerated() { if let parent { children[parent].append(position) } }
 
@@ -56,6 +60,7 @@ enum ModelResolution {
                         uniqueKeysWithValues: relationshipList.enumerated().map { ($1.definition.name, $0) })))
         }
         try checkInverses(resolved)
+        try checkConstraints(resolved)
         return (resolved, index)
     }
 
@@ -72,10 +77,18 @@ enum ModelResolution {
             var lineage = [position]
             var current = supers[position]
             while let ancestor = current {
-                guard lineage.count <= entities.count else {
+                guard lineage.count <= entities.count, ancestor != position else {
                     throw MigrationError(
-                        "model.inheritanceCycle", .configuration, "The entity is its own ancestor",
-                        context: .init(entity: entities[position].name))
+                        "model.inheritanceCycle", .configuration,
+                        ancestor == position
+                            ? "The entity is its own ancestor" : "An ancestor of the entity is its own ancestor",
+                        remedy: "Correct the parent entity", context: .init(entity: entities[position].name))
+                }
+                guard lineage.count <= ModelChecks.greatestDepth else {
+                    throw MigrationError(
+                        "model.inheritanceDepth", .configuration,
+                        "The entity has more than \(ModelChecks.greatestDepth) ancestors",
+                        remedy: "Flatten the hierarchy", context: .init(entity: entities[position].name))
                 }
                 lineage.append(ancestor)
                 current = supers[ancestor]
@@ -85,21 +98,45 @@ enum ModelResolution {
         return lineages
     }
 
+    /// Refuses a model whose inherited properties, counted in each entity, would not fit memory.
+    private static func checkPropertyCount(
+        _ entities: [EntityDefinition], _ lineages: [[Int]]
+    ) throws(MigrationError) {
+        let own = entities.map { $0.attributes.count + $0.relationships.count }
+        var total = 0
+        for (position, lineage) in lineages.enumerated() {
+            // Counts of arrays that fit memory, at most 200 of them: no overflow.
+            total += lineage.reduce(0) { $0 + own[$1] }
+            guard total <= ModelChecks.greatestPropertyCount else {
+                throw MigrationError(
+                    "model.tooManyProperties", .configuration,
+                    "The model has more than \(ModelChecks.greatestPropertyCount) properties, inherited ones included",
+                    remedy: "Split the model", context: .init(entity: entities[position].name))
+            }
+        }
+    }
+
     private static func collect(
         _ entity: EntityDefinition, at position: Int, index: [String: Int], isOwn: Bool,
         attributes: inout [String: AttributeDescription], relationships: inout [String: ResolvedRelationship]
     ) throws(MigrationError) {
         var own: Set<String> = []
         func claim(_ name: String) throws(MigrationError) {
+            if isOwn { try ModelChecks.checkName(name, entity: entity.name, property: name) }
             guard own.insert(name).inserted else {
                 throw MigrationError(
                     "model.duplicateProperty", .configuration, "The entity declares two properties of the same name",
-                    context: .init(entity: entity.name, property: name))
+                    remedy: "Rename or remove one of them", context: .init(entity: entity.name, property: name))
+            }
+            // A second column of the same property would be nobody's.
+            guard attributes[name] == nil, relationships[name] == nil else {
+                throw MigrationError(
+                    "model.redeclaredProperty", .configuration, "The entity declares a property that it inherits",
+                    remedy: "Remove it from the subentity", context: .init(entity: entity.name, property: name))
             }
         }
         for attribute in entity.attributes {
             try claim(attribute.name)
-            relationships[attribute.name] = nil
             attributes[attribute.name] = AttributeDescription(
                 definition: attribute, declaringEntityIndex: position, entityName: entity.name)
         }
@@ -109,25 +146,40 @@ enum ModelResolution {
                 throw MigrationError(
                     "model.unknownDestination", .configuration,
                     "The relationship's destination entity \(relationship.destinationEntityName) does not exist",
+                    remedy: "Declare it, or choose another destination",
                     context: .init(entity: entity.name, property: relationship.name))
             }
-            attributes[relationship.name] = nil
             relationships[relationship.name] = ResolvedRelationship(
-                definition: relationship, declaringEntity: position, destinationEntity: destination)
+                definition: try ModelChecks.normalized(relationship, entity: entity.name), declaringEntity: position,
+                destinationEntity: destination)
         }
         for property in entity.fetchedProperties { try claim(property.name) }
     }
 
     private static func checkInverses(_ entities: [ResolvedEntity]) throws(MigrationError) {
-        for entity in entities {
-            for relationship in entity.relationships {
+        for (position, entity) in entities.enumerated() {
+            for relationship in entity.relationships where relationship.declaringEntity == position {
                 guard let inverse = relationship.definition.inverseName else { continue }
                 guard entities[relationship.destinationEntity].relationshipIndex[inverse] != nil else {
                     throw MigrationError(
                         "model.unknownInverse", .configuration,
                         "The inverse \(inverse) does not exist in \(relationship.definition.destinationEntityName)",
+                        remedy: "Declare it there, or choose another inverse",
                         context: .init(entity: entity.definition.name, property: relationship.definition.name))
                 }
+            }
+        }
+    }
+
+    private static func checkConstraints(_ entities: [ResolvedEntity]) throws(MigrationError) {
+        for entity in entities {
+            for name in entity.definition.uniquenessConstraints.joined()
+            where entity.attributeIndex[name] == nil && entity.relationshipIndex[name] == nil {
+                throw MigrationError(
+                    "model.unknownConstraintProperty", .configuration,
+                    "A uniqueness constraint names the property \(name), which does not exist",
+                    remedy: "Correct the constraint",
+                    context: .init(entity: entity.definition.name, property: name))
             }
         }
     }

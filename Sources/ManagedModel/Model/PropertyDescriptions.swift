@@ -54,7 +54,8 @@ public struct RelationshipDescription: Sendable, Equatable {
     public var definition: RelationshipDefinition { resolved.definition }
     public var name: String { resolved.definition.name }
     public var isToMany: Bool { resolved.definition.isToMany }
-    public var isOrdered: Bool { resolved.definition.isOrdered }
+    /// Only a to-many has an order, whatever is declared.
+    public var isOrdered: Bool { resolved.definition.isOrdered && resolved.definition.isToMany }
     public var isOptional: Bool { resolved.definition.isOptional }
     public var isTransient: Bool { resolved.definition.isTransient }
     public var minCount: Int { resolved.definition.minimumCount }

@@ -1,0 +1,105 @@
+import Diagnostics
+
+/// The rules of a model that need no resolved entities: names, counts, composites.
+///
+/// They hold for models of every origin, so that what comes after may rely on them: schema names go into SQL, and
+/// walks over parents and composites end.
+enum ModelChecks {
+    /// More levels of parents than this are refused; the deepest known model has five.
+    static let greatestDepth = 200
+    /// More properties than this, inherited ones counted in each entity, are refused.
+    static let greatestPropertyCount = 1_000_000
+
+    /// - Throws: `model.invalidName` where a name has a character that SQLite would not take without quotes, as
+    ///   Core Data allows none in names and quotes none in its schema.
+    static func checkName(_ name: String, entity: String, property: String? = nil) throws(MigrationError) {
+        let isValid = name.unicodeScalars.allSatisfy { scalar in
+            switch scalar {
+            case "a"..."z", "A"..."Z", "0"..."9", "_", "$": true
+            default: scalar.value >= 0x80
+            }
+        }
+        guard isValid, !name.isEmpty else {
+            throw MigrationError(
+                "model.invalidName", .configuration, "The name \"\(name)\" is not made of letters, digits and _",
+                remedy: "Rename it in the model", context: .init(entity: entity, property: property))
+        }
+    }
+
+    /// The relationship with counts that agree with whether it is to-many: a to-one has the greatest count 1.
+    ///
+    /// - Throws: `model.relationshipCount` where they contradict each other.
+    static func normalized(
+        _ relationship: RelationshipDefinition, entity: String
+    ) throws(MigrationError) -> RelationshipDefinition {
+        var relationship = relationship
+        if !relationship.isToMany, relationship.maximumCount == 0 { relationship.maximumCount = 1 }
+        let greatest = relationship.maximumCount
+        let problem: String? =
+            if relationship.isToMany, greatest == 1 {
+                "is to-many, but has at most one object"
+            } else if !relationship.isToMany, greatest != 1 {
+                "is to-one, but has at most \(greatest) objects"
+            } else if relationship.minimumCount < 0 {
+                "has a negative least count"
+            } else if greatest > 0, relationship.minimumCount > greatest {
+                "has at least \(relationship.minimumCount), but at most \(greatest) objects"
+            } else {
+                nil
+            }
+        if let problem {
+            throw MigrationError(
+                "model.relationshipCount", .configuration, "The relationship \(problem)",
+                remedy: "Correct the counts in the model", context: .init(entity: entity, property: relationship.name))
+        }
+        return relationship
+    }
+
+    /// Checks configurations against the entities there are.
+    ///
+    /// - Throws: `model.unknownConfigurationEntity`.
+    static func checkConfigurations(
+        _ definition: ModelDefinition, entities: [String: Int]
+    ) throws(MigrationError) {
+        for (name, members) in definition.configurations.sorted(by: { $0.key < $1.key }) {
+            for member in members where entities[member] == nil {
+                throw MigrationError(
+                    "model.unknownConfigurationEntity", .configuration,
+                    "The configuration \(name) names the entity \(member), which does not exist",
+                    remedy: "Remove it from the configuration", context: .init(entity: member))
+            }
+        }
+    }
+
+    /// Checks that every composite attribute names a composite, and that no composite holds itself.
+    ///
+    /// - Throws: `model.unknownComposite`, `model.compositeCycle`.
+    static func checkComposites(_ definition: ModelDefinition) throws(MigrationError) {
+        /// Composites known to end.
+        var finished: Set<String> = []
+        func check(_ attributes: [AttributeDefinition], owner: String, open: [String]) throws(MigrationError) {
+            for attribute in attributes where attribute.type == .composite {
+                let context = MigrationError.Context(entity: owner, property: attribute.name)
+                guard let name = attribute.compositeName, let elements = definition.composites[name] else {
+                    throw MigrationError(
+                        "model.unknownComposite", .configuration,
+                        "The composite \(attribute.compositeName ?? "") does not exist",
+                        remedy: "Declare it in the model, or give the attribute another type", context: context)
+                }
+                guard !open.contains(name), open.count < greatestDepth else {
+                    throw MigrationError(
+                        "model.compositeCycle", .configuration, "The composite \(name) holds itself",
+                        remedy: "Remove one of the attributes on the way", context: context)
+                }
+                if finished.contains(name) { continue }
+                try check(elements, owner: name, open: open + [name])
+                finished.insert(name)
+            }
+        }
+        for entity in definition.entities { try check(entity.attributes, owner: entity.name, open: []) }
+        for (name, elements) in definition.composites.sorted(by: { $0.key < $1.key }) where !finished.contains(name) {
+            try check(elements, owner: name, open: [name])
+            finished.insert(name)
+        }
+    }
+}

@@ -1,0 +1,170 @@
+import Diagnostics
+
+/// Reads an `<attribute>` of an entity or a composite.
+enum AttributeTag {
+    /// The types by the words of `attributeType`.
+    private static let types: [String: AttributeType] = {
+        var types = Dictionary(uniqueKeysWithValues: AttributeType.allCases.map { ($0.label, $0) })
+        types["ObjectID"] = .objectID
+        return types
+    }()
+
+    /// - Parameters:
+    ///   - tag: The tag.
+    ///   - owner: Name of the entity or composite, for errors.
+    /// - Throws: `model.missingAttribute`, `model.unknownType`, `model.untyped`, `model.invalidFlag`,
+    ///   `model.invalidDefault`, `model.invalidBound`, `model.invalidNumber`.
+    static func read(_ tag: XMLTag, owner: String) throws(MigrationError) -> AttributeDefinition {
+        let name = try TagValues(tag, entity: owner).required("name")
+        let values = TagValues(tag, entity: owner, property: name)
+        let isTransient = try values.flag("transient")
+        var attribute = AttributeDefinition(name: name, type: try type(values, isTransient: isTransient))
+        attribute.isOptional = try values.flag("optional")
+        attribute.isTransient = isTransient
+        attribute.isIndexed = try values.flag("indexed")
+        attribute.valueTransformerName = values.nonEmpty("valueTransformerName")
+        attribute.valueClassName = values.nonEmpty("customClassName")
+        attribute.allowsExternalBinaryDataStorage = try values.flag("allowsExternalBinaryDataStorage")
+        attribute.preservesValueInHistoryOnDeletion = try values.flag("preserveAfterDeletion")
+        if try values.flag("derived") { attribute.derivationExpression = try values.required("derivationExpression") }
+        if attribute.type == .composite { attribute.compositeName = try values.required("composite") }
+        // Xcode writes elementID; the other name is in models written by hand.
+        attribute.renamingIdentifier = values.nonEmpty("elementID") ?? values.nonEmpty("renamingIdentifier")
+        attribute.versionHashModifier = values.nonEmpty("versionHashModifier")
+        attribute.usesScalarValueType = try values.optionalFlag("usesScalarValueType")
+        attribute.defaultValue = try defaultValue(values, attribute.type)
+        try readBounds(values, into: &attribute)
+        return attribute
+    }
+
+    private static func type(_ values: TagValues, isTransient: Bool) throws(MigrationError) -> AttributeType {
+        let context = MigrationError.Context(entity: values.entity, property: values.property)
+        guard let word = values.nonEmpty("attributeType") else {
+            // Wire's User.imageCorrelationIdentifier: no type, transient.
+            guard isTransient else {
+                throw MigrationError(
+                    "model.untyped", .configuration, "The attribute has no type and is not transient",
+                    remedy: "Give it an attributeType, or make it transient", context: context)
+            }
+            return .undefined
+        }
+        guard let type = types[word] else {
+            throw MigrationError(
+                "model.unknownType", .configuration, "The attribute type \(word) is not known",
+                remedy: "Known are \(AttributeType.allCases.map(\.label).joined(separator: ", "))", context: context)
+        }
+        return type
+    }
+
+    // MARK: Defaults
+
+    private static func defaultValue(
+        _ values: TagValues, _ type: AttributeType
+    ) throws(MigrationError) -> AttributeValue? {
+        if type == .date {
+            if let seconds = try values.seconds("defaultDateTimeInterval") { return .date(seconds) }
+            // The text beside the interval is in the words of somebody's locale.
+            guard let text = values.nonEmpty("defaultValueString") else { return nil }
+            throw invalidDefault(values, text, "has no defaultDateTimeInterval beside it")
+        }
+        guard let text = values.text("defaultValueString") else { return nil }
+        if type == .string { return .string(text) }
+        guard !text.isEmpty else { return nil }
+        switch type {
+        case .uri: return .uri(text)
+        case .boolean:
+            guard let flag = ModelValueText.flag(text) else {
+                throw invalidDefault(values, text, "is neither YES nor NO")
+            }
+            return .boolean(flag)
+        case .integer16, .integer32, .integer64, .double, .float, .decimal:
+            guard let number = number(text, type) else { throw invalidDefault(values, text, "is no \(type.label)") }
+            return number
+        default:
+            // Xcode drops the default of a UUID when it compiles (13 of 13 in Beam); the other types have no field
+            // for one, so that what stands here is left over from another type.
+            return nil
+        }
+    }
+
+    /// The number as the type holds it; nil where it does not parse or does not fit.
+    private static func number(_ text: String, _ type: AttributeType) -> AttributeValue? {
+        switch type {
+        case .integer16: ModelValueText.integer(text).flatMap { Int16(exactly: $0) }.map { .integer(Int64($0)) }
+        case .integer32: ModelValueText.integer(text).flatMap { Int32(exactly: $0) }.map { .integer(Int64($0)) }
+        case .integer64: ModelValueText.integer(text).map { .integer($0) }
+        case .decimal: ModelValueText.decimal(text).map { .decimal($0) }
+        default: ModelValueText.double(text).map { .double($0) }
+        }
+    }
+
+    private static func invalidDefault(_ values: TagValues, _ text: String, _ what: String) -> MigrationError {
+        MigrationError(
+            "model.invalidDefault", .configuration, "The default \"\(text)\" \(what)",
+            remedy: "Correct the default in Xcode's inspector",
+            context: .init(entity: values.entity, property: values.property))
+    }
+
+    // MARK: Bounds
+
+    private static func readBounds(
+        _ values: TagValues, into attribute: inout AttributeDefinition
+    ) throws(MigrationError) {
+        switch attribute.type {
+        case .string:
+            attribute.minimumLength = try length(values, "minValueString")
+            attribute.maximumLength = try length(values, "maxValueString")
+            attribute.regularExpression = values.nonEmpty("regularExpressionString")
+        case .date:
+            attribute.minimum = try dateBound(values, "minDateTimeInterval", "minValueString")
+            attribute.maximum = try dateBound(values, "maxDateTimeInterval", "maxValueString")
+        case .integer16, .integer32, .integer64, .decimal, .double, .float:
+            attribute.minimum = try numberBound(values, "minValueString", attribute.type)
+            attribute.maximum = try numberBound(values, "maxValueString", attribute.type)
+        default:
+            // The other types have no bounds; what stands here is left over from another type.
+            return
+        }
+    }
+
+    private static func length(_ values: TagValues, _ name: String) throws(MigrationError) -> Int? {
+        guard let text = values.nonEmpty(name) else { return nil }
+        guard let number = ModelValueText.integer(text), number >= 0, let length = Int(exactly: number) else {
+            throw invalidBound(values, name, text, "is no length")
+        }
+        return length
+    }
+
+    private static func dateBound(
+        _ values: TagValues, _ interval: String, _ name: String
+    ) throws(MigrationError) -> AttributeValue? {
+        if let seconds = try values.seconds(interval) { return .date(seconds) }
+        guard let text = values.nonEmpty(name) else { return nil }
+        throw invalidBound(values, name, text, "has no \(interval) beside it")
+    }
+
+    /// A bound may lie outside the type's range, or between two integers.
+    private static func numberBound(
+        _ values: TagValues, _ name: String, _ type: AttributeType
+    ) throws(MigrationError) -> AttributeValue? {
+        guard let text = values.nonEmpty(name) else { return nil }
+        let bound: AttributeValue? =
+            switch type {
+            case .decimal: ModelValueText.decimal(text).map { .decimal($0) }
+            case .double, .float: ModelValueText.double(text).map { .double($0) }
+            default:
+                ModelValueText.integer(text).map { .integer($0) } ?? ModelValueText.double(text).map { .double($0) }
+            }
+        guard let bound else { throw invalidBound(values, name, text, "is no number") }
+        return bound
+    }
+
+    private static func invalidBound(
+        _ values: TagValues, _ name: String, _ text: String, _ what: String
+    ) -> MigrationError {
+        MigrationError(
+            "model.invalidBound", .configuration, "\(name)=\"\(text)\" \(what)",
+            remedy: "Correct the bound in Xcode's inspector",
+            context: .init(entity: values.entity, property: values.property))
+    }
+}

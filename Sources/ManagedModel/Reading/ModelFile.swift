@@ -1,0 +1,72 @@
+import Diagnostics
+import Foundation
+
+/// Files and folders of models on disk. Nothing is ever written.
+enum ModelFile {
+    enum Kind {
+        case file(byteCount: Int)
+        case folder
+    }
+
+    /// What stands at a path, symbolic links followed; nil for nothing, and for devices, pipes and sockets.
+    static func kind(at path: String) -> Kind? {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: return .file(byteCount: Int(status.st_size))
+        case S_IFDIR: return .folder
+        default: return nil
+        }
+    }
+
+    static func isFile(_ path: String) -> Bool {
+        if case .file? = kind(at: path) { true } else { false }
+    }
+
+    static func isFolder(_ path: String) -> Bool {
+        if case .folder? = kind(at: path) { true } else { false }
+    }
+
+    /// The bytes of a file; one more than `limit` at most, so that the reader can tell that there are more.
+    ///
+    /// - Throws: `model.notFound` (66), `model.permission` (77), `model.unreadable` (74).
+    static func read(_ path: String, limit: Int = XMLSource.greatestByteCount) throws(MigrationError) -> Data {
+        guard isFile(path) else { throw notFound(path) }
+        do {
+            let handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+            defer { try? handle.close() }
+            return try handle.read(upToCount: limit + 1) ?? Data()
+        } catch {
+            throw unreadable(path, error)
+        }
+    }
+
+    /// The names in a folder.
+    ///
+    /// - Throws: `model.permission` (77), `model.unreadable` (74).
+    static func names(in folder: String) throws(MigrationError) -> [String] {
+        do {
+            return try FileManager.default.contentsOfDirectory(atPath: folder)
+        } catch {
+            throw unreadable(folder, error)
+        }
+    }
+
+    static func notFound(_ path: String) -> MigrationError {
+        MigrationError(
+            "model.notFound", .noInput, "There is no such model",
+            remedy: "Name an .xcdatamodeld or .xcdatamodel folder, or Bundle.xcdatamodeld:Version",
+            context: .init(path: path))
+    }
+
+    private static func unreadable(_ path: String, _ error: any Error) -> MigrationError {
+        if (error as? CocoaError)?.code == .fileReadNoPermission {
+            return MigrationError(
+                "model.permission", .permission, "The model may not be read", remedy: "Grant read permission",
+                context: .init(path: path), cause: error)
+        }
+        return MigrationError(
+            "model.unreadable", .io, "The model cannot be read", remedy: "Check the disk it is on",
+            context: .init(path: path), cause: error)
+    }
+}

@@ -1,0 +1,218 @@
+import Diagnostics
+
+/// Builds a ``ModelDefinition`` from the tags of a `contents` file.
+///
+/// Elements that are not known are passed over with all they hold, as newer versions of Xcode add some (the diagram's
+/// `elements` among them); a known element in a place where it means nothing is an error. Attributes that concern
+/// code generation, synchronisation, Spotlight or CloudKit are passed over as well.
+///
+/// Memory: the definition, and a number per entity and property.
+final class ModelTagHandler: XMLTagHandler {
+    private(set) var definition = ModelDefinition()
+    /// Where entities and properties stand, as ordinals of their tags; of two of one name the second.
+    private(set) var ordinals: [Declaration: Int] = [:]
+
+    /// An entity, or a property of it.
+    struct Declaration: Hashable {
+        var entity: String
+        var property: String?
+    }
+
+    /// What the innermost open element is.
+    private enum Scope {
+        case model, entity, attribute, relationship, fetchedProperty, fetchRequest, fetchIndex, fetchIndexElement
+        case compoundIndexes, compoundIndex, compoundIndexMember
+        case uniquenessConstraints, uniquenessConstraint, uniquenessConstraintMember
+        case userInfo, userInfoEntry, configuration, configurationMember, composite, compositeAttribute
+        case unknown
+    }
+
+    private var scopes: [Scope] = []
+    private var entity = EntityDefinition(name: "")
+    private var attribute = AttributeDefinition(name: "", type: .undefined)
+    private var relationship = RelationshipDefinition(name: "", destinationEntityName: "")
+    private var fetchedProperty = FetchedPropertyDefinition(name: "")
+    private var fetchIndex = FetchIndexDefinition(name: "")
+    private var members: [String] = []
+    private var composite: (name: String, attributes: [AttributeDefinition]) = ("", [])
+    private var configurationName = ""
+    private var userInfo: [String: String] = [:]
+
+    func text(_ piece: String) {}
+
+    func open(_ tag: XMLTag) throws(MigrationError) {
+        scopes.append(try scope(of: tag, in: scopes.last))
+    }
+
+    func close() throws(MigrationError) {
+        guard let scope = scopes.popLast() else { return }
+        switch scope {
+        case .entity: definition.entities.append(entity)
+        case .attribute: entity.attributes.append(attribute)
+        case .relationship: entity.relationships.append(relationship)
+        case .fetchedProperty: entity.fetchedProperties.append(fetchedProperty)
+        case .fetchIndex: entity.indexes.append(fetchIndex)
+        case .compoundIndex: if !members.isEmpty { entity.compoundIndexes.append(members) }
+        case .uniquenessConstraint: if !members.isEmpty { entity.uniquenessConstraints.append(members) }
+        case .configuration: definition.configurations[configurationName] = members
+        case .compositeAttribute: composite.attributes.append(attribute)
+        case .composite: definition.composites[composite.name] = composite.attributes
+        case .userInfo: keepUserInfo()
+        case .model, .fetchRequest, .fetchIndexElement, .compoundIndexes, .compoundIndexMember,
+            .uniquenessConstraints, .uniquenessConstraintMember, .userInfoEntry, .configurationMember, .unknown:
+            break
+        }
+    }
+
+    /// Reads a start tag and says what has been opened.
+    private func scope(of tag: XMLTag, in parent: Scope?) throws(MigrationError) -> Scope {
+        switch (parent, tag.name) {
+        case (nil, "model"):
+            return try openModel(tag)
+        case (nil, _):
+            throw MigrationError(
+                "model.notAModel", .configuration, "The root element is <\(tag.name)>, not <model>",
+                remedy: "Name the contents file of an .xcdatamodel, or its folder")
+        case (.model?, "entity"), (.model?, "composite"), (.model?, "configuration"), (.model?, "fetchRequest"):
+            return try openModelChild(tag)
+        case (.entity?, _):
+            if let scope = try openEntityChild(tag) { return scope }
+        case (.composite?, "attribute"):
+            attribute = try AttributeTag.read(tag, owner: composite.name)
+            return .compositeAttribute
+        case (.attribute?, "userInfo"), (.relationship?, "userInfo"), (.fetchedProperty?, "userInfo"),
+            (.compositeAttribute?, "userInfo"):
+            userInfo = [:]
+            return .userInfo
+        case (.userInfo?, "entry"):
+            let values = TagValues(tag, entity: scopes.contains(.entity) ? entity.name : nil)
+            userInfo[try values.required("key")] = values.text("value") ?? ""
+            return .userInfoEntry
+        case (.fetchedProperty?, "fetchRequest"):
+            fetchedProperty.fetchRequest = try PropertyTags.fetchRequest(tag, entity: entity.name)
+            return .fetchRequest
+        case (.fetchIndex?, "fetchIndexElement"):
+            let element = try PropertyTags.fetchIndexElement(tag, entity: entity.name, index: fetchIndex.name)
+            fetchIndex.elements.append(element)
+            return .fetchIndexElement
+        case (.compoundIndexes?, "compoundIndex"):
+            members = []
+            return .compoundIndex
+        case (.uniquenessConstraints?, "uniquenessConstraint"):
+            members = []
+            return .uniquenessConstraint
+        case (.compoundIndex?, "index"):
+            members.append(try TagValues(tag, entity: entity.name).required("value"))
+            return .compoundIndexMember
+        case (.uniquenessConstraint?, "constraint"):
+            members.append(try TagValues(tag, entity: entity.name).required("value"))
+            return .uniquenessConstraintMember
+        case (.configuration?, "memberEntity"):
+            members.append(try TagValues(tag).required("name"))
+            return .configurationMember
+        default: break
+        }
+        try refuseIfMisplaced(tag, in: parent)
+        return .unknown
+    }
+
+    private func openModel(_ tag: XMLTag) throws(MigrationError) -> Scope {
+        if let identifier = TagValues(tag).text("userDefinedModelVersionIdentifier") {
+            definition.versionIdentifiers = [identifier]
+        }
+        return .model
+    }
+
+    private func openModelChild(_ tag: XMLTag) throws(MigrationError) -> Scope {
+        let values = TagValues(tag)
+        switch tag.name {
+        case "entity":
+            try openEntity(tag)
+            return .entity
+        case "composite":
+            composite = (try values.required("name"), [])
+            try refuseIfDuplicate("composite", composite.name, exists: definition.composites[composite.name] != nil)
+            return .composite
+        case "configuration":
+            configurationName = try values.required("name")
+            members = []
+            try refuseIfDuplicate(
+                "configuration", configurationName, exists: definition.configurations[configurationName] != nil)
+            return .configuration
+        default:
+            definition.fetchRequests.append(try PropertyTags.fetchRequest(tag, entity: nil))
+            return .fetchRequest
+        }
+    }
+
+    private func openEntity(_ tag: XMLTag) throws(MigrationError) {
+        entity = EntityDefinition(name: try TagValues(tag).required("name"))
+        let values = TagValues(tag, entity: entity.name)
+        // A leading point stands for the module that the model is compiled into.
+        entity.managedObjectClassName = values.nonEmpty("representedClassName").map {
+            $0.hasPrefix(".") ? String($0.dropFirst()) : $0
+        }
+        entity.superentityName = values.nonEmpty("parentEntity")
+        entity.isAbstract = try values.flag("isAbstract")
+        entity.renamingIdentifier = values.nonEmpty("elementID") ?? values.nonEmpty("renamingIdentifier")
+        entity.versionHashModifier = values.nonEmpty("versionHashModifier")
+        ordinals[Declaration(entity: entity.name)] = tag.ordinal
+    }
+
+    private func openEntityChild(_ tag: XMLTag) throws(MigrationError) -> Scope? {
+        switch tag.name {
+        case "attribute":
+            attribute = try AttributeTag.read(tag, owner: entity.name)
+            ordinals[Declaration(entity: entity.name, property: attribute.name)] = tag.ordinal
+            return .attribute
+        case "relationship":
+            relationship = try PropertyTags.relationship(tag, entity: entity.name)
+            ordinals[Declaration(entity: entity.name, property: relationship.name)] = tag.ordinal
+            return .relationship
+        case "fetchedProperty":
+            fetchedProperty = try PropertyTags.fetchedProperty(tag, entity: entity.name)
+            ordinals[Declaration(entity: entity.name, property: fetchedProperty.name)] = tag.ordinal
+            return .fetchedProperty
+        case "fetchIndex":
+            fetchIndex = try PropertyTags.fetchIndex(tag, entity: entity.name)
+            return .fetchIndex
+        case "compoundIndexes": return .compoundIndexes
+        case "uniquenessConstraints": return .uniquenessConstraints
+        case "userInfo":
+            userInfo = [:]
+            return .userInfo
+        default: return nil
+        }
+    }
+
+    private func keepUserInfo() {
+        switch scopes.last {
+        case .entity?: entity.userInfo = userInfo
+        case .attribute?, .compositeAttribute?: attribute.userInfo = userInfo
+        case .relationship?: relationship.userInfo = userInfo
+        case .fetchedProperty?: fetchedProperty.userInfo = userInfo
+        default: break
+        }
+    }
+
+    private func refuseIfDuplicate(_ what: String, _ name: String, exists: Bool) throws(MigrationError) {
+        guard exists else { return }
+        throw MigrationError(
+            "model.duplicateName", .configuration, "The model declares two \(what)s of the name \(name)",
+            remedy: "Rename or remove one of them")
+    }
+
+    /// What declares something and must not be lost by standing in the wrong place.
+    private static let declarations: Set<String> = [
+        "model", "entity", "attribute", "relationship", "fetchedProperty", "fetchIndex", "fetchIndexElement",
+        "uniquenessConstraint", "constraint", "composite", "configuration", "memberEntity",
+    ]
+
+    private func refuseIfMisplaced(_ tag: XMLTag, in parent: Scope?) throws(MigrationError) {
+        guard parent != .unknown, Self.declarations.contains(tag.name) else { return }
+        throw MigrationError(
+            "model.misplacedElement", .configuration, "A <\(tag.name)> stands where it means nothing",
+            remedy: "Move it into the element it belongs to, or remove it",
+            context: .init(entity: scopes.contains(.entity) ? entity.name : nil))
+    }
+}

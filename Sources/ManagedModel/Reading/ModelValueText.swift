@@ -1,0 +1,75 @@
+import Foundation
+
+/// The texts in which Xcode writes values into a model: flags and numbers, independent of any locale.
+enum ModelValueText {
+    /// `YES`, `NO`, `1`, `0`; `true` and `false` come from hands.
+    static func flag(_ text: String) -> Bool? {
+        switch text {
+        case "YES", "1", "true": true
+        case "NO", "0", "false": false
+        default: nil
+        }
+    }
+
+    /// A whole number; `2.0` is one, `YES` and `NO` are 1 and 0 (wire's `mutedStatus` has the default `NO`).
+    static func integer(_ text: String) -> Int64? {
+        if let flag = word(text) { return flag }
+        let trimmed = text.trimmingCharacters(in: .whitespaces)
+        if let number = Int64(trimmed) { return number }
+        return double(trimmed).flatMap { Int64(exactly: $0) }
+    }
+
+    /// A finite number.
+    static func double(_ text: String) -> Double? {
+        if let flag = word(text) { return Double(flag) }
+        let trimmed = text.trimmingCharacters(in: .whitespaces)
+        // Swift's own parser also takes "nan", "inf" and hexadecimal forms.
+        guard isDecimalNumber(trimmed), let number = Double(trimmed), number.isFinite else { return nil }
+        return number
+    }
+
+    /// A decimal number of at most 38 digits.
+    static func decimal(_ text: String) -> Decimal? {
+        if let flag = word(text) { return Decimal(flag) }
+        let trimmed = text.trimmingCharacters(in: .whitespaces)
+        // Foundation's own parser stops at the first character it does not like.
+        guard isDecimalNumber(trimmed), let number = Decimal(string: trimmed, locale: nil), !number.isNaN else {
+            return nil
+        }
+        return number
+    }
+
+    private static func word(_ text: String) -> Int64? {
+        switch text {
+        case "YES": 1
+        case "NO": 0
+        default: nil
+        }
+    }
+
+    /// `[+-] digits [. digits] [e [+-] digits]`, with a digit before or behind the point.
+    private static func isDecimalNumber(_ text: String) -> Bool {
+        var rest = Substring(text)
+        func dropSign() {
+            if let first = rest.first, first == "-" || first == "+" { rest.removeFirst() }
+        }
+        func dropDigits() -> Int {
+            let digits = rest.prefix { $0.isASCII && $0.isNumber }.count
+            rest = rest.dropFirst(digits)
+            return digits
+        }
+        dropSign()
+        var digits = dropDigits()
+        if rest.first == "." {
+            rest.removeFirst()
+            digits += dropDigits()
+        }
+        guard digits > 0 else { return false }
+        if rest.first == "e" || rest.first == "E" {
+            rest.removeFirst()
+            dropSign()
+            guard dropDigits() > 0 else { return false }
+        }
+        return rest.isEmpty
+    }
+}

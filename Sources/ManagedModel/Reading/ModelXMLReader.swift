@@ -1,0 +1,47 @@
+import Diagnostics
+import Foundation
+
+/// Reads the XML of a model version, `Version.xcdatamodel/contents`, as Xcode 4 to 16 write it.
+package enum ModelXMLReader {
+    /// Reads a file's bytes without resolving names.
+    ///
+    /// - Parameters:
+    ///   - data: The whole file, at most 16 MiB, in UTF-8.
+    ///   - path: Its path, for errors.
+    /// - Throws: Category `configuration`, with path, line and column of the tag, and entity and property where
+    ///   they are known: `model.xml` (not well-formed), `model.encoding`, `model.documentType`, `model.tooLarge`,
+    ///   `model.tooDeep`, `model.notAModel`, `model.missingAttribute`, `model.misplacedElement`,
+    ///   `model.duplicateName`, `model.unknownType`, `model.untyped`, `model.invalidFlag`, `model.invalidNumber`,
+    ///   `model.invalidChoice`, `model.invalidDefault`, `model.invalidBound`.
+    /// - Complexity: O(file) time; memory: the bytes twice, and the definition.
+    package static func read(_ data: Data, path: String) throws(MigrationError) -> ModelDefinition {
+        let source = try XMLSource(data, path: path)
+        return try handler(of: source).definition
+    }
+
+    /// Reads a file's bytes and resolves names, inheritance and inverses.
+    ///
+    /// - Parameters: As ``read(_:path:)``.
+    /// - Throws: What ``read(_:path:)`` and ``ManagedObjectModel/init(_:)`` throw, the latter's errors with the line
+    ///   and column of the entity or property they speak of.
+    package static func readModel(_ data: Data, path: String) throws(MigrationError) -> ManagedObjectModel {
+        let source = try XMLSource(data, path: path)
+        let handler = try handler(of: source)
+        do {
+            return try ManagedObjectModel(handler.definition)
+        } catch {
+            let ordinal = error.context.entity.flatMap { entity in
+                handler.ordinals[.init(entity: entity, property: error.context.property)]
+                    ?? handler.ordinals[.init(entity: entity)]
+            }
+            let position = ordinal.flatMap { source.position(ofTag: $0) }
+            throw error.inside(.init(path: path, line: position?.line, column: position?.column))
+        }
+    }
+
+    private static func handler(of source: XMLSource) throws(MigrationError) -> ModelTagHandler {
+        let handler = ModelTagHandler()
+        try XMLTagParser.parse(source, into: handler)
+        return handler
+    }
+}

@@ -1,0 +1,78 @@
+import Diagnostics
+
+/// Reads the tags of an entity's other properties and of its indexes.
+enum PropertyTags {
+    private static let deleteRules: KeyValuePairs<String, DeleteRule> = [
+        "Nullify": .nullify, "Cascade": .cascade, "Deny": .deny, "No Action": .noAction,
+    ]
+
+    /// A `<relationship>`: to-one with `maxCount="1"` or without `toMany`, else to-many, bounded by `maxCount`.
+    ///
+    /// - Throws: `model.missingAttribute`, `model.invalidFlag`, `model.invalidNumber`, `model.invalidChoice`,
+    ///   `model.relationshipCount`.
+    static func relationship(_ tag: XMLTag, entity: String) throws(MigrationError) -> RelationshipDefinition {
+        let name = try TagValues(tag, entity: entity).required("name")
+        let values = TagValues(tag, entity: entity, property: name)
+        var relationship = RelationshipDefinition(
+            name: name, destinationEntityName: try values.required("destinationEntity"))
+        relationship.inverseName = values.nonEmpty("inverseName")
+        relationship.isOptional = try values.flag("optional")
+        relationship.isTransient = try values.flag("transient")
+        relationship.isIndexed = try values.flag("indexed")
+        relationship.isOrdered = try values.flag("ordered")
+        relationship.deleteRule = try values.choice("deletionRule", deleteRules) ?? .nullify
+        relationship.renamingIdentifier = values.nonEmpty("elementID") ?? values.nonEmpty("renamingIdentifier")
+        relationship.versionHashModifier = values.nonEmpty("versionHashModifier")
+        let count = try values.integer("maxCount")
+        relationship.isToMany = try values.flag("toMany") && count != 1
+        relationship.maximumCount = count ?? (relationship.isToMany ? 0 : 1)
+        relationship.minimumCount = try values.integer("minCount") ?? 0
+        return relationship
+    }
+
+    /// A `<fetchedProperty>` without its request, which is a child.
+    ///
+    /// - Throws: `model.missingAttribute`, `model.invalidFlag`.
+    static func fetchedProperty(_ tag: XMLTag, entity: String) throws(MigrationError) -> FetchedPropertyDefinition {
+        let name = try TagValues(tag, entity: entity).required("name")
+        var property = FetchedPropertyDefinition(name: name)
+        property.isOptional = try TagValues(tag, entity: entity, property: name).flag("optional")
+        return property
+    }
+
+    /// A `<fetchRequest>` of the model or of a fetched property. What steers fetching only (limits, faults, result
+    /// type) does not matter to a migration and is not read.
+    ///
+    /// - Throws: `model.missingAttribute`.
+    static func fetchRequest(_ tag: XMLTag, entity: String?) throws(MigrationError) -> FetchRequestDefinition {
+        let values = TagValues(tag, entity: entity)
+        return FetchRequestDefinition(
+            name: try values.required("name"), entityName: try values.required("entity"),
+            predicate: values.nonEmpty("predicateString"))
+    }
+
+    /// A `<fetchIndex>` without its elements, which are children.
+    ///
+    /// - Throws: `model.missingAttribute`.
+    static func fetchIndex(_ tag: XMLTag, entity: String) throws(MigrationError) -> FetchIndexDefinition {
+        let values = TagValues(tag, entity: entity)
+        var index = FetchIndexDefinition(name: try values.required("name"))
+        index.partialIndexPredicate = values.nonEmpty("partialIndexPredicate")
+        return index
+    }
+
+    /// A `<fetchIndexElement>`: a property or an expression.
+    ///
+    /// - Throws: `model.missingAttribute`, `model.invalidChoice`.
+    static func fetchIndexElement(
+        _ tag: XMLTag, entity: String, index: String
+    ) throws(MigrationError) -> FetchIndexElement {
+        let values = TagValues(tag, entity: entity, property: index)
+        let expression = values.nonEmpty("expression")
+        var element = FetchIndexElement(propertyName: expression == nil ? try values.required("property") : nil)
+        element.expression = expression
+        element.isRTree = try values.choice("type", ["Binary": false, "RTree": true]) ?? false
+        element.isAscending = try values.choice("order", ["ascending": true, "descending": false]) ?? true
+        return element
+    }
+}

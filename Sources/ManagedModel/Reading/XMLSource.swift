@@ -1,0 +1,168 @@
+import Diagnostics
+import Foundation
+
+/// The bytes of an XML file, with the checks that have to come before a parser sees them and the means to say where
+/// in the file a tag stands.
+///
+/// Memory: the bytes, once.
+struct XMLSource {
+    /// Refused above this; the largest `contents` known has 0.2 MB.
+    static let greatestByteCount = 16 << 20
+
+    let bytes: [UInt8]
+    /// For messages.
+    let path: String
+
+    /// Checks the size and the prolog.
+    ///
+    /// Only UTF-8 is read, so that nothing can hide from the look at the prolog, and a document type is refused:
+    /// with it go entity declarations, external entities and their expansion. No file that Xcode writes for a model
+    /// has one.
+    ///
+    /// - Parameter allowsDocumentType: Whether `<!DOCTYPE name PUBLIC …>` may stand in the prolog, as in property
+    ///   lists. An internal subset, where entities are declared, is refused in any case.
+    /// - Throws: `model.tooLarge`, `model.encoding`, `model.documentType`, all 78.
+    init(_ data: Data, path: String, allowsDocumentType: Bool = false) throws(MigrationError) {
+        self.path = path
+        guard data.count <= Self.greatestByteCount else {
+            throw MigrationError(
+                "model.tooLarge", .configuration,
+                "The file has \(data.count) bytes, more than the \(Self.greatestByteCount) a model may have",
+                remedy: "Check that the path names the model", context: .init(path: path))
+        }
+        bytes = [UInt8](data)
+        try checkProlog(allowsDocumentType: allowsDocumentType)
+    }
+
+    private func checkProlog(allowsDocumentType: Bool) throws(MigrationError) {
+        var offset = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
+        let head = bytes.prefix(4)
+        // UTF-16 and UTF-32, with or without byte order mark, and EBCDIC.
+        guard !head.contains(0), head.first != 0xFE, head.first != 0xFF, !head.starts(with: [0x4C, 0x6F, 0xA7]) else {
+            throw encodingError("The file is not in UTF-8", at: 0)
+        }
+        while offset < bytes.count {
+            if matches("<?xml", at: offset) {
+                let end = self.offset(after: "?>", from: offset)
+                try checkDeclaration(bytes[offset..<end], at: offset)
+                offset = end
+            } else if matches("<?", at: offset) {
+                offset = self.offset(after: "?>", from: offset)
+            } else if matches("<!--", at: offset) {
+                offset = self.offset(after: "-->", from: offset + 4)
+            } else if matches("<!", at: offset) {
+                let end = self.offset(after: ">", from: offset)
+                guard allowsDocumentType, !bytes[offset..<end].contains(UInt8(ascii: "[")) else {
+                    throw MigrationError(
+                        "model.documentType", .configuration, "The file declares a document type or entities",
+                        remedy: "Remove the declaration: Xcode writes none", context: context(at: offset))
+                }
+                offset = end
+            } else if bytes[offset] == UInt8(ascii: "<") {
+                return
+            } else {
+                // White space, or what the parser will refuse.
+                offset += 1
+            }
+        }
+    }
+
+    private func checkDeclaration(_ declaration: ArraySlice<UInt8>, at offset: Int) throws(MigrationError) {
+        let text = String(decoding: declaration, as: UTF8.self)
+        guard let keyword = text.range(of: "encoding") else { return }
+        let quotes: Set<Character> = ["\"", "'"]
+        let value = text[keyword.upperBound...].drop { !quotes.contains($0) }.dropFirst()
+            .prefix { !quotes.contains($0) }
+        guard ["utf-8", "utf8", "us-ascii", "ascii"].contains(value.lowercased()) else {
+            throw encodingError("The file is in \(value), not in UTF-8", at: offset)
+        }
+    }
+
+    private func encodingError(_ message: String, at offset: Int) -> MigrationError {
+        MigrationError(
+            "model.encoding", .configuration, message, remedy: "Save the file as UTF-8, as Xcode does",
+            context: context(at: offset))
+    }
+
+    /// Whether ASCII text stands at an offset.
+    private func matches(_ text: StaticString, at offset: Int) -> Bool {
+        guard offset + text.utf8CodeUnitCount <= bytes.count else { return false }
+        for index in 0..<text.utf8CodeUnitCount where bytes[offset + index] != text.utf8Start[index] { return false }
+        return true
+    }
+
+    /// The offset behind the next occurrence of ASCII text, or the end of the file.
+    private func offset(after text: StaticString, from start: Int) -> Int {
+        var offset = start
+        while offset < bytes.count {
+            if matches(text, at: offset) { return offset + text.utf8CodeUnitCount }
+            offset += 1
+        }
+        return bytes.count
+    }
+
+    private func context(at offset: Int) -> MigrationError.Context {
+        let position = position(at: offset)
+        return .init(path: path, line: position.line, column: position.column)
+    }
+
+    /// Line and column of a byte offset. O(offset).
+    private func position(at offset: Int) -> TextPosition {
+        var line = 1
+        var column = 1
+        for byte in bytes.prefix(offset) {
+            if byte == UInt8(ascii: "\n") {
+                line += 1
+                column = 1
+            } else if byte & 0xC0 != 0x80 {
+                column += 1
+            }
+        }
+        return TextPosition(line: line, column: column)
+    }
+
+    /// Where a start tag stands: the place of its `<`.
+    ///
+    /// The parser tells the end of a tag only, so the file is read again as far as needed; this happens for errors
+    /// alone. O(file).
+    ///
+    /// - Parameter ordinal: ``XMLTag/ordinal``.
+    func position(ofTag ordinal: Int) -> TextPosition? {
+        var offset = 0
+        var count = 0
+        while offset < bytes.count {
+            if matches("<!--", at: offset) {
+                offset = self.offset(after: "-->", from: offset + 4)
+            } else if matches("<![CDATA[", at: offset) {
+                offset = self.offset(after: "]]>", from: offset)
+            } else if matches("<?", at: offset) {
+                offset = self.offset(after: "?>", from: offset)
+            } else if matches("</", at: offset) || matches("<!", at: offset) {
+                offset += 2
+            } else if bytes[offset] == UInt8(ascii: "<") {
+                if count == ordinal { return position(at: offset) }
+                count += 1
+                offset = endOfTag(from: offset)
+            } else {
+                offset += 1
+            }
+        }
+        return nil
+    }
+
+    /// The offset behind a tag's `>`, which may also stand inside an attribute's value.
+    private func endOfTag(from start: Int) -> Int {
+        var quote: UInt8?
+        for offset in start..<bytes.count {
+            let byte = bytes[offset]
+            if let open = quote {
+                if byte == open { quote = nil }
+            } else if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") {
+                quote = byte
+            } else if byte == UInt8(ascii: ">") {
+                return offset + 1
+            }
+        }
+        return bytes.count
+    }
+}

@@ -1,0 +1,140 @@
+/// Says in words how a store's model differs from a given one, for the error that refuses a store of another model.
+package enum ModelDifference {
+    /// Compares the hashes that a store carries with those computed from a model.
+    ///
+    /// - Parameters:
+    ///   - hashes: `NSStoreModelVersionHashes` of the store: 32 bytes by entity name.
+    ///   - model: The model that is said to fit.
+    ///   - configuration: The configuration the store was made with; its entities only are expected. Nil, or a name
+    ///     the model does not have, means all entities.
+    /// - Returns: One sentence without a full stop for each entity that differs, by entity name; empty where nothing
+    ///   differs that can be known. An entity whose hash cannot be computed is no difference.
+    /// - Complexity: O(p log p) in the model's properties.
+    package static func describe(
+        store hashes: [String: [UInt8]], model: ManagedObjectModel, configuration: String? = nil
+    ) -> [String] {
+        let entities = configuration.flatMap { model.entities(forConfigurationName: $0) } ?? model.entities
+        let computed = VersionHash.entityHashes(of: model)
+        var differing: Set<String> = []
+        for entity in entities {
+            guard let stored = hashes[entity.definition.name],
+                case .known(let bytes)? = computed[entity.definition.name]
+            else { continue }
+            if stored != bytes { differing.insert(entity.definition.name) }
+        }
+        let expected = Set(entities.map(\.definition.name))
+        var lines: [(name: String, text: String)] = []
+        for name in hashes.keys where !expected.contains(name) {
+            let text =
+                if model.entity(named: name) == nil {
+                    "the store has an entity \(name), the model has none"
+                } else {
+                    "the store has an entity \(name), which is not in the configuration"
+                }
+            lines.append((name, text))
+        }
+        for entity in entities {
+            let name = entity.definition.name
+            if hashes[name] == nil {
+                lines.append((name, "the model has an entity \(name), the store has none"))
+            } else if differing.contains(name) {
+                // A parent's hash enters its children's, so the topmost one that differs is where to look.
+                let parent = entity.superentity.flatMap { differing.contains($0.definition.name) ? $0 : nil }
+                let reason = parent.map { ", as does its parent \($0.definition.name)" } ?? ""
+                lines.append((name, "the entity \(name) differs\(reason)"))
+            }
+        }
+        return lines.sorted { ModelResolution.precedes($0.name, $1.name) }.map(\.text)
+    }
+
+    /// Says which properties make two versions of a model differ in their hashes, for the case that the store's own
+    /// model is at hand (its cached model).
+    ///
+    /// - Returns: One sentence without a full stop for each property that is missing, extra or differs, by entity and
+    ///   property name; inherited properties are named once, at the entity that declares them. Entities that only
+    ///   one model has are named as such.
+    /// - Complexity: O(p log p) in the models' properties.
+    package static func describe(storeModel: ManagedObjectModel, model: ManagedObjectModel) -> [String] {
+        var lines: [String] = []
+        let names = Set(storeModel.indexByName.keys).union(model.indexByName.keys)
+        for name in names.sorted(by: ModelResolution.precedes) {
+            switch (storeModel.entity(named: name), model.entity(named: name)) {
+            case (nil, _): lines.append("the model has an entity \(name), the store has none")
+            case (_, nil): lines.append("the store has an entity \(name), the model has none")
+            case (let first?, let second?): lines += entityDifferences(first, second)
+            }
+        }
+        return lines
+    }
+
+    private static func entityDifferences(_ first: EntityDescription, _ second: EntityDescription) -> [String] {
+        let name = first.definition.name
+        var lines: [String] = []
+        func compare(_ what: String, _ stored: String, _ given: String) {
+            if stored != given { lines.append("\(name): \(what) is \(stored) in the store, \(given) in the model") }
+        }
+        compare("the parent", superentityName(first), superentityName(second))
+        compare("abstract", yesOrNo(first.isAbstract), yesOrNo(second.isAbstract))
+        compare("the hash modifier", quoted(first.versionHashModifier), quoted(second.versionHashModifier))
+        compare("the list of uniqueness constraints", constraints(first), constraints(second))
+        let stored = properties(first)
+        let given = properties(second)
+        for property in Set(stored.keys).union(given.keys).sorted(by: ModelResolution.precedes) {
+            switch (stored[property], given[property]) {
+            case (nil, _): lines.append("\(name).\(property) is in the model only")
+            case (_, nil): lines.append("\(name).\(property) is in the store only")
+            case (let old?, let new?):
+                for (part, new) in zip(old, new) where part != new {
+                    lines.append("\(name).\(property) is \(part) in the store, \(new) in the model")
+                }
+                if old.count != new.count {
+                    lines.append(
+                        "\(name).\(property) is \(old.joined(separator: ", ")) in the store, "
+                            + "\(new.joined(separator: ", ")) in the model")
+                }
+            }
+        }
+        return lines
+    }
+
+    /// What enters the hash of each own, stored property, in words; as many words for each of one kind.
+    private static func properties(_ entity: EntityDescription) -> [String: [String]] {
+        var words: [String: [String]] = [:]
+        for attribute in entity.definition.attributes where !attribute.isTransient {
+            words[attribute.name] = [
+                "of type \(attribute.type.label)",
+                attribute.isOptional ? "optional" : "required",
+                attribute.allowsExternalBinaryDataStorage ? "stored externally" : "stored inline",
+                attribute.preservesValueInHistoryOnDeletion ? "preserved after deletion" : "not preserved",
+                attribute.derivationExpression.map { "derived by \($0)" } ?? "not derived",
+                "with hash modifier \(quoted(attribute.versionHashModifier))",
+            ]
+        }
+        for relationship in entity.definition.relationships where !relationship.isTransient {
+            words[relationship.name] = [
+                "a relationship to \(relationship.destinationEntityName)",
+                relationship.inverseName.map { "with inverse \($0)" } ?? "without inverse",
+                relationship.isOptional ? "optional" : "required",
+                relationship.isToMany ? "to-many" : "to-one",
+                relationship.isOrdered ? "ordered" : "unordered",
+                "of at least \(relationship.minimumCount)",
+                relationship.maximumCount == 0 ? "unbounded" : "of at most \(relationship.maximumCount)",
+                "with hash modifier \(quoted(relationship.versionHashModifier))",
+            ]
+        }
+        return words
+    }
+
+    private static func superentityName(_ entity: EntityDescription) -> String {
+        entity.definition.superentityName ?? "none"
+    }
+
+    private static func constraints(_ entity: EntityDescription) -> String {
+        let joined = entity.definition.uniquenessConstraints.map { $0.joined(separator: "+") }
+        return joined.isEmpty ? "empty" : joined.sorted(by: ModelResolution.precedes).joined(separator: " ")
+    }
+
+    private static func yesOrNo(_ flag: Bool) -> String { flag ? "yes" : "no" }
+
+    private static func quoted(_ text: String?) -> String { text.map { "\"\($0)\"" } ?? "none" }
+}

@@ -1,0 +1,105 @@
+import Foundation
+
+/// The version hashes by which Core Data tells whether a model fits a store (`NSStoreModelVersionHashesVersion` 3).
+///
+/// An entity's hash covers its name, whether it is abstract, its parent's hash, its properties with their types and
+/// counts, the hash modifiers and the uniqueness constraints. Defaults, bounds, delete rules, indexes, classes and
+/// renaming identifiers do not enter. SampleModel3_V1 shows the plainest case: one entity, two strings.
+///
+/// Names enter as UTF-8; real stores show ASCII names only.
+package enum VersionHash {
+    /// Bytes of a hash.
+    package static let byteCount = SHA256.digestCount
+
+    /// The hash of every entity, by name.
+    ///
+    /// - Parameter model: The model.
+    /// - Returns: ``EntityVersionHash/unknown(reason:)`` for an entity that has, or inherits, a stored property whose
+    ///   hash is not known: a derived or composite attribute.
+    /// - Complexity: O(p log p) in properties, inherited ones counted in each entity.
+    package static func entityHashes(of model: ManagedObjectModel) -> [String: EntityVersionHash] {
+        // An ancestor is hashed once, before its descendants, so that depth costs no recursion.
+        var byIndex = [EntityVersionHash?](repeating: nil, count: model.resolved.count)
+        let byDepth = model.resolved.indices.sorted {
+            model.resolved[$0].lineage.count < model.resolved[$1].lineage.count
+        }
+        for index in byDepth {
+            byIndex[index] = entityHash(
+                model.entity(at: index), superentityHash: model.resolved[index].superentity.flatMap { byIndex[$0] })
+        }
+        var byName: [String: EntityVersionHash] = [:]
+        for (index, hash) in byIndex.enumerated() {
+            if let hash { byName[model.resolved[index].definition.name] = hash }
+        }
+        return byName
+    }
+
+    /// The hash of every property that enters the entity's own, inherited ones included, by name.
+    ///
+    /// Transient and fetched properties are left out, as Core Data does.
+    ///
+    /// - Complexity: O(p log p) in the entity's properties.
+    package static func propertyHashes(of entity: EntityDescription) -> [String: EntityVersionHash] {
+        var hashes: [String: EntityVersionHash] = [:]
+        for attribute in entity.attributes where !attribute.isTransient {
+            hashes[attribute.name] = hash(of: attribute.definition)
+        }
+        for relationship in entity.relationships where !relationship.isTransient {
+            hashes[relationship.name] = hash(of: relationship)
+        }
+        return hashes
+    }
+
+    /// The digest that stores carry as `NSStoreModelVersionHashesDigest` since framework 977: base64 of the SHA-512
+    /// over name and hash of each entity, by name in code point order (SyncMetadata_V3 tells the order from others).
+    ///
+    /// - Parameter hashes: 32 bytes by entity name.
+    package static func digest(of hashes: [String: [UInt8]]) -> String {
+        var function = SHA512()
+        for (name, hash) in ordered(hashes) {
+            function.update(name)
+            function.update(hash)
+        }
+        return Data(function.finalize()).base64EncodedString()
+    }
+
+    /// The checksum that stores carry as `NSStoreModelVersionChecksumKey` since framework 1333, and compiled models
+    /// as `NSManagedObjectModel_VersionChecksums`: base64 of the SHA-256 over the hashes in the digest's order.
+    ///
+    /// - Parameter hashes: 32 bytes by entity name.
+    package static func checksum(of hashes: [String: [UInt8]]) -> String {
+        var function = SHA256()
+        for (_, hash) in ordered(hashes) { function.update(hash) }
+        return Data(function.finalize()).base64EncodedString()
+    }
+
+    private static func ordered(_ hashes: [String: [UInt8]]) -> [(name: String, hash: [UInt8])] {
+        hashes.sorted { ModelResolution.precedes($0.key, $1.key) }.map { ($0.key, $0.value) }
+    }
+
+    /// H( name ‖ abstract ‖ parent's hash ‖ properties by name ‖ modifier ‖ own constraints ).
+    private static func entityHash(
+        _ entity: EntityDescription, superentityHash: EntityVersionHash?
+    ) -> EntityVersionHash {
+        let definition = entity.definition
+        var function = SHA256()
+        function.update(definition.name)
+        function.update([definition.isAbstract ? 1 : 0])
+        switch superentityHash {
+        case nil: break
+        case .known(let bytes): function.update(bytes)
+        case .unknown(let reason): return .unknown(reason: reason)
+        }
+        for (name, hash) in propertyHashes(of: entity).sorted(by: { ModelResolution.precedes($0.key, $1.key) }) {
+            switch hash {
+            case .known(let bytes): function.update(bytes)
+            case .unknown(let reason):
+                return .unknown(reason: "\(definition.name).\(name) \(reason)")
+            }
+        }
+        function.update(definition.versionHashModifier ?? "")
+        let constraints = definition.uniquenessConstraints.map { $0.joined(separator: ".") }
+        for constraint in constraints.sorted(by: ModelResolution.precedes) { function.update(constraint) }
+        return .known(function.finalize())
+    }
+}
