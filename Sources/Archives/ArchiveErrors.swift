@@ -1,0 +1,10 @@
+import Diagnostics
+
+extension MigrationError {
+    /// An archive that breaks its format: category `data`.
+    ///
+    /// - Parameter message: one sentence without a full stop.
+    package static func archive(_ code: Code, _ message: String) -> MigrationError {
+        MigrationError(code, .data, message)
+    }
+}

@@ -1,0 +1,33 @@
+import Diagnostics
+
+/// Bounds a walk over archived objects that are meant to be a tree, such as expressions: cycles end in the depth
+/// limit, shared subtrees that multiply in the limit of visits.
+package struct ArchivedTreeGuard {
+    private let maximumDepth: Int
+    private let maximumVisits: Int
+    private var depth = 0
+    private var visits = 0
+
+    package init(maximumDepth: Int = 128, maximumVisits: Int = 100_000) {
+        self.maximumDepth = maximumDepth
+        self.maximumVisits = maximumVisits
+    }
+
+    /// Runs the visit of one object, one level deeper.
+    ///
+    /// - Throws: `archive.cycle` beyond the depth, `archive.limit` beyond the visits, and what the visit throws.
+    package mutating func visit<Result>(
+        _ object: ArchivedObject, _ body: (inout ArchivedTreeGuard) throws(MigrationError) -> Result
+    ) throws(MigrationError) -> Result {
+        depth += 1
+        visits += 1
+        guard depth <= maximumDepth else {
+            throw .archive("archive.cycle", "Object \(object.uid) of the archive is nested in itself or too deeply")
+        }
+        guard visits <= maximumVisits else {
+            throw .archive("archive.limit", "Object \(object.uid) of the archive expands to too many objects")
+        }
+        defer { depth -= 1 }
+        return try body(&self)
+    }
+}

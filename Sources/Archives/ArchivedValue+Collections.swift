@@ -1,0 +1,81 @@
+import Diagnostics
+
+/// Foundation's collections, one level at a time: members are followed references, not expanded.
+extension ArchivedValue {
+    /// The members of an NSArray, NSSet or NSOrderedSet, or of a plain array; nil for other values.
+    ///
+    /// - Throws: `archive.type` where the collection has no members' list, `archive.reference`.
+    /// - Complexity: O(members).
+    package func elements() throws(MigrationError) -> [ArchivedValue]? {
+        switch self {
+        case .null: return nil
+        case .plain(.array(let members)), .plain(.set(let members)): return try Self.plainMembers(members)
+        case .plain: return nil
+        case .object(let object):
+            guard object.isKind(of: "NSArray") || object.isKind(of: "NSSet") || object.isKind(of: "NSOrderedSet")
+            else { return nil }
+            if let members = try object.members("NS.objects") { return members }
+            // NSOrderedSet, and sets of old archivers, number their members.
+            var members: [ArchivedValue] = []
+            while let field = object.field("NS.object.\(members.count)") {
+                members.append(try object.archive.value(of: field))
+            }
+            return members
+        }
+    }
+
+    /// The entries of an NSDictionary or NSKnownKeysDictionary1, in the archive's order; nil for other values.
+    ///
+    /// - Throws: `archive.type` where keys and values do not pair up, `archive.reference`.
+    /// - Complexity: O(entries).
+    package func entries() throws(MigrationError) -> [(key: ArchivedValue, value: ArchivedValue)]? {
+        guard case .object(let object) = self, object.isKind(of: "NSDictionary") else { return nil }
+        if object.field("searchMapping") != nil { return try object.knownKeysEntries() }
+        guard let keys = try object.members("NS.keys"), let values = try object.members("NS.objects"),
+            keys.count == values.count
+        else { throw object.damaged("a dictionary whose keys and values do not pair up") }
+        return zip(keys, values).map { ($0, $1) }
+    }
+
+    /// Plain members without an archive to follow references in.
+    private static func plainMembers(_ members: [PropertyListValue]) throws(MigrationError) -> [ArchivedValue] {
+        var values: [ArchivedValue] = []
+        values.reserveCapacity(members.count)
+        for member in members {
+            if case .uid = member {
+                throw .archive("archive.type", "A plain array of the archive holds references")
+            }
+            values.append(member == .null ? .null : .plain(member))
+        }
+        return values
+    }
+}
+
+extension ArchivedObject {
+    /// The references of a field that is a plain array (`NS.objects`), followed; nil where the field is absent.
+    package func members(_ key: String) throws(MigrationError) -> [ArchivedValue]? {
+        guard let field = field(key) else { return nil }
+        guard case .array(let references) = field else {
+            throw damaged("a collection whose \(key) is a \(field.kindName)")
+        }
+        var values: [ArchivedValue] = []
+        values.reserveCapacity(references.count)
+        for reference in references { values.append(try archive.value(of: reference)) }
+        return values
+    }
+
+    /// `values[i]` belongs to `searchMapping.keys[i]`; a slot that holds the `emptyToken` is empty.
+    fileprivate func knownKeysEntries() throws(MigrationError) -> [(key: ArchivedValue, value: ArchivedValue)] {
+        guard let mapping = try object("searchMapping"), let keys = try mapping.elements("keys"),
+            let values = try elements("values"), keys.count == values.count
+        else { throw damaged("a dictionary of known keys whose keys and values do not pair up") }
+        let token = try value("emptyToken")
+        var entries: [(key: ArchivedValue, value: ArchivedValue)] = []
+        entries.reserveCapacity(keys.count)
+        for (key, value) in zip(keys, values) {
+            if case .plain(let plain) = value, case .plain(let empty) = token, plain == empty { continue }
+            entries.append((key, value))
+        }
+        return entries
+    }
+}

@@ -1,0 +1,156 @@
+import Diagnostics
+
+import struct Foundation.URL
+
+/// Foundation's value classes. Each function gives nil where the value is of another kind, and throws where it is
+/// of the kind but damaged.
+extension ArchivedValue {
+    /// True for the archive's nil and for NSNull.
+    package var isNull: Bool {
+        switch self {
+        case .null: true
+        case .plain: false
+        case .object(let object): object.isKind(of: "NSNull")
+        }
+    }
+
+    package var object: ArchivedObject? {
+        if case .object(let object) = self { object } else { nil }
+    }
+
+    /// A plain string, NSString or NSMutableString.
+    package func string() throws(MigrationError) -> String? {
+        switch self {
+        case .null: return nil
+        case .plain(.string(let text)): return text
+        case .plain: return nil
+        case .object(let object):
+            guard object.isKind(of: "NSString") else { return nil }
+            if case .plain(.string(let text)) = try object.value("NS.string") { return text }
+            if case .plain(.data(let bytes)) = try object.value("NS.bytes"),
+                let text = String(validating: bytes, as: UTF8.self)
+            {
+                return text
+            }
+            throw object.damaged("a string without text")
+        }
+    }
+
+    /// A boolean, or a number as whether it is not zero.
+    package func boolean() throws(MigrationError) -> Bool? {
+        switch try number() {
+        case .boolean(let flag): flag
+        case .integer(let value): value != 0
+        case .real(let value): value != 0
+        default: nil
+        }
+    }
+
+    /// An integer; a boolean as 0 or 1; a real where it is a whole number that fits.
+    package func integer() throws(MigrationError) -> Int64? {
+        switch try number() {
+        case .boolean(let flag): flag ? 1 : 0
+        case .integer(let value): value
+        case .real(let value): Int64(exactly: value)
+        default: nil
+        }
+    }
+
+    /// Any number as a double.
+    package func real() throws(MigrationError) -> Double? {
+        switch try number() {
+        case .boolean(let flag): flag ? 1 : 0
+        case .integer(let value): Double(value)
+        case .real(let value): value
+        case .largeInteger(let high, let low):
+            Double(Int64(bitPattern: high)) * 18_446_744_073_709_551_616 + Double(low)
+        default: nil
+        }
+    }
+
+    /// A plain number, or the plain number in an NSNumber.
+    package func number() throws(MigrationError) -> PropertyListValue? {
+        switch self {
+        case .null: return nil
+        case .plain(let value):
+            switch value {
+            case .boolean, .integer, .largeInteger, .real: return value
+            default: return nil
+            }
+        case .object(let object):
+            guard object.isKind(of: "NSNumber"), !object.isKind(of: "NSDecimalNumber") else { return nil }
+            for key in ["NS.boolval", "NS.intval", "NS.dblval"] {
+                switch object.field(key) {
+                case .boolean(let flag): return .boolean(flag)
+                case .integer(let value): return key == "NS.boolval" ? .boolean(value != 0) : .integer(value)
+                case .real(let value): return .real(value)
+                default: continue
+                }
+            }
+            throw object.damaged("a number without value")
+        }
+    }
+
+    /// Plain data, NSData or NSMutableData.
+    package func data() throws(MigrationError) -> [UInt8]? {
+        switch self {
+        case .null: return nil
+        case .plain(.data(let bytes)): return bytes
+        case .plain: return nil
+        case .object(let object):
+            guard object.isKind(of: "NSData") else { return nil }
+            for key in ["NS.data", "NS.bytes"] {
+                if case .plain(.data(let bytes)) = try object.value(key) { return bytes }
+            }
+            throw object.damaged("data without bytes")
+        }
+    }
+
+    /// A date in seconds since 2001-01-01 00:00:00 UTC.
+    package func date() throws(MigrationError) -> Double? {
+        switch self {
+        case .null: return nil
+        case .plain(.date(let seconds)): return seconds
+        case .plain: return nil
+        case .object(let object):
+            guard object.isKind(of: "NSDate") else { return nil }
+            guard let seconds = try object.real("NS.time") else { throw object.damaged("a date without time") }
+            return seconds
+        }
+    }
+
+    /// The 16 bytes of an NSUUID.
+    package func uuid() throws(MigrationError) -> [UInt8]? {
+        guard case .object(let object) = self, object.isKind(of: "NSUUID") else { return nil }
+        guard let bytes = try object.data("NS.uuidbytes"), bytes.count == 16 else {
+            throw object.damaged("a UUID that is not 16 bytes")
+        }
+        return bytes
+    }
+
+    /// The absolute string of an NSURL, its base URLs applied (at most 16 of them).
+    package func url() throws(MigrationError) -> String? {
+        guard case .object(let object) = self, object.isKind(of: "NSURL") else { return nil }
+        var relatives: [String] = []
+        var current: ArchivedObject? = object
+        while let url = current {
+            guard relatives.count < 16, let relative = try url.string("NS.relative") else {
+                throw object.damaged("a URL without text or with too many bases")
+            }
+            relatives.append(relative)
+            current = try url.object("NS.base")
+        }
+        guard var absolute = relatives.popLast() else { return nil }
+        while let relative = relatives.popLast() {
+            absolute = URL(string: relative, relativeTo: URL(string: absolute))?.absoluteString ?? relative
+        }
+        return absolute
+    }
+}
+
+extension ArchivedObject {
+    /// An error that says what is wrong with this object.
+    package func damaged(_ what: String) -> MigrationError {
+        .archive("archive.type", "Object \(uid) of the archive (\(className)) is \(what)")
+    }
+}

@@ -1,0 +1,92 @@
+import CZlib
+import Diagnostics
+
+/// Raw deflate streams (RFC 1951, no zlib header), as cached models are stored.
+package enum Deflate {
+    private static let chunkSize = 64 << 10
+
+    /// Decompresses a stream that fills the bytes exactly.
+    ///
+    /// - Parameters:
+    ///   - bytes: the whole stream.
+    ///   - limit: the most bytes it may give; more is an error.
+    /// - Returns: the contents; memory grows with what is really there, not with the limit.
+    /// - Throws: `archive.deflate` (damaged, cut off, or followed by other data), `archive.limit`.
+    package static func inflate(_ bytes: [UInt8], limit: Int) throws(MigrationError) -> [UInt8] {
+        guard bytes.count <= Int(UInt32.max) else {
+            throw .archive("archive.limit", "The compressed data is larger than 4 GiB")
+        }
+        var stream = z_stream()
+        guard stagecoach_inflate_init(&stream, -15) == Z_OK else {
+            throw MigrationError("archive.zlib", .internal, "zlib cannot be started")
+        }
+        defer { inflateEnd(&stream) }
+        var input = bytes
+        var output: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: chunkSize)
+        var isOverLimit = false
+        var status = Z_OK
+        input.withUnsafeMutableBufferPointer { source in
+            stream.next_in = source.baseAddress
+            stream.avail_in = UInt32(source.count)
+            chunk.withUnsafeMutableBufferPointer { target in
+                while status == Z_OK {
+                    stream.next_out = target.baseAddress
+                    stream.avail_out = UInt32(target.count)
+                    status = CZlib.inflate(&stream, Z_NO_FLUSH)
+                    let produced = target.count - Int(stream.avail_out)
+                    guard output.count + produced <= limit else {
+                        isOverLimit = true
+                        return
+                    }
+                    output.append(contentsOf: target[..<produced])
+                }
+            }
+        }
+        guard !isOverLimit else {
+            throw .archive("archive.limit", "The compressed data expands to more than \(limit) bytes")
+        }
+        guard status == Z_STREAM_END else {
+            throw .archive("archive.deflate", "The compressed data is damaged or cut off")
+        }
+        guard stream.avail_in == 0 else {
+            throw .archive("archive.deflate", "The compressed data is followed by \(stream.avail_in) other bytes")
+        }
+        return output
+    }
+
+    /// Compresses bytes.
+    ///
+    /// - Returns: the stream; equal bytes give equal streams with one version of zlib.
+    /// - Throws: `archive.limit` above 4 GiB, `archive.zlib`.
+    package static func deflate(_ bytes: [UInt8]) throws(MigrationError) -> [UInt8] {
+        guard bytes.count <= Int(UInt32.max) else {
+            throw .archive("archive.limit", "The data to compress is larger than 4 GiB")
+        }
+        var stream = z_stream()
+        guard stagecoach_deflate_init(&stream, Z_DEFAULT_COMPRESSION, -15) == Z_OK else {
+            throw MigrationError("archive.zlib", .internal, "zlib cannot be started")
+        }
+        defer { deflateEnd(&stream) }
+        var input = bytes
+        var output: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: chunkSize)
+        var status = Z_OK
+        input.withUnsafeMutableBufferPointer { source in
+            stream.next_in = source.baseAddress
+            stream.avail_in = UInt32(source.count)
+            chunk.withUnsafeMutableBufferPointer { target in
+                while status == Z_OK {
+                    stream.next_out = target.baseAddress
+                    stream.avail_out = UInt32(target.count)
+                    status = CZlib.deflate(&stream, Z_FINISH)
+                    output.append(contentsOf: target[..<(target.count - Int(stream.avail_out))])
+                }
+            }
+        }
+        guard status == Z_STREAM_END else {
+            throw MigrationError("archive.zlib", .internal, "zlib failed with \(status)")
+        }
+        return output
+    }
+}

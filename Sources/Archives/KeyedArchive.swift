@@ -1,0 +1,146 @@
+import Diagnostics
+
+/// A keyed archive (`NSKeyedArchiver` in a binary property list): a graph of objects, read one object at a time.
+///
+/// Nothing is instantiated by class name, and nothing is expanded: references stay numbers until they are followed,
+/// so that cycles cost nothing. Holds the decoded property list for as long as it or one of its objects lives.
+package final class KeyedArchive: Sendable {
+    /// The `$objects`; the first stands for nil.
+    private let objects: [PropertyListValue]
+    /// The `$top` entries.
+    private let top: [String: PropertyListValue]
+
+    /// Reads the frame of an archive.
+    ///
+    /// - Parameter bytes: the whole archive.
+    /// - Throws: what ``BinaryPropertyList/decode(_:limits:)`` throws, `archive.notKeyed` for another property list.
+    /// - Complexity: O(bytes) time and memory.
+    package init(
+        decoding bytes: [UInt8], limits: BinaryPropertyList.Limits = .init()
+    ) throws(MigrationError) {
+        guard case .dictionary(let frame) = try BinaryPropertyList.decode(bytes, limits: limits),
+            frame["$archiver"] == .string("NSKeyedArchiver"), frame["$version"] == .integer(100_000),
+            case .array(let objects) = frame["$objects"], objects.first == .string("$null"),
+            case .dictionary(let top) = frame["$top"]
+        else { throw .archive("archive.notKeyed", "The property list is not a keyed archive") }
+        self.objects = objects
+        self.top = top
+    }
+
+    /// How many objects the archive holds, the nil object included.
+    package var objectCount: Int { objects.count }
+
+    /// The names of the `$top` entries, sorted.
+    package var topKeys: [String] { top.keys.sorted() }
+
+    /// The entry of a name among the archive's roots.
+    ///
+    /// - Throws: `archive.missing`, and what ``value(of:)`` throws.
+    package func topValue(_ key: String = "root") throws(MigrationError) -> ArchivedValue {
+        guard let entry = top[key] else { throw .archive("archive.missing", "The archive has no entry \(key)") }
+        return try value(of: entry)
+    }
+
+    /// The root object.
+    ///
+    /// - Throws: `archive.missing`, `archive.type` where it is no object with a class.
+    package func root() throws(MigrationError) -> ArchivedObject {
+        guard case .object(let object) = try topValue() else {
+            throw .archive("archive.type", "The archive's root is not an object")
+        }
+        return object
+    }
+
+    /// Follows a reference, one step; other values are given as they are.
+    ///
+    /// - Throws: `archive.reference` for a reference to nothing, `archive.type` for an object without a class.
+    package func value(of field: PropertyListValue) throws(MigrationError) -> ArchivedValue {
+        guard case .uid(let uid) = field else {
+            return field == .null ? .null : .plain(field)
+        }
+        guard uid < UInt64(objects.count) else {
+            throw .archive("archive.reference", "The archive refers to object \(uid), which does not exist")
+        }
+        switch objects[Int(uid)] {
+        case .string("$null"): return .null
+        case .dictionary(let fields): return .object(try object(Int(uid), fields))
+        case .uid, .array, .set, .null:
+            throw .archive("archive.type", "Object \(uid) of the archive is a bare \(objects[Int(uid)].kindName)")
+        case let leaf: return .plain(leaf)
+        }
+    }
+
+    /// The object of a number.
+    ///
+    /// - Throws: `archive.reference`, `archive.type` where the number stands for nil or a plain value.
+    package func object(at uid: Int) throws(MigrationError) -> ArchivedObject {
+        guard case .object(let object) = try value(of: .uid(UInt64(clamping: uid))) else {
+            throw .archive("archive.type", "Object \(uid) of the archive has no class")
+        }
+        return object
+    }
+
+    private func object(
+        _ uid: Int, _ fields: [String: PropertyListValue]
+    ) throws(MigrationError) -> ArchivedObject {
+        guard case .uid(let classID) = fields["$class"], classID < UInt64(objects.count),
+            case .dictionary(let description) = objects[Int(classID)],
+            case .string(let name) = description["$classname"]
+        else { throw .archive("archive.type", "Object \(uid) of the archive has no class") }
+        return ArchivedObject(
+            archive: self, uid: uid, className: name, classDescription: description, fields: fields)
+    }
+}
+
+/// A value met in a keyed archive, its reference followed.
+package enum ArchivedValue: Sendable {
+    /// Absent, or the archive's nil.
+    case null
+    /// A value without a class: number, string, data, date; or a collection held in the field itself.
+    case plain(PropertyListValue)
+    case object(ArchivedObject)
+}
+
+/// An object of a keyed archive: the names of its classes, and its fields. Keeps its archive alive.
+package struct ArchivedObject: Sendable {
+    package let archive: KeyedArchive
+    /// Its number among the archive's objects.
+    package let uid: Int
+    package let className: String
+    fileprivate let classDescription: [String: PropertyListValue]
+    fileprivate let fields: [String: PropertyListValue]
+
+    fileprivate init(
+        archive: KeyedArchive, uid: Int, className: String, classDescription: [String: PropertyListValue],
+        fields: [String: PropertyListValue]
+    ) {
+        self.archive = archive
+        self.uid = uid
+        self.className = className
+        self.classDescription = classDescription
+        self.fields = fields
+    }
+
+    /// The class and its ancestors by name, nearest first.
+    package var classNames: [String] {
+        guard case .array(let names) = classDescription["$classes"] else { return [className] }
+        return names.compactMap { if case .string(let name) = $0 { name } else { nil } }
+    }
+
+    /// Whether a name is that of the class or of an ancestor.
+    package func isKind(of name: String) -> Bool { className == name || classNames.contains(name) }
+
+    /// The names of the fields, sorted, without `$class`.
+    package var keys: [String] { fields.keys.filter { $0 != "$class" }.sorted() }
+
+    /// A field as the archive holds it, references not followed.
+    package func field(_ key: String) -> PropertyListValue? { fields[key] }
+
+    /// A field's value, its reference followed; null where the field is absent.
+    ///
+    /// - Throws: `archive.reference`, `archive.type`.
+    package func value(_ key: String) throws(MigrationError) -> ArchivedValue {
+        guard let field = fields[key] else { return .null }
+        return try archive.value(of: field)
+    }
+}

@@ -1,0 +1,186 @@
+import Diagnostics
+
+import struct Foundation.Decimal
+
+/// Writes a keyed archive object by object. Plain values and classes are stored once.
+///
+/// Cycles: ``reserve()`` a place, refer to it, ``fill(_:_:_:)`` it later. Holds all objects until it is encoded.
+package struct KeyedArchiveBuilder {
+    /// A place among the archive's objects.
+    package struct Reference: Hashable, Sendable {
+        package let uid: Int
+        /// The reference as a field's value.
+        package var field: PropertyListValue { .uid(UInt64(uid)) }
+        /// The archive's nil.
+        package static let null = Reference(uid: 0)
+    }
+
+    /// A class by its names, itself first, then its ancestors.
+    package struct ClassName: Hashable, Sendable {
+        package let names: [String]
+
+        /// - Parameter ancestors: nearest first, without NSObject, which is added.
+        package init(_ name: String, _ ancestors: String...) { names = [name] + ancestors + ["NSObject"] }
+    }
+
+    /// A plain value that is stored once.
+    private enum PlainKey: Hashable {
+        case boolean(Bool)
+        case integer(Int64)
+        case real(UInt64)
+        /// UTF-8, so that canonically equal strings stay apart.
+        case string([UInt8])
+    }
+
+    private var objects: [PropertyListValue?] = [.string("$null")]
+    private var plain: [PlainKey: Reference] = [:]
+    private var classes: [ClassName: Reference] = [:]
+
+    package init() {}
+
+    /// A place to be filled later.
+    package mutating func reserve() -> Reference {
+        objects.append(nil)
+        return Reference(uid: objects.count - 1)
+    }
+
+    /// Puts an object into a reserved place.
+    ///
+    /// - Precondition: the place is reserved and empty.
+    package mutating func fill(
+        _ reference: Reference, _ className: ClassName, _ fields: [String: PropertyListValue]
+    ) {
+        precondition(objects[reference.uid] == nil, "a place is filled once")
+        var fields = fields
+        fields["$class"] = classReference(className).field
+        objects[reference.uid] = .dictionary(fields)
+    }
+
+    /// Adds an object.
+    package mutating func object(_ className: ClassName, _ fields: [String: PropertyListValue]) -> Reference {
+        let reference = reserve()
+        fill(reference, className, fields)
+        return reference
+    }
+
+    private mutating func classReference(_ className: ClassName) -> Reference {
+        if let reference = classes[className] { return reference }
+        let reference = append(
+            .dictionary([
+                "$classname": .string(className.names[0]), "$classes": .array(className.names.map { .string($0) }),
+            ]))
+        classes[className] = reference
+        return reference
+    }
+
+    private mutating func append(_ value: PropertyListValue) -> Reference {
+        objects.append(value)
+        return Reference(uid: objects.count - 1)
+    }
+
+    private mutating func plain(_ key: PlainKey, _ value: PropertyListValue) -> Reference {
+        if let reference = plain[key] { return reference }
+        let reference = append(value)
+        plain[key] = reference
+        return reference
+    }
+
+    // MARK: Plain values
+
+    package mutating func string(_ text: String) -> Reference {
+        // A bare "$null" would read as nil.
+        guard text != "$null" else {
+            return object(ClassName("NSMutableString", "NSString"), ["NS.string": .string(text)])
+        }
+        return plain(.string(Array(text.utf8)), .string(text))
+    }
+
+    /// The string, or the archive's nil.
+    package mutating func string(_ text: String?) -> Reference {
+        if let text { string(text) } else { .null }
+    }
+
+    package mutating func boolean(_ flag: Bool) -> Reference { plain(.boolean(flag), .boolean(flag)) }
+
+    package mutating func integer(_ number: Int64) -> Reference { plain(.integer(number), .integer(number)) }
+
+    package mutating func real(_ number: Double) -> Reference { plain(.real(number.bitPattern), .real(number)) }
+
+    // MARK: Foundation's classes
+
+    package mutating func data(_ bytes: [UInt8]) -> Reference { append(.data(bytes)) }
+
+    /// - Parameter seconds: since 2001-01-01 00:00:00 UTC.
+    package mutating func date(_ seconds: Double) -> Reference {
+        object(ClassName("NSDate"), ["NS.time": .real(seconds)])
+    }
+
+    /// - Parameter bytes: 16 bytes in the order of the text form.
+    package mutating func uuid(_ bytes: [UInt8]) -> Reference {
+        object(ClassName("NSUUID"), ["NS.uuidbytes": .data(bytes)])
+    }
+
+    package mutating func url(_ absolute: String) -> Reference {
+        let relative = string(absolute)
+        return object(ClassName("NSURL"), ["NS.base": Reference.null.field, "NS.relative": relative.field])
+    }
+
+    package mutating func decimal(_ number: ArchivedDecimal) -> Reference {
+        var words: [UInt8] = []
+        for word in 0..<8 {
+            let bits = UInt16(truncatingIfNeeded: number.mantissa >> UInt128(word * 16))
+            words += [UInt8(truncatingIfNeeded: bits), UInt8(truncatingIfNeeded: bits >> 8)]
+        }
+        let length = number.isNaN ? 0 : (128 - number.mantissa.leadingZeroBitCount + 15) / 16
+        return object(
+            ClassName("NSDecimalNumberPlaceholder", "NSDecimalNumber", "NSNumber", "NSValue"),
+            [
+                "NS.mantissa": .data(words), "NS.mantissa.bo": .integer(1), "NS.length": .integer(Int64(length)),
+                "NS.exponent": .integer(Int64(number.exponent)), "NS.negative": .boolean(number.isNegative),
+                "NS.compact": .boolean(false),
+            ])
+    }
+
+    package mutating func array(_ members: [Reference], isMutable: Bool = false) -> Reference {
+        object(
+            isMutable ? ClassName("NSMutableArray", "NSArray") : ClassName("NSArray"),
+            ["NS.objects": .array(members.map(\.field))])
+    }
+
+    package mutating func set(_ members: [Reference]) -> Reference {
+        object(ClassName("NSSet"), ["NS.objects": .array(members.map(\.field))])
+    }
+
+    package mutating func dictionary(
+        _ entries: [(key: Reference, value: Reference)], isMutable: Bool = false
+    ) -> Reference {
+        object(
+            isMutable ? ClassName("NSMutableDictionary", "NSDictionary") : ClassName("NSDictionary"),
+            [
+                "NS.keys": .array(entries.map { $0.key.field }),
+                "NS.objects": .array(entries.map { $0.value.field }),
+            ])
+    }
+
+    // MARK: The archive
+
+    /// The archive with one root.
+    ///
+    /// - Throws: `archive.unfilled` where a reserved place was never filled, `archive.limit`.
+    /// - Complexity: O(objects).
+    package func encode(root: Reference) throws(MigrationError) -> [UInt8] {
+        var filled: [PropertyListValue] = []
+        filled.reserveCapacity(objects.count)
+        for (uid, object) in objects.enumerated() {
+            guard let object else {
+                throw MigrationError("archive.unfilled", .internal, "Object \(uid) of the archive was never written")
+            }
+            filled.append(object)
+        }
+        return try BinaryPropertyList.encode(
+            .dictionary([
+                "$version": .integer(100_000), "$archiver": .string("NSKeyedArchiver"),
+                "$top": .dictionary(["root": root.field]), "$objects": .array(filled),
+            ]))
+    }
+}

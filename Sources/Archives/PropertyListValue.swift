@@ -1,0 +1,38 @@
+/// A property list, with the keyed archives' UIDs.
+///
+/// Strings compare as Swift strings do (canonical equivalence); the writer keeps their code points.
+package indirect enum PropertyListValue: Sendable, Equatable {
+    case null
+    case boolean(Bool)
+    case integer(Int64)
+    /// A 16-byte integer outside Int64, in two's complement.
+    case largeInteger(high: UInt64, low: UInt64)
+    case real(Double)
+    /// Seconds since 2001-01-01 00:00:00 UTC.
+    case date(Double)
+    case data([UInt8])
+    case string(String)
+    /// A reference to an object of a keyed archive.
+    case uid(UInt64)
+    case array([PropertyListValue])
+    /// Members in the order of the file.
+    case set([PropertyListValue])
+    case dictionary([String: PropertyListValue])
+
+    /// What kind of value it is, for messages.
+    package var kindName: String {
+        switch self {
+        case .null: "null"
+        case .boolean: "boolean"
+        case .integer, .largeInteger: "integer"
+        case .real: "real"
+        case .date: "date"
+        case .data: "data"
+        case .string: "string"
+        case .uid: "UID"
+        case .array: "array"
+        case .set: "set"
+        case .dictionary: "dictionary"
+        }
+    }
+}

@@ -1,0 +1,71 @@
+import Diagnostics
+import Glibc
+
+/// The file of a fresh destination, beneath SQLite: made exclusively, checked and synced at the end.
+enum DestinationFile {
+    /// Makes an empty file that was not there.
+    ///
+    /// - Throws: `destination.exists` (73), `destination.permission` (77), `destination.cannotCreate` (73),
+    ///   `store.full` (74).
+    static func create(_ path: String) throws(MigrationError) {
+        let descriptor = open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o644)
+        guard descriptor >= 0 else { throw creationError(errno, path) }
+        close(descriptor)
+    }
+
+    private static func creationError(_ number: Int32, _ path: String) -> MigrationError {
+        let context = MigrationError.Context(path: path)
+        let reason = String(cString: strerror(number))
+        return switch number {
+        case EEXIST:
+            MigrationError(
+                "destination.exists", .cannotCreate, "The destination exists already",
+                remedy: "Remove it or choose another path", context: context)
+        case EACCES, EPERM, EROFS:
+            MigrationError(
+                "destination.permission", .permission, "The destination cannot be created: \(reason)",
+                context: context)
+        case ENOSPC, EDQUOT: full(path, reason)
+        default:
+            MigrationError(
+                "destination.cannotCreate", .cannotCreate, "The destination cannot be created: \(reason)",
+                context: context)
+        }
+    }
+
+    private static func full(_ path: String, _ reason: String) -> MigrationError {
+        MigrationError(
+            "store.full", .io, "Writing the destination failed: \(reason)",
+            remedy: "Free space on the disk and run the command again", context: .init(path: path))
+    }
+
+    /// Checks that the header's page count is the file's size, then brings the file to the disk.
+    ///
+    /// - Throws: `store.damaged` (an internal error here: the file is ours), `store.io`, `store.full`.
+    static func checkAndSync(_ path: String) throws(MigrationError) {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw failure("Opening", path) }
+        defer { close(descriptor) }
+        var header = [UInt8](repeating: 0, count: 100)
+        let count = pread(descriptor, &header, header.count, 0)
+        let size = lseek(descriptor, 0, SEEK_END)
+        guard count == header.count, size >= 0 else { throw failure("Reading", path) }
+        let pages = header[28..<32].reduce(Int64(0)) { $0 << 8 | Int64($1) }
+        let pageSize = Int64(header[16]) << 8 | Int64(header[17])
+        guard header.starts(with: Array("SQLite format 3\0".utf8)), pageSize == 4096, pages * pageSize == size else {
+            throw MigrationError(
+                "store.damaged", .internal,
+                "The written file is inconsistent: \(pages) pages of \(pageSize) bytes in \(size) bytes",
+                context: .init(path: path))
+        }
+        guard fsync(descriptor) == 0 else { throw failure("Syncing", path) }
+    }
+
+    private static func failure(_ doing: String, _ path: String) -> MigrationError {
+        let number = errno
+        let reason = String(cString: strerror(number))
+        if number == ENOSPC || number == EDQUOT { return full(path, reason) }
+        return MigrationError(
+            "store.io", .io, "\(doing) the destination failed: \(reason)", context: .init(path: path))
+    }
+}

@@ -1,0 +1,75 @@
+import Archives
+import Diagnostics
+import ManagedModel
+
+/// What Z_METADATA of a destination says.
+package struct DestinationMetadata: Sendable {
+    /// Z_UUID: the store's identifier in object URIs, an upper-case UUID. A migration keeps the source's.
+    package var uuid: String
+    /// The source's property list: application keys and the framework's version are carried over from it, and it
+    /// says whether digest and checksum are written. Empty for a store without source.
+    package var sourceProperties: [String: PropertyListValue]
+    /// Version hash, 32 bytes, by entity name. Nothing is invented: an entity without an entry is an error.
+    package var versionHashes: [String: [UInt8]]
+    /// The model's labels; unset is one empty string or none.
+    package var versionIdentifiers: [String]
+
+    package init(
+        uuid: String, sourceProperties: [String: PropertyListValue], versionHashes: [String: [UInt8]],
+        versionIdentifiers: [String]
+    ) {
+        self.uuid = uuid
+        self.sourceProperties = sourceProperties
+        self.versionHashes = versionHashes
+        self.versionIdentifiers = versionIdentifiers
+    }
+
+    /// Keys of Z_PLIST that the store's own machinery owns.
+    enum Key {
+        static let storeType = "NSStoreType"
+        static let hashes = "NSStoreModelVersionHashes"
+        static let hashesVersion = "NSStoreModelVersionHashesVersion"
+        static let identifiers = "NSStoreModelVersionIdentifiers"
+        static let autoVacuum = "_NSAutoVacuumLevel"
+        static let frameworkVersion = "NSPersistenceFrameworkVersion"
+        /// From framework 977 on.
+        static let digest = "NSStoreModelVersionHashesDigest"
+        /// From framework 1333 on.
+        static let checksum = "NSStoreModelVersionChecksumKey"
+    }
+
+    /// The framework version of a store without source: iOS 14's, the first with today's form of every index.
+    package static let defaultFrameworkVersion: Int64 = 1044
+
+    /// The property list of Z_PLIST.
+    ///
+    /// Digest and checksum are recomputed where the source has them: a wrong one is worse than none, and none is
+    /// what older frameworks wrote. Without a source both are left out.
+    ///
+    /// - Throws: `metadata.missingHash` where an entity of the model has no hash of 32 bytes.
+    package func propertyList(for model: ManagedObjectModel) throws(MigrationError) -> PropertyListValue {
+        var hashes: [String: [UInt8]] = [:]
+        for entity in model.entities {
+            let name = entity.definition.name
+            guard let hash = versionHashes[name], hash.count == VersionHash.byteCount else {
+                throw MigrationError(
+                    "metadata.missingHash", .configuration, "The version hash of an entity is not known",
+                    remedy: "Give the destination model as a compiled .momd, whose VersionInfo.plist holds the hashes",
+                    context: .init(entity: name))
+            }
+            hashes[name] = hash
+        }
+        var properties = sourceProperties
+        properties[Key.storeType] = .string("SQLite")
+        properties[Key.hashes] = .dictionary(hashes.mapValues { .data($0) })
+        properties[Key.hashesVersion] = .integer(3)
+        properties[Key.identifiers] = .array(versionIdentifiers.map { .string($0) })
+        properties[Key.autoVacuum] = .string("2")
+        if properties[Key.frameworkVersion] == nil {
+            properties[Key.frameworkVersion] = .integer(Self.defaultFrameworkVersion)
+        }
+        if properties[Key.digest] != nil { properties[Key.digest] = .string(VersionHash.digest(of: hashes)) }
+        if properties[Key.checksum] != nil { properties[Key.checksum] = .string(VersionHash.checksum(of: hashes)) }
+        return .dictionary(properties)
+    }
+}

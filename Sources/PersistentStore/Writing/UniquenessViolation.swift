@@ -1,0 +1,67 @@
+import Diagnostics
+import ManagedModel
+
+/// Rows that share the values of a uniqueness constraint, looked up after its index could not be built.
+struct UniquenessViolation {
+    private let table: String
+    private let columns: [String]
+    private let entity: String
+    private let attributes: [String]
+
+    /// Nil where the index is not a uniqueness constraint's.
+    init?(_ index: StoreIndex, _ table: EntityTable, _ model: ManagedObjectModel) {
+        guard case .unique(let entity, let attributes) = index.purpose else { return nil }
+        self.table = SQLName.quoted(table.name)
+        columns = index.terms.map { SQLName.quoted(table.columns[$0.column].name) }
+        self.entity = model.entity(at: entity).definition.name
+        self.attributes = attributes
+    }
+
+    /// The error with the conflict of the lowest key: its values and up to three of its keys.
+    ///
+    /// A row with a NULL in the constraint never conflicts, in SQLite as in Core Data.
+    ///
+    /// - Complexity: O(n log n) in the table's rows, spilled to temporary files; run on failure only.
+    func error(_ connection: Connection, cause: MigrationError) throws(MigrationError) -> MigrationError {
+        let present = columns.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")
+        let group = try connection.prepare(
+            "SELECT min(Z_PK), count(*) FROM \(table) WHERE \(present) GROUP BY \(columns.joined(separator: ", ")) "
+                + "HAVING count(*) > 1 ORDER BY 1 LIMIT 1")
+        guard try group.step() else { return cause }
+        let (first, count) = (group.integer(0), group.integer(1))
+        group.reset()
+        let values = try values(connection, key: first)
+        let keys = try keys(connection, like: first)
+        let shown = zip(attributes, values).map { "\($0) = \($1)" }.joined(separator: ", ")
+        let named = keys.map { "\(entity)/p\($0)" }.joined(separator: ", ")
+        return MigrationError(
+            "validation.uniqueness", .data,
+            "\(count) objects have the same \(shown), which must be unique: "
+                + named + (count > keys.count ? " and more" : ""),
+            remedy: "Change the mapping or the source's values, or let the command reject such objects",
+            context: .init(
+                path: connection.path, entity: entity, objectID: "\(entity)/p\(keys.dropFirst().first ?? first)",
+                property: attributes.joined(separator: ", ")))
+    }
+
+    /// The row's values as SQL literals, long ones cut.
+    private func values(_ connection: Connection, key: Int64) throws(MigrationError) -> [String] {
+        let parts = columns.map {
+            "CASE typeof(\($0)) WHEN 'text' THEN quote(substr(\($0), 1, 60)) "
+                + "WHEN 'blob' THEN quote(substr(\($0), 1, 32)) ELSE quote(\($0)) END"
+        }
+        let select = try connection.prepare("SELECT \(parts.joined(separator: ", ")) FROM \(table) WHERE Z_PK = ?")
+        select.bind(key, at: 1)
+        guard try select.step() else { return [] }
+        return columns.indices.map { select.text(Int32($0)) ?? "NULL" }
+    }
+
+    private func keys(_ connection: Connection, like key: Int64) throws(MigrationError) -> [Int64] {
+        let same = columns.map { "\($0) = (SELECT \($0) FROM \(table) WHERE Z_PK = ?1)" }.joined(separator: " AND ")
+        let select = try connection.prepare("SELECT Z_PK FROM \(table) WHERE \(same) ORDER BY Z_PK LIMIT 3")
+        select.bind(key, at: 1)
+        var keys: [Int64] = []
+        while try select.step() { keys.append(select.integer(0)) }
+        return keys
+    }
+}
