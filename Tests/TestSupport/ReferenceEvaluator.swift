@@ -189,7 +189,8 @@ struct ReferenceEvaluator {
                 result += part
             }
             return .value(.text(result), .string)
-        case (.variable("manager"), "destinationInstancesForEntityMappingNamed:sourceInstances:", 2):
+        case (.variable("manager"), "destinationInstancesForEntityMappingNamed:sourceInstances:", 2),
+            (.variable("manager"), "destinationInstancesForEntityMappingName:sourceInstances:", 2):
             guard case .constant(.string(let name)) = arguments[0] else { throw .unsupported("computed mapping name") }
             let index = try migrator.mappingIndex(named: name)
             return try lookup(arguments[1]) { source in

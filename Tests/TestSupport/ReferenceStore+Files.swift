@@ -1,3 +1,4 @@
+import Archives
 import CSQLite
 import Foundation
 import ManagedModel
@@ -96,10 +97,10 @@ extension ReferenceStore {
             primary.bind(row.maximum, at: 4)
             try primary.run()
         }
-        let metadata = try connection.prepare("INSERT INTO Z_METADATA VALUES (1, ?, ?)")
-        metadata.bind(uuid, at: 1)
-        metadata.bind(try Self.metadata(of: model), at: 2)
-        try metadata.run()
+        let description = try connection.prepare("INSERT INTO Z_METADATA VALUES (1, ?, ?)")
+        description.bind(uuid, at: 1)
+        description.bind(try metadata(), at: 2)
+        try description.run()
         let indexes =
             schema.tables.indices.flatMap { schema.indexStatements(forTable: $0) }
             + schema.joinTables.indices.flatMap { schema.indexStatements(forJoinTable: $0) }
@@ -107,13 +108,11 @@ extension ReferenceStore {
         try connection.execute("COMMIT")
     }
 
-    private static func metadata(of model: ManagedObjectModel) throws -> [UInt8] {
-        let plist: [String: Any] = [
-            "NSStoreType": "SQLite", "NSPersistenceFrameworkVersion": 1526,
-            "NSStoreModelVersionHashesVersion": 3, "_NSAutoVacuumLevel": "2",
-            "NSStoreModelVersionIdentifiers": model.versionIdentifiers,
-        ]
-        return Array(try PropertyListSerialization.data(fromPropertyList: plist, format: .binary, options: 0))
+    private func metadata() throws -> [UInt8] {
+        let hashes = model.entityVersionHashesByName.mapValues { Array($0) }
+        let metadata = DestinationMetadata(
+            uuid: uuid, sourceProperties: [:], versionHashes: hashes, versionIdentifiers: model.versionIdentifiers)
+        return try BinaryPropertyList.encode(try metadata.propertyList(for: model))
     }
 
     static func quoted(_ name: String) -> String { "\"" + name.replacingOccurrences(of: "\"", with: "\"\"") + "\"" }
