@@ -52,6 +52,7 @@ public final class EntityMapping {
     public var userInfo: [AnyHashable: Any]?
     /// Where the mapping stands in its file.
     package var line: Int?
+    package var column: Int?
 
     public init() { mappingType = .undefinedEntityMappingType }
 
@@ -76,6 +77,9 @@ public final class PropertyMapping {
     /// Whether inference or the compiler's default filled the expression in: then a nil source value of an attribute
     /// that is now required takes the model's default.
     package var isAutomatic = false
+    /// Whether the two differ: an automatic expression from an optional attribute to one that is required and has a
+    /// default. Set with ``isAutomatic``; kept apart so that a mapping model can be written without its models.
+    package var replacesNil = false
     /// Where the expression stands in its file.
     package var line: Int?
     package var column: Int?

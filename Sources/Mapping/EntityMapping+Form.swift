@@ -1,0 +1,116 @@
+import Diagnostics
+import ManagedModel
+
+extension EntityMappingType {
+    /// The type of a name in JSON.
+    init?(jsonName: String) {
+        switch jsonName {
+        case "add": self = .addEntityMappingType
+        case "remove": self = .removeEntityMappingType
+        case "copy": self = .copyEntityMappingType
+        case "transform": self = .transformEntityMappingType
+        case "custom": self = .customEntityMappingType
+        default: return nil
+        }
+    }
+
+    /// The name in JSON; nil for the undefined type.
+    package var jsonName: String? {
+        switch self {
+        case .undefinedEntityMappingType: nil
+        case .addEntityMappingType: "add"
+        case .removeEntityMappingType: "remove"
+        case .copyEntityMappingType: "copy"
+        case .transformEntityMappingType: "transform"
+        case .customEntityMappingType: "custom"
+        }
+    }
+}
+
+extension EntityMapping {
+    /// Which source objects a mapping takes, as far as it can be said without an expression.
+    enum SourceFetch: Equatable {
+        case all
+        /// The predicate's text.
+        case filtered(String)
+        /// Something else than a fetch of the source entity.
+        case other
+    }
+
+    /// The type; an undefined one (Xcode's files never name it) follows from the rest.
+    package var effectiveType: EntityMappingType {
+        guard mappingType == .undefinedEntityMappingType else { return mappingType }
+        if hasPolicy { return .customEntityMappingType }
+        if sourceEntityName == nil { return .addEntityMappingType }
+        if destinationEntityName == nil { return .removeEntityMappingType }
+        return .transformEntityMappingType
+    }
+
+    /// Why the type does not fit the entities; nil where it does.
+    ///
+    /// A custom mapping with a policy may lack one of the two entities: the policy decides what it does.
+    var typeProblem: String? {
+        if sourceEntityName == nil && destinationEntityName == nil {
+            return "The entity mapping has neither a source nor a destination entity"
+        }
+        switch effectiveType {
+        case .addEntityMappingType:
+            if sourceEntityName != nil { return "An add mapping has no source entity" }
+        case .removeEntityMappingType:
+            if destinationEntityName != nil { return "A remove mapping has no destination entity" }
+        case .customEntityMappingType where hasPolicy: break
+        case .customEntityMappingType, .copyEntityMappingType, .transformEntityMappingType, .undefinedEntityMappingType:
+            let type = effectiveType.jsonName ?? "transform"
+            if sourceEntityName == nil { return "A \(type) mapping needs a source entity" }
+            if destinationEntityName == nil { return "A \(type) mapping needs a destination entity" }
+        }
+        return nil
+    }
+
+    /// Why the mapping cannot map a destination property; nil where it can.
+    func problem(
+        ofProperty name: String, isRelationship: Bool, destination: ManagedObjectModel
+    ) -> (code: MigrationError.Code, message: String)? {
+        guard let entityName = destinationEntityName, let entity = destination.entity(named: entityName) else {
+            return ("mapping.unknownProperty", "The mapping has no destination entity whose properties it could map")
+        }
+        switch (isRelationship, entity.attribute(named: name), entity.relationship(named: name)) {
+        case (false, _?, _), (true, _, _?): return nil
+        case (true, _?, nil):
+            return ("mapping.propertyKind", "\(entityName).\(name) is an attribute, and listed as a relationship")
+        case (false, nil, _?):
+            return ("mapping.propertyKind", "\(entityName).\(name) is a relationship, and listed as an attribute")
+        case (_, nil, nil):
+            return ("mapping.unknownProperty", "The entity \(entityName) has no property \(name)")
+        }
+    }
+
+    /// Reads the source expression, where there is one. The compiler's own is
+    /// `FETCH(FUNCTION($manager, "fetchRequestForSourceEntityNamed:predicateString:", "Car", "TRUEPREDICATE"),
+    /// $manager.sourceContext, NO)` (SampleModel's V2toV3.cdm).
+    var sourceFetch: SourceFetch {
+        let own: SourceFetch =
+            switch sourceFilter {
+            case nil: .all
+            case let filter?: filter.node == .constant(true) ? .all : .filtered(filter.format)
+            }
+        guard let sourceExpression else { return own }
+        guard case .fetch(let request, _, countOnly: false) = sourceExpression.node,
+            case .function(.variable("manager"), let selector, let arguments) = request,
+            case .constant(.string(sourceEntityName))? = arguments.first, arguments.count >= 2,
+            case .constant(.string(let predicate)) = arguments[1]
+        else { return .other }
+        switch selector {
+        case LookupSelector.fetch where arguments.count == 2: break
+        case LookupSelector.fetchWithSubentities where arguments.count == 3 && arguments[2].isFalse: break
+        default: return .other
+        }
+        guard let parsed = try? SourcePredicate(format: predicate) else { return .other }
+        let expressed: SourceFetch = parsed.node == .constant(true) ? .all : .filtered(parsed.format)
+        return own == .all || own == expressed ? expressed : .other
+    }
+}
+
+extension ExpressionNode {
+    fileprivate var isFalse: Bool { self == .constant(.boolean(false)) || self == .constant(.integer(0)) }
+}

@@ -1,0 +1,210 @@
+import Diagnostics
+import ManagedModel
+
+/// The expressions that properties get when nobody says how they are computed: what inference and Xcode's compiler
+/// fill in, and what JSON leaves out.
+///
+/// - An attribute: `$source.<counterpart>`; a new one has no expression, and keeps what insertion gives it.
+/// - A relationship: the objects that the counterpart's objects became,
+///   `FUNCTION($manager, 'destinationInstancesForEntityMappingNamed:sourceInstances:', '<mapping>', $source.<counterpart>)`
+///   where exactly one entity mapping leads to the relationship's destination entity and its subentities, else
+///   `FUNCTION($manager, 'destinationInstancesForSourceRelationshipNamed:sourceInstances:', '<counterpart>',
+///   $source.<counterpart>)`; a new one has no expression. (SampleModel's V2toV3.cdm shows both: `owner`, `cars`.)
+/// - Transient properties hold nothing in a store and are not mapped, neither from nor to. A derived attribute is copied
+///   where the source has it.
+///
+/// Counterparts are found as ``CounterpartMatching`` says, attributes and relationships in one list, so that an attribute
+/// that became a relationship is noticed.
+package struct AutomaticMapping {
+    /// One property of a destination entity.
+    package struct Property {
+        package let name: String
+        package let isRelationship: Bool
+        /// The entity that declares it.
+        package let declaringEntity: String
+        package let outcome: Outcome
+        /// Whether a nil source value becomes the model's default: the attribute was optional, and is now required
+        /// with a default.
+        package let replacesNil: Bool
+
+        /// The expression; nil where the property is new, or where it cannot be mapped.
+        package var expression: ValueExpression? {
+            if case .mapped(let expression, _) = outcome { return expression }
+            return nil
+        }
+
+        /// A property mapping that says so.
+        package func propertyMapping() -> PropertyMapping {
+            let mapping = PropertyMapping(name: name, valueExpression: expression, isAutomatic: true)
+            mapping.replacesNil = replacesNil
+            return mapping
+        }
+    }
+
+    package enum Outcome {
+        /// Computed by the expression, from the source property of the name.
+        case mapped(ValueExpression, from: String)
+        /// The source has no counterpart.
+        case new
+        case incompatible(Incompatibility)
+    }
+
+    private let source: ManagedObjectModel
+    private let destination: ManagedObjectModel
+    /// Name of the mapping and index of the destination entity, by index of the source entity.
+    private var targets: [Int: [EntityDescription]] = [:]
+    /// By index of a destination entity: the entity mappings into it and its subentities.
+    private var producers: [Int: (count: Int, name: String, hasSource: Bool)] = [:]
+    /// Whether a relationship to an entity that nothing migrates is an incompatibility (inference) or leads nowhere.
+    private let requiresTarget: Bool
+
+    /// Prepares the expressions for a list of entity mappings. Mappings that name unknown entities count for nothing.
+    ///
+    /// - Parameter requiresTarget: Whether a relationship whose old destination entity no mapping migrates is refused.
+    /// - Complexity: O(mappings × depth of inheritance).
+    package init(
+        entityMappings: [EntityMapping], source: ManagedObjectModel, destination: ManagedObjectModel,
+        requiresTarget: Bool = false
+    ) {
+        self.source = source
+        self.destination = destination
+        self.requiresTarget = requiresTarget
+        for mapping in entityMappings {
+            guard let target = mapping.destinationEntityName.flatMap({ destination.entity(named: $0) }) else {
+                continue
+            }
+            let origin = mapping.sourceEntityName.flatMap { source.entity(named: $0) }
+            if let origin { targets[origin.index, default: []].append(target) }
+            var next: EntityDescription? = target
+            while let entity = next {
+                let count = producers[entity.index]?.count ?? 0
+                producers[entity.index] = (count + 1, mapping.name ?? "", origin != nil)
+                next = entity.superentity
+            }
+        }
+    }
+
+    /// The stored properties of a destination entity, own and inherited: attributes, then relationships, each by name.
+    ///
+    /// - Parameter sourceEntity: Nil for an add mapping: everything is new.
+    /// - Complexity: O(properties × subentities of their destinations).
+    package func properties(
+        from sourceEntity: EntityDescription?, to destinationEntity: EntityDescription
+    ) -> [Property] {
+        let new = StoredProperty.all(of: destinationEntity)
+        let old = sourceEntity.map(StoredProperty.all(of:)) ?? []
+        let counterparts = CounterpartMatching.match(
+            destinations: new.map(\.renamable), sources: old.map(\.renamable),
+            mayReturn: { incompatibility(from: old[$1], to: new[$0]) == nil })
+        return zip(new, counterparts).map { property, counterpart in
+            Property(
+                name: property.name, isRelationship: property.isRelationship,
+                declaringEntity: property.declaringEntity,
+                outcome: outcome(of: property, from: counterpart.map { old[$0] }),
+                replacesNil: counterpart.map { property.replacesNil(of: old[$0]) } ?? false)
+        }
+    }
+
+    private func outcome(of property: StoredProperty, from counterpart: StoredProperty?) -> Outcome {
+        guard let counterpart else { return .new }
+        if let problem = incompatibility(from: counterpart, to: property) { return .incompatible(problem) }
+        let value = ExpressionNode.keyPath(target: .variable("source"), components: [counterpart.name])
+        switch property {
+        case .attribute: return .mapped(ValueExpression(node: value), from: counterpart.name)
+        case .relationship(let relationship):
+            let only = producers[relationship.destination.index].flatMap {
+                $0.count == 1 && $0.hasSource ? $0.name : nil
+            }
+            let node = ExpressionNode.function(
+                target: .variable("manager"),
+                selector: only == nil ? LookupSelector.bySourceRelationship : LookupSelector.byEntityMapping,
+                arguments: [.constant(.string(only ?? counterpart.name)), value])
+            return .mapped(ValueExpression(node: node), from: counterpart.name)
+        }
+    }
+
+    private func incompatibility(from old: StoredProperty, to new: StoredProperty) -> Incompatibility? {
+        switch (old, new) {
+        case (.attribute, .relationship): return .kind(from: "an attribute", to: "a relationship")
+        case (.relationship, .attribute): return .kind(from: "a relationship", to: "an attribute")
+        case (.attribute(let old), .attribute(let new)):
+            guard old.attributeType == new.attributeType else {
+                return .attributeType(from: old.attributeType.label, to: new.attributeType.label)
+            }
+            guard old.attributeType == .composite, let oldName = old.definition.compositeName,
+                let newName = new.definition.compositeName
+            else { return nil }
+            let conflict = CompositeShape(named: oldName, in: source.definition)
+                .firstConflict(with: CompositeShape(named: newName, in: destination.definition))
+            return conflict.map { .compositeElement(path: $0.path, from: $0.old.label, to: $0.new.label) }
+        case (.relationship(let old), .relationship(let new)):
+            if old.isToMany && !new.isToMany { return .cardinality }
+            return destinationIncompatibility(from: old.destination, to: new.destination)
+        }
+    }
+
+    /// What the old destination entity became must be kin of the new one. Where it became nothing itself (an abstract
+    /// parent was dissolved), its subentities speak for it.
+    private func destinationIncompatibility(
+        from old: EntityDescription, to new: EntityDescription
+    ) -> Incompatibility? {
+        let counterparts =
+            targets[old.index] ?? old.withDescendants.flatMap { targets[$0.index] ?? [] }
+        if counterparts.isEmpty && !requiresTarget { return nil }
+        if counterparts.contains(where: { $0.isKin(of: new) }) { return nil }
+        return .destination(
+            old: old.definition.name, counterpart: counterparts.first?.definition.name, new: new.definition.name)
+    }
+}
+
+/// A property that has a place in the store.
+private enum StoredProperty {
+    case attribute(AttributeDescription)
+    case relationship(RelationshipDescription)
+
+    static func all(of entity: EntityDescription) -> [StoredProperty] {
+        entity.attributes.filter(\.isStored).map(StoredProperty.attribute)
+            + entity.relationships.filter { !$0.isTransient }.map(StoredProperty.relationship)
+    }
+
+    var name: String {
+        switch self {
+        case .attribute(let attribute): attribute.name
+        case .relationship(let relationship): relationship.name
+        }
+    }
+    var isRelationship: Bool {
+        if case .relationship = self { return true }
+        return false
+    }
+    var declaringEntity: String {
+        switch self {
+        case .attribute(let attribute): attribute.entityName
+        case .relationship(let relationship): relationship.entity.definition.name
+        }
+    }
+    var renamable: RenamableName {
+        switch self {
+        case .attribute(let attribute):
+            RenamableName(name: attribute.name, identifier: attribute.definition.renamingIdentifier)
+        case .relationship(let relationship):
+            RenamableName(name: relationship.name, identifier: relationship.definition.renamingIdentifier)
+        }
+    }
+
+    func replacesNil(of old: StoredProperty) -> Bool {
+        guard case .attribute(let new) = self, case .attribute(let old) = old else { return false }
+        return old.isOptional && !new.isOptional && new.definition.defaultValue != nil
+    }
+}
+
+/// Selectors of the migration manager that look objects up by a name.
+enum LookupSelector {
+    static let byEntityMapping = "destinationInstancesForEntityMappingNamed:sourceInstances:"
+    /// The method's name in Swift, as some mapping models spell it.
+    static let byEntityMappingName = "destinationInstancesForEntityMappingName:sourceInstances:"
+    static let bySourceRelationship = "destinationInstancesForSourceRelationshipNamed:sourceInstances:"
+    static let sourcesByEntityMapping = "sourceInstancesForEntityMappingNamed:destinationInstances:"
+    static let fetch = "fetchRequestForSourceEntityNamed:predicateString:"
+    static let fetchWithSubentities = "fetchRequestForSourceEntityNamed:predicateString:includesSubentities:"
+}

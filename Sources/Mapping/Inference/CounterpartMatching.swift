@@ -1,0 +1,73 @@
+/// What two versions of a model are matched by: a name and a renaming identifier.
+struct RenamableName: Hashable {
+    let name: String
+    /// The renaming identifier, nil where none is set. One that repeats the name says nothing and counts as none:
+    /// compiled models always hold one, equal to the name where the developer set none.
+    let identifier: String?
+
+    init(name: String, identifier: String?) {
+        self.name = name
+        self.identifier = identifier == name ? nil : identifier
+    }
+}
+
+/// Which item of the old version each item of the new version comes from. One rule for entities and for properties.
+///
+/// Four rounds, the strongest claim first; an item that found its counterpart takes no part in later rounds, so every
+/// old item is used at most once:
+///
+/// 1. Both carry the same renaming identifier. Identifiers are canonical names that stay through several renamings,
+///    so this finds version 2 → 3 after `color` → `paintColor` (identifier `color`) → `primaryColor` (`color`).
+/// 2. The new item's identifier is the old item's name: the renaming itself, and version 1 → 3 of the chain above.
+///    It comes before equal names because it is the explicit statement: where `name` became `fullName` and a new `name`
+///    was added, the old values belong to `fullName`.
+/// 3. The names are equal, also where identifiers are set that led nowhere. Core Data keeps the rows then: `Conversation`
+///    of zmessaging 2.47.0 has the identifier `messageDestructionTimeout` by mistake, and the rows went through 2.46 →
+///    2.47 → 2.48 unharmed (store2-45-0 and store2-50-0 of one database).
+/// 4. The new item's name is the old item's identifier: renamed back to the canonical name. This is the weakest claim and
+///    the caller may forbid it (zmessaging 2.53.0 gives the Boolean `isSilenced` the identifier `mutedStatus`, and 2.54.0
+///    has an Integer 32 of that name, which is a new attribute).
+///
+/// Within a round, equal names win, then the order of the lists.
+enum CounterpartMatching {
+    /// Matches new items with old ones.
+    ///
+    /// - Parameters:
+    ///   - destinations: Items of the new version, in a stable order, names unique.
+    ///   - sources: Items of the old version, likewise.
+    ///   - mayReturn: Whether round 4 may match a destination index with a source index.
+    /// - Returns: For each destination the index of its source, or nil for a new item.
+    /// - Complexity: O(n) in items of both lists (identifiers shared by k sources cost k at each of their users).
+    static func match(
+        destinations: [RenamableName], sources: [RenamableName],
+        mayReturn: (_ destination: Int, _ source: Int) -> Bool = { _, _ in true }
+    ) -> [Int?] {
+        var byName: [String: Int] = [:]
+        var byIdentifier: [String: [Int]] = [:]
+        for (index, source) in sources.enumerated() {
+            byName[source.name] = index
+            if let identifier = source.identifier { byIdentifier[identifier, default: []].append(index) }
+        }
+        var result = [Int?](repeating: nil, count: destinations.count)
+        var isTaken = [Bool](repeating: false, count: sources.count)
+
+        func round(_ candidates: (RenamableName) -> [Int], allowing isAllowed: (Int, Int) -> Bool = { _, _ in true }) {
+            for mustShareName in [true, false] {
+                for (index, destination) in destinations.enumerated() where result[index] == nil {
+                    let found = candidates(destination).first {
+                        !isTaken[$0] && isAllowed(index, $0)
+                            && (!mustShareName || sources[$0].name == destination.name)
+                    }
+                    guard let found else { continue }
+                    result[index] = found
+                    isTaken[found] = true
+                }
+            }
+        }
+        round { $0.identifier.flatMap { byIdentifier[$0] } ?? [] }
+        round { $0.identifier.flatMap { byName[$0] }.map { [$0] } ?? [] }
+        round { byName[$0.name].map { [$0] } ?? [] }
+        round({ byIdentifier[$0.name] ?? [] }, allowing: mayReturn)
+        return result
+    }
+}

@@ -1,0 +1,32 @@
+import ManagedModel
+
+extension ManagedObjectModel {
+    /// The entities in the order in which Core Data numbers them (Z_ENT): roots by name without regard to case, each
+    /// followed at once by its subentities, likewise sorted.
+    ///
+    /// `SyncableSettingsMetadata` stands before `SyncFeatureEntity` in the store of duckduckgo's sync metadata. Names that
+    /// differ in case only keep code point order.
+    ///
+    /// - Complexity: O(n log n) in entities.
+    package var entitiesInStoreOrder: [EntityDescription] {
+        func sorted(_ entities: [EntityDescription]) -> [EntityDescription] {
+            entities.map { (key: $0.definition.name.lowercased(), entity: $0) }.sorted {
+                if $0.key == $1.key { return $0.entity.index < $1.entity.index }
+                return $0.key.unicodeScalars.lexicographicallyPrecedes($1.key.unicodeScalars)
+            }.map(\.entity)
+        }
+        var order: [EntityDescription] = []
+        // A stack and no recursion: the depth of a hierarchy is the model's to choose.
+        var pending = Array(sorted(entities.filter { $0.superentity == nil }).reversed())
+        while let next = pending.popLast() {
+            order.append(next)
+            pending.append(contentsOf: sorted(next.subentities).reversed())
+        }
+        return order
+    }
+}
+
+extension EntityDescription {
+    /// Whether one of the two entities is the other or inherits from it.
+    func isKin(of other: EntityDescription) -> Bool { isKindOf(entity: other) || other.isKindOf(entity: self) }
+}

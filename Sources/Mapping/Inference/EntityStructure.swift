@@ -1,0 +1,103 @@
+import ManagedModel
+
+/// What of an entity decides the form of its rows: the ingredients of its version hash, compared as they are.
+///
+/// For entities whose hash is not known (they have or inherit derived or composite attributes).
+struct EntityStructure: Equatable {
+    private struct Ancestor: Equatable {
+        let name: String
+        let isAbstract: Bool
+        let modifier: String?
+        let constraints: [String]
+    }
+    private struct Attribute: Equatable {
+        let name: String
+        let isOptional: Bool
+        let modifier: String?
+        let type: AttributeType
+        let isExternal: Bool
+        let isPreserved: Bool
+        let derivation: String?
+        let composite: CompositeShape?
+    }
+    private struct Relationship: Equatable {
+        let name: String
+        let isOptional: Bool
+        let modifier: String?
+        let destination: String
+        let inverse: String?
+        let minimum: Int
+        let maximum: Int
+        let isOrdered: Bool
+    }
+    private let lineage: [Ancestor]
+    private let attributes: [Attribute]
+    private let relationships: [Relationship]
+
+    init(_ entity: EntityDescription) {
+        var lineage: [Ancestor] = []
+        var next: EntityDescription? = entity
+        while let ancestor = next {
+            let definition = ancestor.definition
+            lineage.append(
+                Ancestor(
+                    name: definition.name, isAbstract: definition.isAbstract,
+                    modifier: definition.versionHashModifier,
+                    constraints: definition.uniquenessConstraints.map { $0.joined(separator: ".") }.sorted()))
+            next = ancestor.superentity
+        }
+        self.lineage = lineage
+        attributes = entity.attributes.filter { !$0.isTransient }.map {
+            Attribute(
+                name: $0.name, isOptional: $0.isOptional, modifier: $0.versionHashModifier, type: $0.attributeType,
+                isExternal: $0.definition.allowsExternalBinaryDataStorage,
+                isPreserved: $0.definition.preservesValueInHistoryOnDeletion,
+                derivation: $0.definition.derivationExpression,
+                composite: $0.definition.compositeName.map {
+                    CompositeShape(named: $0, in: entity.managedObjectModel.definition)
+                })
+        }
+        relationships = entity.relationships.filter { !$0.isTransient }.map {
+            Relationship(
+                name: $0.name, isOptional: $0.isOptional, modifier: $0.definition.versionHashModifier,
+                destination: $0.definition.destinationEntityName, inverse: $0.definition.inverseName,
+                minimum: $0.minCount, maximum: $0.maxCount, isOrdered: $0.isOrdered)
+        }
+    }
+}
+
+/// The elements of a composite attribute, flattened: dotted path to type.
+struct CompositeShape: Equatable {
+    /// By path. An element that is a composite itself stands for its own elements.
+    let elements: [String: AttributeType]
+
+    /// Flattens a composite. A model never has one that holds itself.
+    ///
+    /// - Complexity: O(n) in flattened elements; at most ``limit`` of them are looked at.
+    init(named name: String, in model: ModelDefinition) {
+        var elements: [String: AttributeType] = [:]
+        var pending: [(prefix: String, composite: String)] = [("", name)]
+        while let next = pending.popLast(), elements.count < Self.limit {
+            for element in model.composites[next.composite] ?? [] {
+                let path = next.prefix + element.name
+                if element.type == .composite, let inner = element.compositeName {
+                    pending.append((path + ".", inner))
+                } else {
+                    elements[path] = element.type
+                }
+            }
+        }
+        self.elements = elements
+    }
+
+    /// More elements than any composite has; nested composites can multiply without bound.
+    private static let limit = 10_000
+
+    /// The first element, by path, that both have with different types.
+    func firstConflict(with new: CompositeShape) -> (path: String, old: AttributeType, new: AttributeType)? {
+        for (path, type) in elements.sorted(by: { $0.key < $1.key }) {
+            if let other = new.elements[path], other != type { return (path, type, other) }
+        }
+        return nil
+    }
+}

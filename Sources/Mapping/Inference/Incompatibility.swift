@@ -1,0 +1,88 @@
+import Diagnostics
+import ManagedModel
+
+/// Why a property or a hierarchy cannot be mapped without being told how.
+package enum Incompatibility: Hashable, Sendable {
+    /// The attribute's type changed.
+    case attributeType(from: String, to: String)
+    /// An element of a composite attribute changed its type.
+    case compositeElement(path: String, from: String, to: String)
+    /// An attribute became a relationship, or a relationship an attribute.
+    case kind(from: String, to: String)
+    /// A to-many relationship became a to-one.
+    case cardinality
+    /// The relationship points to something else: `counterpart` is what the old destination became, nil where it is gone.
+    case destination(old: String, counterpart: String?, new: String)
+    /// Two entities without a common ancestor got one.
+    case hierarchies(first: String, firstRoot: String, second: String, secondRoot: String)
+
+    /// The error's code when inference meets it.
+    var code: MigrationError.Code {
+        switch self {
+        case .attributeType, .compositeElement: "inference.attributeType"
+        case .kind: "inference.propertyKind"
+        case .cardinality: "inference.cardinality"
+        case .destination: "inference.relationshipDestination"
+        case .hierarchies: "inference.hierarchies"
+        }
+    }
+
+    /// The reason in one sentence without a full stop, in the words that Core Data uses.
+    package var reason: String {
+        switch self {
+        case .attributeType(let old, let new):
+            "Source and destination attribute types are incompatible: \(old) became \(new)"
+        case .compositeElement(let path, let old, let new):
+            "Source and destination attribute types are incompatible: element \(path) was \(old) and became \(new)"
+        case .kind(let old, let new):
+            "Source and destination property kinds are incompatible: \(old) became \(new)"
+        case .cardinality:
+            "Source and destination relationship cardinalities are incompatible: a to-many became a to-one"
+        case .destination(let old, nil, let new):
+            "Source and destination relationship destination entities are incompatible: \(old) has no counterpart, "
+                + "and the relationship now points to \(new)"
+        case .destination(let old, let counterpart?, let new):
+            "Source and destination relationship destination entities are incompatible: "
+                + (old == counterpart ? old : "\(old) became \(counterpart)")
+                + ", and \(new) is neither its ancestor nor its descendant"
+        case .hierarchies(let first, let firstRoot, let second, let secondRoot):
+            "Entities of two source hierarchies are put into one: \(first) comes from hierarchy \(firstRoot), "
+                + "\(second) from \(secondRoot)"
+        }
+    }
+}
+
+/// Everything that stands against inferring a mapping model, in the order of the destination's entities.
+struct InferenceProblems {
+    private struct Problem {
+        let entity: String
+        let property: String?
+        let reason: Incompatibility
+    }
+    private var problems: [Problem] = []
+    private var seen: Set<String> = []
+
+    /// Notes a problem. A property that several subentities inherit is reported once, at the first of them.
+    ///
+    /// - Parameter declaredBy: The entity that declares the property; `entity` where the problem is the entity's own.
+    mutating func add(_ reason: Incompatibility, entity: String, property: String?, declaredBy: String) {
+        guard seen.insert("\(declaredBy)\u{0}\(property ?? "")\u{0}\(reason.code.rawValue)").inserted else { return }
+        problems.append(Problem(entity: entity, property: property, reason: reason))
+    }
+
+    /// One error for all problems: code and context of the first, the others in the message. Nil where there is none.
+    var error: MigrationError? {
+        guard let first = problems.first else { return nil }
+        var message = first.reason.reason
+        if problems.count > 1 {
+            let rest = problems.dropFirst().map { problem in
+                problem.entity + (problem.property.map { ".\($0)" } ?? "") + ": " + problem.reason.reason
+            }
+            message += "; and \(rest.count) more: " + rest.joined(separator: "; ")
+        }
+        return MigrationError(
+            first.reason.code, .configuration, "Cannot infer a mapping model: " + message,
+            remedy: "Write a mapping model that says how these are computed",
+            context: .init(entity: first.entity, property: first.property))
+    }
+}

@@ -1,0 +1,142 @@
+import Diagnostics
+import ManagedModel
+
+extension MappingModel {
+    /// Infers the mapping model between two versions, as Core Data's lightweight migration does.
+    ///
+    /// Entities are matched as ``CounterpartMatching`` says, every source entity at most once; their properties get the
+    /// expressions of ``AutomaticMapping``. The mappings are named as Core Data names them:
+    ///
+    /// | destination entity | mapping | type |
+    /// |---|---|---|
+    /// | without counterpart | `IEM_Add_<E>` | add |
+    /// | of the same version hash, every property mapped from its own name | `IEM_Copy_<E>` | copy |
+    /// | with any other counterpart | `IEM_Transform_<E>` | transform |
+    ///
+    /// and `IEM_Remove_<E>` for a source entity that is no counterpart. `<E>` is the destination's name, for a remove
+    /// mapping the source's. Where a hash is not known the ingredients are compared. Abstract entities have mappings too;
+    /// they have no rows. The order is that of Z_ENT over the destination's entities, then the removals in the source's.
+    ///
+    /// A new required attribute without default is no error here: it shows when rows exist.
+    ///
+    /// - Throws: `inference.attributeType`, `inference.propertyKind`, `inference.cardinality`,
+    ///   `inference.relationshipDestination`, `inference.hierarchies` (78): the first problem in the context, all in the
+    ///   message.
+    /// - Complexity: O(n log n) in properties, inherited ones counted in each entity. Memory: one small object a property.
+    public static func inferred(
+        from source: ManagedObjectModel, to destination: ManagedObjectModel
+    ) throws(MigrationError) -> MappingModel {
+        let old = source.entitiesInStoreOrder
+        let new = destination.entitiesInStoreOrder
+        let counterparts = CounterpartMatching.match(
+            destinations: new.map(\.renamable), sources: old.map(\.renamable)
+        ).map { $0.map { old[$0] } }
+
+        let hashes = (old: EntityHashes(source), new: EntityHashes(destination))
+        var entityMappings: [EntityMapping] = []
+        for (entity, counterpart) in zip(new, counterparts) {
+            let mapping = EntityMapping()
+            mapping.destinationEntityName = entity.definition.name
+            mapping.destinationEntityVersionHash = hashes.new[entity]
+            mapping.sourceEntityName = counterpart?.definition.name
+            mapping.sourceEntityVersionHash = counterpart.flatMap { hashes.old[$0] }
+            mapping.mappingType =
+                switch counterpart {
+                case nil: .addEntityMappingType
+                case let counterpart?:
+                    EntityHashes.isUnchanged(counterpart, entity, hashes.old, hashes.new)
+                        ? .copyEntityMappingType : .transformEntityMappingType
+                }
+            entityMappings.append(mapping)
+        }
+        // Copy demands that the properties stay in place, which needs the matching but not the names of mappings.
+        let places = AutomaticMapping(entityMappings: entityMappings, source: source, destination: destination)
+        for (index, mapping) in entityMappings.enumerated() {
+            if mapping.mappingType == .copyEntityMappingType, let counterpart = counterparts[index],
+                !places.properties(from: counterpart, to: new[index]).allSatisfy(\.staysInPlace)
+            {
+                mapping.mappingType = .transformEntityMappingType
+            }
+            mapping.name = mapping.mappingType.inferredPrefix + new[index].definition.name
+        }
+
+        var problems = InferenceProblems()
+        checkHierarchies(new, counterparts, &problems)
+        let automatic = AutomaticMapping(
+            entityMappings: entityMappings, source: source, destination: destination, requiresTarget: true)
+        for (index, mapping) in entityMappings.enumerated() {
+            let properties = automatic.properties(from: counterparts[index], to: new[index])
+            for property in properties {
+                guard case .incompatible(let reason) = property.outcome else { continue }
+                problems.add(
+                    reason, entity: new[index].definition.name, property: property.name,
+                    declaredBy: property.declaringEntity)
+            }
+            mapping.attributeMappings = properties.filter { !$0.isRelationship }.map { $0.propertyMapping() }
+            mapping.relationshipMappings = properties.filter(\.isRelationship).map { $0.propertyMapping() }
+        }
+        if let error = problems.error { throw error }
+
+        let used = Set(counterparts.compactMap { $0?.index })
+        for entity in old where !used.contains(entity.index) {
+            let mapping = EntityMapping()
+            mapping.mappingType = .removeEntityMappingType
+            mapping.name = mapping.mappingType.inferredPrefix + entity.definition.name
+            mapping.sourceEntityName = entity.definition.name
+            mapping.sourceEntityVersionHash = hashes.old[entity]
+            mapping.attributeMappings = []
+            mapping.relationshipMappings = []
+            entityMappings.append(mapping)
+        }
+        let model = MappingModel()
+        model.entityMappings = entityMappings
+        model.isInferred = true
+        return model
+    }
+
+    /// Entities that come from two hierarchies cannot share one: their rows' keys come from two tables.
+    private static func checkHierarchies(
+        _ entities: [EntityDescription], _ counterparts: [EntityDescription?], _ problems: inout InferenceProblems
+    ) {
+        var firsts: [Int: EntityDescription] = [:]
+        for (entity, counterpart) in zip(entities, counterparts) {
+            guard let counterpart else { continue }
+            guard let first = firsts[entity.root.index] else {
+                firsts[entity.root.index] = counterpart
+                continue
+            }
+            guard first.root != counterpart.root else { continue }
+            problems.add(
+                .hierarchies(
+                    first: first.definition.name, firstRoot: first.root.definition.name,
+                    second: counterpart.definition.name, secondRoot: counterpart.root.definition.name),
+                entity: entity.definition.name, property: nil, declaredBy: entity.definition.name)
+        }
+    }
+}
+
+extension EntityMappingType {
+    /// The first part of the names that Core Data gives to inferred mappings.
+    fileprivate var inferredPrefix: String {
+        switch self {
+        case .addEntityMappingType: "IEM_Add_"
+        case .removeEntityMappingType: "IEM_Remove_"
+        case .copyEntityMappingType: "IEM_Copy_"
+        case .undefinedEntityMappingType, .customEntityMappingType, .transformEntityMappingType: "IEM_Transform_"
+        }
+    }
+}
+
+extension EntityDescription {
+    var renamable: RenamableName {
+        RenamableName(name: definition.name, identifier: definition.renamingIdentifier)
+    }
+}
+
+extension AutomaticMapping.Property {
+    /// Whether the property is computed from the source property of the same name.
+    fileprivate var staysInPlace: Bool {
+        if case .mapped(_, let origin) = outcome { return origin == name }
+        return false
+    }
+}

@@ -1,0 +1,138 @@
+import Diagnostics
+import ManagedModel
+
+extension MappingModel {
+    /// Checks a mapping model of any origin against its two models: whatever can be wrong before a row is read.
+    ///
+    /// Names are there and unique; types fit the entities; entities and properties exist, attributes among the attributes
+    /// and relationships among the relationships, each at most once; entity mappings, relationships and entities that
+    /// expressions name exist. What depends on rows (an abstract destination with source rows) is the plan's business.
+    ///
+    /// - Throws: `mapping.missingName`, `mapping.duplicateName`, `mapping.type`, `mapping.unknownEntity`,
+    ///   `mapping.unknownProperty`, `mapping.propertyKind`, `mapping.duplicateProperty`, `mapping.unknownMapping`,
+    ///   `mapping.unknownRelationship` (78): the first problem, with path, line and column as far as they are known.
+    /// - Complexity: O(n) in properties and expression nodes.
+    package func validate(
+        source: ManagedObjectModel, destination: ManagedObjectModel
+    ) throws(MigrationError) {
+        let mappings = entityMappings ?? []
+        var names: Set<String> = []
+        for mapping in mappings {
+            guard let name = mapping.name, !name.isEmpty else {
+                throw mapping.failure("mapping.missingName", "An entity mapping has no name", path)
+            }
+            guard names.insert(name).inserted else {
+                throw mapping.failure(
+                    "mapping.duplicateName", "Two entity mappings are named \(name)", path,
+                    remedy: "Give each entity mapping a name of its own")
+            }
+            if let problem = mapping.typeProblem { throw mapping.failure("mapping.type", problem, path) }
+            for (entity, model, side) in [
+                (mapping.sourceEntityName, source, "source"),
+                (mapping.destinationEntityName, destination, "destination"),
+            ] {
+                guard let entity, model.entity(named: entity) == nil else { continue }
+                throw mapping.failure(
+                    "mapping.unknownEntity", "The \(side) model has no entity \(entity)", path, entity: entity)
+            }
+        }
+        let known = ExpressionNames(mappings: names, source: source)
+        for mapping in mappings {
+            try mapping.validateProperties(destination, known, path)
+            if let node = mapping.sourceExpression?.node {
+                try mapping.validateNames(.expression(node), known, path, property: nil)
+            }
+            if let node = mapping.sourceFilter?.node {
+                try mapping.validateNames(.predicate(node), known, path, property: nil)
+            }
+        }
+    }
+}
+
+extension EntityMapping {
+    fileprivate func failure(
+        _ code: MigrationError.Code, _ message: String, _ path: String?, remedy: String? = nil, entity: String? = nil,
+        property: PropertyMapping? = nil, expression: String? = nil
+    ) -> MigrationError {
+        MigrationError(
+            code, .configuration, message, remedy: remedy,
+            context: .init(
+                path: path, line: property?.line ?? line, column: property?.column ?? column, entity: entity,
+                property: property?.name, entityMapping: name, expression: expression))
+    }
+
+    fileprivate func validateProperties(
+        _ destination: ManagedObjectModel, _ known: ExpressionNames, _ path: String?
+    ) throws(MigrationError) {
+        var names: Set<String> = []
+        for (list, isRelationship) in [(attributeMappings ?? [], false), (relationshipMappings ?? [], true)] {
+            for property in list {
+                guard let name = property.name, !name.isEmpty else {
+                    throw failure("mapping.missingName", "A property mapping has no name", path, property: property)
+                }
+                guard names.insert(name).inserted else {
+                    throw failure(
+                        "mapping.duplicateProperty", "The property \(name) is mapped twice", path, property: property)
+                }
+                if let problem = problem(ofProperty: name, isRelationship: isRelationship, destination: destination) {
+                    throw failure(
+                        problem.code, problem.message, path, entity: destinationEntityName, property: property)
+                }
+                if let node = property.valueExpression?.node {
+                    try validateNames(.expression(node), known, path, property: property)
+                }
+            }
+        }
+    }
+
+    fileprivate func validateNames(
+        _ node: SyntaxNode, _ known: ExpressionNames, _ path: String?, property: PropertyMapping?
+    ) throws(MigrationError) {
+        guard let problem = known.firstProblem(in: node) else { return }
+        throw failure(
+            problem.code, problem.message, path, property: property, expression: property?.valueExpression?.format)
+    }
+}
+
+/// The names that lookups in expressions may use.
+private struct ExpressionNames {
+    let mappings: Set<String>
+    let relationships: Set<String>
+    let source: ManagedObjectModel
+
+    init(mappings: Set<String>, source: ManagedObjectModel) {
+        self.mappings = mappings
+        self.source = source
+        relationships = Set(source.definition.entities.flatMap { $0.relationships.map(\.name) })
+    }
+
+    /// The first call, in reading order, that looks up by a name nobody has. Names that are computed show when they run.
+    func firstProblem(in node: SyntaxNode) -> (code: MigrationError.Code, message: String)? {
+        var pending = [node]
+        while let next = pending.popLast() {
+            if case .expression(.function(_, let selector, let arguments)) = next,
+                case .constant(.string(let name))? = arguments.first,
+                let problem = problem(selector: selector, name: name)
+            {
+                return problem
+            }
+            pending.append(contentsOf: next.children.reversed())
+        }
+        return nil
+    }
+
+    private func problem(selector: String, name: String) -> (code: MigrationError.Code, message: String)? {
+        switch selector {
+        case LookupSelector.byEntityMapping, LookupSelector.byEntityMappingName, LookupSelector.sourcesByEntityMapping:
+            mappings.contains(name)
+                ? nil : ("mapping.unknownMapping", "The expression names an unknown entity mapping \(name)")
+        case LookupSelector.bySourceRelationship:
+            relationships.contains(name)
+                ? nil : ("mapping.unknownRelationship", "No entity of the source model has a relationship \(name)")
+        case LookupSelector.fetch, LookupSelector.fetchWithSubentities:
+            source.entity(named: name) != nil
+                ? nil : ("mapping.unknownEntity", "The expression fetches an unknown source entity \(name)")
+        default: nil
+        }
+    }
+}

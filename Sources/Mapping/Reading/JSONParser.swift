@@ -1,0 +1,290 @@
+import Diagnostics
+
+/// Reads a JSON text (RFC 8259), strictly, and remembers where everything stands.
+///
+/// Refused are: what the grammar does not know (comments, trailing commas, …), keys that occur twice in an object, bytes
+/// that are no UTF-8, escapes of lone surrogates, texts longer than ``maximumLength`` and nested deeper than
+/// ``maximumDepth``. A byte order mark at the start is passed over. Lines end with LF, CR LF or CR.
+///
+/// Memory: the tree, about ten times the text. O(n) time.
+struct JSONParser {
+    /// Bytes; a mapping model of a hundred entities has a hundred thousand.
+    static let maximumLength = 32 << 20
+    /// Arrays and objects inside each other.
+    static let maximumDepth = 100
+
+    private let bytes: [UInt8]
+    private let path: String
+    private var offset = 0
+    private var position = TextPosition(line: 1, column: 1)
+
+    /// Reads a whole text.
+    ///
+    /// - Parameter path: The file, for errors.
+    /// - Throws: `mapping.json` (78) with line and column; `mapping.duplicateKey` (78) at the second key.
+    static func parse(_ bytes: [UInt8], path: String) throws(MigrationError) -> JSONNode {
+        guard bytes.count <= maximumLength else {
+            throw MigrationError(
+                "mapping.json", .configuration,
+                "The file has \(bytes.count) bytes; a mapping model may have \(maximumLength)",
+                context: .init(path: path))
+        }
+        var parser = JSONParser(bytes: bytes, path: path)
+        if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { parser.offset = 3 }
+        parser.skipSpace()
+        let root = try parser.value(depth: 0)
+        parser.skipSpace()
+        guard parser.peek == nil else { throw parser.failure("Unexpected text after the end of the value") }
+        return root
+    }
+
+    private init(bytes: [UInt8], path: String) {
+        self.bytes = bytes
+        self.path = path
+    }
+
+    private enum Byte {
+        static let quote = UInt8(ascii: "\"")
+        static let backslash = UInt8(ascii: "\\")
+        static let comma = UInt8(ascii: ",")
+    }
+
+    private var peek: UInt8? { offset < bytes.count ? bytes[offset] : nil }
+
+    private static func isDigit(_ byte: UInt8?) -> Bool { byte.map { (0x30...0x39).contains($0) } ?? false }
+
+    private func failure(_ message: String, at place: TextPosition? = nil) -> MigrationError {
+        let place = place ?? position
+        return MigrationError(
+            "mapping.json", .configuration, message,
+            context: .init(path: path, line: place.line, column: place.column))
+    }
+
+    /// Steps over one byte that is no line end and begins a character or is one.
+    private mutating func advance() {
+        offset += 1
+        position.column += 1
+    }
+
+    private mutating func skipSpace() {
+        while let byte = peek {
+            switch byte {
+            case 0x20, 0x09: advance()
+            case 0x0A:
+                offset += 1
+                position = TextPosition(line: position.line + 1, column: 1)
+            case 0x0D:
+                offset += 1
+                if peek == 0x0A { offset += 1 }
+                position = TextPosition(line: position.line + 1, column: 1)
+            default: return
+            }
+        }
+    }
+
+    private mutating func value(depth: Int) throws(MigrationError) -> JSONNode {
+        guard depth <= Self.maximumDepth else {
+            throw failure("Values are nested deeper than \(Self.maximumDepth)")
+        }
+        let start = position
+        let value: JSONValue
+        switch peek {
+        case nil: throw failure("The text ends where a value is expected")
+        case UInt8(ascii: "{"): value = try object(depth: depth)
+        case UInt8(ascii: "["): value = try array(depth: depth)
+        case Byte.quote: value = .string(try string())
+        case let byte? where byte == UInt8(ascii: "-") || Self.isDigit(byte): value = .number(try number())
+        case UInt8(ascii: "t"): value = try word("true", .boolean(true))
+        case UInt8(ascii: "f"): value = try word("false", .boolean(false))
+        case UInt8(ascii: "n"): value = try word("null", .null)
+        default: throw failure("A value is expected")
+        }
+        return JSONNode(value: value, position: start)
+    }
+
+    private mutating func word(_ word: StaticString, _ value: JSONValue) throws(MigrationError) -> JSONValue {
+        let start = position
+        for index in 0..<word.utf8CodeUnitCount {
+            guard peek == word.utf8Start[index] else { throw failure("A value is expected", at: start) }
+            advance()
+        }
+        return value
+    }
+
+    private mutating func array(depth: Int) throws(MigrationError) -> JSONValue {
+        advance()
+        skipSpace()
+        var elements: [JSONNode] = []
+        if peek == UInt8(ascii: "]") {
+            advance()
+            return .array(elements)
+        }
+        while true {
+            elements.append(try value(depth: depth + 1))
+            skipSpace()
+            switch peek {
+            case Byte.comma:
+                advance()
+                skipSpace()
+            case UInt8(ascii: "]"):
+                advance()
+                return .array(elements)
+            case nil: throw failure("The text ends inside an array")
+            default: throw failure("A comma or ] is expected")
+            }
+        }
+    }
+
+    private mutating func object(depth: Int) throws(MigrationError) -> JSONValue {
+        advance()
+        skipSpace()
+        var members: [JSONMember] = []
+        var keys: Set<String> = []
+        if peek == UInt8(ascii: "}") {
+            advance()
+            return .object(members)
+        }
+        while true {
+            guard let byte = peek else { throw failure("The text ends inside an object") }
+            guard byte == Byte.quote else { throw failure("A key in quotation marks is expected") }
+            let keyPosition = position
+            let key = try string()
+            guard keys.insert(key).inserted else {
+                throw MigrationError(
+                    "mapping.duplicateKey", .configuration, "The key \"\(key)\" occurs twice in one object",
+                    context: .init(path: path, line: keyPosition.line, column: keyPosition.column))
+            }
+            skipSpace()
+            guard peek == UInt8(ascii: ":") else { throw failure("A colon is expected") }
+            advance()
+            skipSpace()
+            members.append(JSONMember(key: key, keyPosition: keyPosition, value: try value(depth: depth + 1)))
+            skipSpace()
+            switch peek {
+            case Byte.comma:
+                advance()
+                skipSpace()
+            case UInt8(ascii: "}"):
+                advance()
+                return .object(members)
+            case nil: throw failure("The text ends inside an object")
+            default: throw failure("A comma or } is expected")
+            }
+        }
+    }
+
+    private mutating func number() throws(MigrationError) -> String {
+        let start = offset
+        let place = position
+        func digits(_ parser: inout JSONParser) throws(MigrationError) {
+            guard Self.isDigit(parser.peek) else { throw parser.failure("A digit is expected") }
+            while Self.isDigit(parser.peek) { parser.advance() }
+        }
+        if peek == UInt8(ascii: "-") { advance() }
+        if peek == UInt8(ascii: "0") {
+            advance()
+            if Self.isDigit(peek) { throw failure("A number must not begin with 0", at: place) }
+        } else {
+            try digits(&self)
+        }
+        if peek == UInt8(ascii: ".") {
+            advance()
+            try digits(&self)
+        }
+        if peek == UInt8(ascii: "e") || peek == UInt8(ascii: "E") {
+            advance()
+            if peek == UInt8(ascii: "+") || peek == UInt8(ascii: "-") { advance() }
+            try digits(&self)
+        }
+        return String(decoding: bytes[start..<offset], as: UTF8.self)
+    }
+
+    private mutating func string() throws(MigrationError) -> String {
+        let start = position
+        advance()
+        var scalars = String.UnicodeScalarView()
+        while let byte = peek {
+            if byte == Byte.quote {
+                advance()
+                return String(scalars)
+            }
+            scalars.append(try character())
+        }
+        throw failure("The string that begins here has no end", at: start)
+    }
+
+    /// One character of a string, escaped or not.
+    private mutating func character() throws(MigrationError) -> Unicode.Scalar {
+        guard let byte = peek else { throw failure("The text ends inside a string") }
+        switch byte {
+        case Byte.backslash: return try escape()
+        case 0..<0x20: throw failure("A control character in a string must be written as an escape")
+        case 0..<0x80:
+            advance()
+            return Unicode.Scalar(byte)
+        default: return try multibyte()
+        }
+    }
+
+    private mutating func multibyte() throws(MigrationError) -> Unicode.Scalar {
+        var iterator = bytes[offset..<min(offset + 4, bytes.count)].makeIterator()
+        var decoder = Unicode.UTF8()
+        guard case .scalarValue(let scalar) = decoder.decode(&iterator) else {
+            throw failure("The text is not valid UTF-8 here")
+        }
+        offset += UTF8.width(scalar)
+        position.column += 1
+        return scalar
+    }
+
+    private mutating func escape() throws(MigrationError) -> Unicode.Scalar {
+        let place = position
+        advance()
+        guard let byte = peek else { throw failure("The text ends inside a string") }
+        let plain: Unicode.Scalar
+        switch byte {
+        case Byte.quote: plain = "\""
+        case Byte.backslash: plain = "\\"
+        case UInt8(ascii: "/"): plain = "/"
+        case UInt8(ascii: "b"): plain = "\u{8}"
+        case UInt8(ascii: "f"): plain = "\u{C}"
+        case UInt8(ascii: "n"): plain = "\n"
+        case UInt8(ascii: "r"): plain = "\r"
+        case UInt8(ascii: "t"): plain = "\t"
+        case UInt8(ascii: "u"):
+            advance()
+            return try unicodeEscape(place)
+        default: throw failure("Unknown escape in a string", at: place)
+        }
+        advance()
+        return plain
+    }
+
+    private mutating func unicodeEscape(_ place: TextPosition) throws(MigrationError) -> Unicode.Scalar {
+        let first = try codeUnit(place)
+        if let scalar = Unicode.Scalar(UInt32(first)) { return scalar }
+        guard UTF16.isLeadSurrogate(first), peek == Byte.backslash else {
+            throw failure("The escape is half of a surrogate pair", at: place)
+        }
+        advance()
+        guard peek == UInt8(ascii: "u") else { throw failure("The escape is half of a surrogate pair", at: place) }
+        advance()
+        let second = try codeUnit(place)
+        guard UTF16.isTrailSurrogate(second) else {
+            throw failure("The escape is half of a surrogate pair", at: place)
+        }
+        return UTF16.decode(UTF16.EncodedScalar([first, second]))
+    }
+
+    private mutating func codeUnit(_ place: TextPosition) throws(MigrationError) -> UInt16 {
+        var unit: UInt16 = 0
+        for _ in 0..<4 {
+            guard let byte = peek, let digit = Character(Unicode.Scalar(byte)).hexDigitValue, byte < 0x80 else {
+                throw failure("Four hexadecimal digits are expected after \\u", at: place)
+            }
+            unit = unit << 4 | UInt16(digit)
+            advance()
+        }
+        return unit
+    }
+}

@@ -1,0 +1,58 @@
+/// Writes JSON for people: two spaces a level, one member a line, keys in the order in which they are given.
+struct JSONWriter {
+    /// The text so far.
+    private(set) var text = ""
+    /// Whether the object or array at each depth has a member already.
+    private var hasMembers: [Bool] = []
+
+    /// An object or array; its members are written by `body`. Without any it is `{}` or `[]`.
+    mutating func container(
+        _ opening: Character, _ closing: Character, _ body: (inout JSONWriter) -> Void
+    ) {
+        text.append(opening)
+        hasMembers.append(false)
+        body(&self)
+        if hasMembers.removeLast() { newLine() }
+        text.append(closing)
+    }
+
+    /// Begins a member of the open object.
+    mutating func key(_ key: String) {
+        element()
+        string(key)
+        text += ": "
+    }
+
+    /// Begins an element of the open array.
+    mutating func element() {
+        if hasMembers.last == true { text.append(",") }
+        if !hasMembers.isEmpty { hasMembers[hasMembers.count - 1] = true }
+        newLine()
+    }
+
+    /// A word that is JSON already: a number, `null`, `true`.
+    mutating func literal(_ word: String) { text += word }
+
+    /// A string. Escaped is what must be, and nothing else.
+    mutating func string(_ value: String) {
+        text.append("\"")
+        for scalar in value.unicodeScalars {
+            switch scalar {
+            case "\"": text += "\\\""
+            case "\\": text += "\\\\"
+            case "\n": text += "\\n"
+            case "\r": text += "\\r"
+            case "\t": text += "\\t"
+            case "\u{0}"..."\u{1F}":
+                let digits = String(scalar.value, radix: 16)
+                text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            default: text.unicodeScalars.append(scalar)
+            }
+        }
+        text.append("\"")
+    }
+
+    private mutating func newLine() {
+        text += "\n" + String(repeating: "  ", count: hasMembers.count)
+    }
+}

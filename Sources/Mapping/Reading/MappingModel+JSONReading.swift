@@ -1,0 +1,300 @@
+import Diagnostics
+import ManagedModel
+
+extension MappingModel {
+    /// Reads a mapping model in Stagecoach's JSON form (format version 1) and checks it against its two models.
+    ///
+    /// - What is left out is filled in: the name is `<source>To<destination>` (or the one name there is); the type is
+    ///   custom with a policy, add without a source, remove without a destination, else transform; a property is mapped
+    ///   as ``AutomaticMapping`` maps it.
+    /// - `null` is no expression. An expression or a `null` that equals the automatic one counts as automatic, so that a
+    ///   written mapping model that lists everything means what the inferred one means. The exception is an attribute
+    ///   that was optional and is now required with a default: there an automatic expression replaces nil by the
+    ///   default, a listed one is never patched, and ``json()`` leaves the automatic one out.
+    /// - Attribute and relationship mappings are sorted by name, in code point order.
+    ///
+    /// - Parameters:
+    ///   - json: The text, UTF-8.
+    ///   - path: The file, for errors.
+    /// - Throws: `mapping.json`, `mapping.duplicateKey`, `mapping.unknownKey`, `mapping.missingKey`, `mapping.valueType`,
+    ///   `mapping.formatVersion`, `mapping.type`, `mapping.unlistedProperty`, `mapping.expression`, and what
+    ///   ``validate(source:destination:)`` throws; all 78, with path, line and column.
+    /// - Complexity: O(n log n) in the text and in the properties of the mapped entities.
+    package static func reading(
+        json: [UInt8], path: String, source: ManagedObjectModel, destination: ManagedObjectModel
+    ) throws(MigrationError) -> MappingModel {
+        let document = try MappingDocument(json, path: path)
+        var reader = MappingModelReader(document: document, source: source, destination: destination)
+        return try reader.read()
+    }
+}
+
+/// One reading of a document: first all entity mappings with what they list, then what they leave out, which depends
+/// on all of them.
+private struct MappingModelReader {
+    /// What a mapping lists for a property.
+    private struct Listed {
+        let key: TextPosition
+        let place: TextPosition
+        let expression: ValueExpression?
+    }
+    private struct Draft {
+        let mapping: EntityMapping
+        let position: TextPosition
+        var attributes: [String: Listed] = [:]
+        var relationships: [String: Listed] = [:]
+    }
+
+    private let document: MappingDocument
+    private let source: ManagedObjectModel
+    private let destination: ManagedObjectModel
+    private var drafts: [Draft] = []
+
+    init(document: MappingDocument, source: ManagedObjectModel, destination: ManagedObjectModel) {
+        self.document = document
+        self.source = source
+        self.destination = destination
+    }
+
+    mutating func read() throws(MigrationError) -> MappingModel {
+        let members = try document.members(
+            of: document.root, what: "the mapping model", known: ["formatVersion", "entityMappings"])
+        try checkVersion(members["formatVersion"])
+        guard let list = members["entityMappings"] else {
+            throw document.failure(
+                "mapping.missingKey", "The key \"entityMappings\" is missing", at: document.root.position)
+        }
+        guard case .array(let elements) = list.value.value else {
+            throw document.wrongType(of: list.value, what: "\"entityMappings\"", expected: "an array")
+        }
+        for element in elements { drafts.append(try draft(element)) }
+        return try fill()
+    }
+
+    private func checkVersion(_ member: JSONMember?) throws(MigrationError) {
+        guard let member else {
+            throw document.failure(
+                "mapping.missingKey", "The key \"formatVersion\" is missing", at: document.root.position,
+                remedy: "Write \"formatVersion\": 1")
+        }
+        guard case .number(let text) = member.value.value else {
+            throw document.wrongType(of: member.value, what: "\"formatVersion\"", expected: "a number")
+        }
+        guard text == "1" else {
+            throw document.failure(
+                "mapping.formatVersion", "Format version \(text) is not known; this program reads version 1",
+                at: member.value.position)
+        }
+    }
+
+    // MARK: What is listed
+
+    private static let keys = [
+        "name", "mappingType", "sourceEntity", "destinationEntity", "sourceFilter", "migrationPolicy", "userInfo",
+        "attributes", "relationships",
+    ]
+
+    private func draft(_ node: JSONNode) throws(MigrationError) -> Draft {
+        let members = try document.members(of: node, what: "an entity mapping", known: Self.keys)
+        let mapping = EntityMapping()
+        mapping.line = node.position.line
+        mapping.column = node.position.column
+        mapping.sourceEntityName = try document.string(members["sourceEntity"])
+        mapping.destinationEntityName = try document.string(members["destinationEntity"])
+        mapping.entityMigrationPolicyClassName = try document.string(members["migrationPolicy"])
+        mapping.name = try document.string(members["name"]) ?? defaultName(mapping)
+        if let name = mapping.name, name.isEmpty {
+            throw document.failure(
+                "mapping.missingKey", "The entity mapping has neither \"sourceEntity\" nor \"destinationEntity\"",
+                at: node.position)
+        }
+        mapping.mappingType = try type(members["mappingType"], of: mapping)
+        try checkEntity(members["sourceEntity"], in: source, mapping, "source")
+        try checkEntity(members["destinationEntity"], in: destination, mapping, "destination")
+        let context = MigrationError.Context(entityMapping: mapping.name)
+        if let filter = members["sourceFilter"], let text = try document.string(filter) {
+            guard mapping.sourceEntityName != nil else {
+                throw document.failure(
+                    "mapping.type", "A source filter needs a source entity", at: filter.keyPosition, context: context)
+            }
+            do {
+                mapping.sourceFilter = try SourcePredicate(format: text)
+            } catch {
+                throw document.failure(parsing: filter.value, error, context: context)
+            }
+        }
+        if let member = members["userInfo"] {
+            guard case .object(let entries) = member.value.value else {
+                throw document.wrongType(of: member.value, what: "\"userInfo\"", expected: "an object")
+            }
+            for entry in entries { try checkNumbers(entry.value) }
+            mapping.userInfo = Dictionary(
+                entries.map { (AnyHashable($0.key), UserInfoValue($0.value).any) },
+                uniquingKeysWith: { first, _ in first })
+        }
+        var draft = Draft(mapping: mapping, position: node.position)
+        draft.attributes = try listed(members["attributes"], of: mapping)
+        draft.relationships = try listed(members["relationships"], of: mapping)
+        return draft
+    }
+
+    private func defaultName(_ mapping: EntityMapping) -> String {
+        [mapping.sourceEntityName, mapping.destinationEntityName].compactMap { $0 }.joined(separator: "To")
+    }
+
+    private func checkEntity(
+        _ member: JSONMember?, in model: ManagedObjectModel, _ mapping: EntityMapping, _ side: String
+    ) throws(MigrationError) {
+        guard let member, case .string(let name) = member.value.value, model.entity(named: name) == nil else { return }
+        throw document.failure(
+            "mapping.unknownEntity", "The \(side) model has no entity \(name)", at: member.value.position,
+            context: .init(entity: name, entityMapping: mapping.name))
+    }
+
+    private func type(_ member: JSONMember?, of mapping: EntityMapping) throws(MigrationError) -> EntityMappingType {
+        guard let member, let text = try document.string(member) else {
+            if mapping.hasPolicy { return .customEntityMappingType }
+            if mapping.sourceEntityName == nil { return .addEntityMappingType }
+            if mapping.destinationEntityName == nil { return .removeEntityMappingType }
+            return .transformEntityMappingType
+        }
+        guard let type = EntityMappingType(jsonName: text) else {
+            throw document.failure(
+                "mapping.type", "Unknown mapping type \"\(text)\"", at: member.value.position,
+                remedy: "The types are add, remove, copy, transform and custom",
+                context: .init(entityMapping: mapping.name))
+        }
+        mapping.mappingType = type
+        if let problem = mapping.typeProblem {
+            throw document.failure(
+                "mapping.type", problem, at: member.value.position, context: .init(entityMapping: mapping.name))
+        }
+        return type
+    }
+
+    /// A number that no Double holds would change its value silently.
+    private func checkNumbers(_ node: JSONNode) throws(MigrationError) {
+        switch node.value {
+        case .number(let text):
+            guard Double(text)?.isFinite == true else {
+                throw document.failure("mapping.valueType", "The number \(text) is too large", at: node.position)
+            }
+        case .array(let elements): for element in elements { try checkNumbers(element) }
+        case .object(let members): for member in members { try checkNumbers(member.value) }
+        case .null, .boolean, .string: return
+        }
+    }
+
+    private func listed(
+        _ member: JSONMember?, of mapping: EntityMapping
+    ) throws(MigrationError) -> [String: Listed] {
+        guard let member else { return [:] }
+        guard case .object(let entries) = member.value.value else {
+            throw document.wrongType(of: member.value, what: "\"\(member.key)\"", expected: "an object")
+        }
+        let isRelationship = member.key == "relationships"
+        var listed: [String: Listed] = [:]
+        for entry in entries {
+            let context = MigrationError.Context(property: entry.key, entityMapping: mapping.name)
+            if let problem = mapping.problem(
+                ofProperty: entry.key, isRelationship: isRelationship, destination: destination)
+            {
+                throw document.failure(problem.code, problem.message, at: entry.keyPosition, context: context)
+            }
+            let expression: ValueExpression?
+            switch entry.value.value {
+            case .null: expression = nil
+            case .string(let text):
+                do {
+                    expression = try ValueExpression(format: text)
+                } catch {
+                    throw document.failure(parsing: entry.value, error, context: context)
+                }
+            default:
+                throw document.wrongType(
+                    of: entry.value, what: "\"\(entry.key)\"", expected: "a string with an expression, or null")
+            }
+            listed[entry.key] = Listed(key: entry.keyPosition, place: entry.value.position, expression: expression)
+        }
+        return listed
+    }
+
+    // MARK: What is left out
+
+    private func fill() throws(MigrationError) -> MappingModel {
+        let model = MappingModel()
+        model.path = document.path
+        model.entityMappings = drafts.map(\.mapping)
+        let automatic = AutomaticMapping(
+            entityMappings: model.entityMappings, source: source, destination: destination)
+        let hashes = (old: EntityHashes(source), new: EntityHashes(destination))
+        for draft in drafts {
+            let mapping = draft.mapping
+            let origin = mapping.sourceEntityName.flatMap { source.entity(named: $0) }
+            mapping.sourceEntityVersionHash = origin.flatMap { hashes.old[$0] }
+            mapping.attributeMappings = []
+            mapping.relationshipMappings = []
+            guard let target = mapping.destinationEntityName.flatMap({ destination.entity(named: $0) }) else {
+                continue
+            }
+            mapping.destinationEntityVersionHash = hashes.new[target]
+            let properties = automatic.properties(from: origin, to: target)
+            mapping.attributeMappings = try mappings(
+                properties.filter { !$0.isRelationship }, listed: draft.attributes, draft)
+            mapping.relationshipMappings = try mappings(
+                properties.filter(\.isRelationship), listed: draft.relationships, draft)
+        }
+        try model.validate(source: source, destination: destination)
+        return model
+    }
+
+    private func mappings(
+        _ properties: [AutomaticMapping.Property], listed: [String: Listed], _ draft: Draft
+    ) throws(MigrationError) -> [PropertyMapping] {
+        var mappings: [PropertyMapping] = []
+        var remaining = listed
+        for property in properties {
+            guard let entry = remaining.removeValue(forKey: property.name) else {
+                if case .incompatible(let reason) = property.outcome {
+                    throw document.failure(
+                        "mapping.unlistedProperty", "A property that is not listed cannot be mapped: " + reason.reason,
+                        at: draft.position,
+                        remedy: "List it with an expression, or with null to leave it alone",
+                        context: .init(
+                            entity: draft.mapping.destinationEntityName, property: property.name,
+                            entityMapping: draft.mapping.name))
+                }
+                mappings.append(property.propertyMapping())
+                continue
+            }
+            mappings.append(mapping(property.name, entry, automatic: property))
+        }
+        // What has no place in the store (transient properties) is never automatic.
+        for (name, entry) in remaining { mappings.append(mapping(name, entry, automatic: nil)) }
+        return mappings.sorted {
+            ($0.name ?? "").unicodeScalars.lexicographicallyPrecedes(($1.name ?? "").unicodeScalars)
+        }
+    }
+
+    private func mapping(
+        _ name: String, _ entry: Listed, automatic: AutomaticMapping.Property?
+    ) -> PropertyMapping {
+        let mapping = PropertyMapping(
+            name: name, valueExpression: entry.expression,
+            isAutomatic: automatic.map { $0.isReproduced(by: entry.expression) } ?? false)
+        mapping.line = entry.place.line
+        mapping.column = entry.place.column
+        return mapping
+    }
+}
+
+extension AutomaticMapping.Property {
+    /// Whether listing an expression says the same as leaving the property out.
+    fileprivate func isReproduced(by listed: ValueExpression?) -> Bool {
+        switch outcome {
+        case .mapped(let expression, _): !replacesNil && listed == expression
+        case .new: listed == nil
+        case .incompatible: false
+        }
+    }
+}

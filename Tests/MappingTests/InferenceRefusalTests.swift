@@ -1,0 +1,128 @@
+import Diagnostics
+import ManagedModel
+import Mapping
+import Testing
+
+@Suite("Inference: what is refused")
+struct InferenceRefusalTests {
+    typealias M = InferenceModels
+
+    @Test("A changed attribute type is refused, every pair of types both ways")
+    func attributeTypes() throws {
+        for old in AttributeType.allCases where old != .undefined {
+            for new in AttributeType.allCases where new != .undefined {
+                let composites = ["C": [M.attribute("x")]]
+                let source = try M.model(
+                    M.entity("E", [M.attribute("a", old, composite: old == .composite ? "C" : nil)]),
+                    composites: composites)
+                let destination = try M.model(
+                    M.entity("E", [M.attribute("a", new, composite: new == .composite ? "C" : nil)]),
+                    composites: composites)
+                guard old != new else {
+                    #expect(M.lines(try M.infer(source, destination)) == ["IEM_Copy_E a=$source.a"])
+                    continue
+                }
+                let error = try #require(M.refusal(source, destination))
+                #expect(error.code == "inference.attributeType")
+                #expect(error.context == .init(entity: "E", property: "a"))
+                #expect(
+                    error.message == "Cannot infer a mapping model: Source and destination attribute types are "
+                        + "incompatible: \(old.label) became \(new.label)")
+            }
+        }
+    }
+
+    @Test("An element of a composite that changes its type is refused, new and missing ones are not")
+    func composites() throws {
+        func model(_ latitude: AttributeType, extra: String) throws -> ManagedObjectModel {
+            try M.model(
+                M.entity("E", [M.attribute("place", .composite, composite: "Place")]),
+                composites: [
+                    "Place": [M.attribute("point", .composite, composite: "Point"), M.attribute(extra)],
+                    "Point": [M.attribute("lat", latitude)],
+                ])
+        }
+        #expect(M.lines(try M.infer(try model(.double, extra: "a"), try model(.double, extra: "b"))).count == 1)
+        let error = try #require(M.refusal(try model(.double, extra: "a"), try model(.float, extra: "a")))
+        #expect(error.code == "inference.attributeType")
+        #expect(error.message.hasSuffix("element point.lat was Double and became Float"))
+    }
+
+    @Test("An attribute that became a relationship is refused, and the other way round")
+    func kinds() throws {
+        let attribute = try M.model(M.entity("E", [M.attribute("a")]))
+        let relationship = try M.model(M.entity("E", [], [M.toOne("a", "E")]))
+        for (source, destination) in [(attribute, relationship), (relationship, attribute)] {
+            let error = try #require(M.refusal(source, destination))
+            #expect(error.code == "inference.propertyKind")
+            #expect(error.context == .init(entity: "E", property: "a"))
+        }
+    }
+
+    @Test("A to-many that became a to-one is refused")
+    func cardinality() throws {
+        let error = try #require(
+            M.refusal(
+                try M.model(M.entity("E", [], [M.toMany("r", "E")])),
+                try M.model(M.entity("E", [], [M.toOne("r", "E")]))))
+        #expect(error.code == "inference.cardinality")
+        #expect(error.context == .init(entity: "E", property: "r"))
+    }
+
+    @Test("Two hierarchies put into one are refused, whichever way")
+    func hierarchies() throws {
+        let apart = try M.model(M.entity("A"), M.entity("B"))
+        for together in [
+            try M.model(M.entity("A"), M.entity("B", parent: "A")),
+            try M.model(M.entity("P", isAbstract: true), M.entity("A", parent: "P"), M.entity("B", parent: "P")),
+            try M.model(M.entity("A"), M.entity("C", id: "B", parent: "A")),
+        ] {
+            let error = try #require(M.refusal(apart, together))
+            #expect(error.code == "inference.hierarchies")
+            #expect(error.message.contains("A comes from hierarchy A, B from B"))
+            // Taking them apart again is allowed.
+            #expect(try M.infer(together, apart).entityMappings.isEmpty == false)
+        }
+        // A new entity in an old hierarchy, and a new parent above one, are no merge.
+        let grown = try M.model(
+            M.entity("P"), M.entity("A", parent: "P"), M.entity("B"), M.entity("N", parent: "A"))
+        #expect(
+            M.lines(try M.infer(apart, grown)) == ["IEM_Copy_B", "IEM_Add_P", "IEM_Transform_A", "IEM_Add_N"])
+    }
+
+    @Test("All problems are told at once, one that subentities inherit once")
+    func allProblems() throws {
+        let source = try M.model(
+            M.entity("A", [M.attribute("x", .integer16), M.attribute("y")], [M.toMany("r", "A")]),
+            M.entity("B", parent: "A", [M.attribute("z", .date)]))
+        let destination = try M.model(
+            M.entity("A", [M.attribute("x", .integer32)], [M.toOne("r", "A"), M.toOne("y", "A")]),
+            M.entity("B", parent: "A", [M.attribute("z", .double)]))
+        let error = try #require(M.refusal(source, destination))
+        #expect(error.code == "inference.attributeType")
+        #expect(error.context == .init(entity: "A", property: "x"))
+        #expect(error.message.contains("Integer 16 became Integer 32; and 3 more: A.r: "))
+        #expect(error.message.contains("; A.y: "))
+        #expect(
+            error.message.hasSuffix("B.z: Source and destination attribute types are incompatible: Date became Double"))
+        #expect(error.remedy != nil)
+    }
+
+    @Test("A new required attribute without default is no error of inference")
+    func requiredWithoutDefault() throws {
+        let source = try M.model(M.entity("E", [M.attribute("b")]))
+        let destination = try M.model(
+            M.entity("E", [M.attribute("a", required: true), M.attribute("b", required: true)]))
+        #expect(M.lines(try M.infer(source, destination)) == ["IEM_Transform_E a=- b=$source.b"])
+    }
+
+    @Test("A deep hierarchy keeps its order")
+    func depth() throws {
+        let entities = (0..<200).map { M.entity("E\($0)", parent: $0 == 0 ? nil : "E\($0 - 1)") }
+        var definition = ModelDefinition()
+        definition.entities = entities
+        let model = try ManagedObjectModel(definition)
+        #expect(model.entitiesInStoreOrder.map(\.definition.name) == entities.map(\.name))
+        #expect(try M.infer(model, model).entityMappings.count == 200)
+    }
+}
