@@ -44,6 +44,13 @@ package struct ReferenceViolation: Hashable, Sendable, CustomStringConvertible {
     package var property: String
     package var rule: Rule
 
+    package init(entity: String, key: Int64, property: String, rule: Rule) {
+        self.entity = entity
+        self.key = key
+        self.property = property
+        self.rule = rule
+    }
+
     package var description: String { "\(entity)/p\(key).\(property) \(rule.rawValue)" }
 }
 

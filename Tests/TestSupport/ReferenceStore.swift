@@ -69,6 +69,8 @@ package struct ReferenceStore {
 /// A row of an entity table: the values of all columns after Z_PK, in the schema's order.
 package struct ReferenceRow: Hashable, Sendable {
     package var values: [ReferenceValue]
+
+    package init(values: [ReferenceValue]) { self.values = values }
 }
 
 /// A row of a join table: the keys in the order of its key columns.
@@ -86,6 +88,11 @@ package struct ReferencePair: Hashable, Sendable {
 package struct ReferenceOrders: Hashable, Sendable {
     package var first: Int64?
     package var second: Int64?
+
+    package init(first: Int64? = nil, second: Int64? = nil) {
+        self.first = first
+        self.second = second
+    }
 }
 
 /// A row of Z_PRIMARYKEY.
@@ -93,4 +100,10 @@ package struct ReferencePrimaryKey: Hashable, Sendable {
     package var name: String
     package var parent: Int
     package var maximum: Int64
+
+    package init(name: String, parent: Int, maximum: Int64) {
+        self.name = name
+        self.parent = parent
+        self.maximum = maximum
+    }
 }
