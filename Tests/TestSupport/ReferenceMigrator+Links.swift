@@ -8,6 +8,13 @@ struct ReferenceClaim {
     var ordering: ReferenceOrdering
 }
 
+/// A relationship that policy code set.
+struct ReferenceChange {
+    var object: ReferenceObject
+    var relationship: RelationshipDescription
+    var claim: ReferenceClaim
+}
+
 // The rules of "Objects, associations, relationships" in DESIGN section 3.
 extension ReferenceMigrator {
     /// The inverse, where the two name each other; any other inverse is treated as none.

@@ -92,7 +92,7 @@ extension ReferenceMigrator {
         }
         let claim = ReferenceClaim(members: members.map { ReferenceMember(object: $0) }, ordering: .list)
         set(object, description, claim)
-        earlyChanges?.append { () throws(ReferenceFailure) in self.set(object, description, claim) }
+        earlyChanges?.append(ReferenceChange(object: object, relationship: description, claim: claim))
     }
 
     /// What the default policy does in stage 2.

@@ -31,7 +31,7 @@ package final class ReferenceMigrator {
     var origins: [ObjectIdentifier: (mapping: Int, source: ReferenceObject)] = [:]
     private var danglingSeen: Set<String> = []
     /// What policy code sets before stage 2, to be applied on top of the declarative links.
-    var earlyChanges: [() throws(ReferenceFailure) -> Void]? = []
+    var earlyChanges: [ReferenceChange]? = []
 
     /// - Parameters:
     ///   - destination: an existing store to append to; nil makes a fresh one.
@@ -111,7 +111,7 @@ package final class ReferenceMigrator {
         try resolveDeclarativeLinks()
         let early = earlyChanges ?? []
         earlyChanges = nil
-        for change in early { try change() }
+        for change in early { set(change.object, change.relationship, change.claim) }
         for (index, mapping) in mappings.enumerated() where mapping.destinationEntityName != nil {
             if mapping.hasPolicy {
                 for object in destinations(ofMapping: index) {
