@@ -126,6 +126,22 @@ struct WritingStoreTests {
         #expect(try connection.integer("SELECT count(*) FROM Z_MODELCACHE") == 0)
     }
 
+    @Test("What a source's metadata says is carried over under the identifier given")
+    func carryingOver() throws {
+        let model = try M.model(M.entity("A"))
+        let source = StoreMetadata(
+            uuid: "old", propertyList: ["MyKey": .integer(7), "NSPersistenceFrameworkVersion": .integer(849)])
+        let metadata = DestinationMetadata(
+            carryingOver: source, uuid: "new", hashes: W.metadata(model).versionHashes, identifiers: ["a", "b"])
+        guard case .dictionary(let plist) = try metadata.propertyList(for: model) else {
+            Issue.record("no dictionary")
+            return
+        }
+        #expect(metadata.uuid == "new")
+        #expect(plist["MyKey"] == .integer(7) && plist["NSPersistenceFrameworkVersion"] == .integer(849))
+        #expect(plist["NSStoreModelVersionIdentifiers"] == .array([.string("a"), .string("b")]))
+    }
+
     @Test("Without a source there are no sums, and a framework version")
     func freshMetadata() throws {
         let model = try M.model(M.entity("A"))

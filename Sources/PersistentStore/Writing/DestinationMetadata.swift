@@ -24,6 +24,18 @@ package struct DestinationMetadata: Sendable {
         self.versionIdentifiers = versionIdentifiers
     }
 
+    /// The metadata of a store that comes from another: its application keys and framework version are kept.
+    ///
+    /// - Parameters:
+    ///   - source: what the source's Z_METADATA says.
+    ///   - uuid: the new store's identifier; the source's to keep object URIs, a fresh one otherwise.
+    ///   - hashes: 32 bytes by entity name of the destination model.
+    ///   - identifiers: labels of the destination model.
+    package init(carryingOver source: StoreMetadata, uuid: String, hashes: [String: [UInt8]], identifiers: [String]) {
+        self.init(
+            uuid: uuid, sourceProperties: source.propertyList, versionHashes: hashes, versionIdentifiers: identifiers)
+    }
+
     /// Keys of Z_PLIST that the store's own machinery owns.
     enum Key {
         static let storeType = "NSStoreType"
