@@ -170,7 +170,7 @@ struct ProgramRun {
             return scratch.pointee.bytes(Cell(bits: value.bits, length: value.length, kind: .blob))
         case .constantBytes:
             let start = Int(value.bits)
-            return UnsafeRawBufferPointer(rebasing: code.bytes.buffer[start..<start + Int(value.length)])
+            return UnsafeRawBufferPointer(rebasing: code.bytes[start..<start + Int(value.length)])
         default: return UnsafeRawBufferPointer(start: nil, count: 0)
         }
     }
