@@ -246,10 +246,11 @@ struct ProgramCompiler<Resolver: KeyPathResolver> {
 
     /// Makes the value in register 0 what an attribute of the type stores.
     mutating func store(_ type: ExpressionType, as destination: AttributeType) throws(ProgramFault) {
+        // Nil fits every type.
+        if type == .null { return }
         guard let wanted = ExpressionType(destination), destination != .objectID, destination != .transformable else {
             throw .unsupported("an attribute of type \(destination.label) cannot be computed, only copied")
         }
-        if type == .null { return }
         guard type == wanted || (type.isNumber && wanted.isNumber) else {
             throw mismatch(type, destination)
         }
