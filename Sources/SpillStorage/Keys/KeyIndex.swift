@@ -2,11 +2,14 @@ import Diagnostics
 
 /// A set of ascending keys that knows their ranks: the association table of mappings whose keys follow source order.
 ///
-/// Keys are appended in ascending order and can be looked up at any time in between. They stand in chunks: the keys of one
-/// aligned range of 65,536 in the smallest of four forms (``KeyContainer``), or up to 2,048 keys that lie far apart. Dense
+/// Keys are appended in ascending order and can be looked up at any time in between. They stand in chunks: the keys of
+/// one
+/// aligned range of 65,536 in the smallest of four forms (``KeyContainer``), or up to 2,048 keys that lie far apart.
+/// Dense
 /// keys take 0.13 bytes each, keys without gaps nothing.
 ///
-/// Memory: the allowance for chunks, 8.5 KiB for the range being filled, 16 KiB for far keys, and a directory of 48 bytes
+/// Memory: the allowance for chunks, 8.5 KiB for the range being filled, 16 KiB for far keys, and a directory of 48
+/// bytes
 /// a chunk, which has at least 1,024 keys on average where the set is large. Above the allowance the chunks are in a
 /// file, the last used ones decoded in memory.
 /// Complexity: append O(1); lookup O(1) for keys of dense ranges, else O(log chunks), and a block's decoding on a miss.
@@ -169,7 +172,8 @@ package final class KeyIndex {
         return found == 1 ? key : nil
     }
 
-    /// Writes the keys from a rank on, in order, and returns how many: fewer than there is room for at the set's end only.
+    /// Writes the keys from a rank on, in order, and returns how many: fewer than there is room for at the set's end
+    /// only.
     ///
     /// This is the set's iteration: it stays valid while keys are appended.
     ///

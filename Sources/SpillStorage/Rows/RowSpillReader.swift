@@ -32,7 +32,8 @@ final class RowWalk {
         block = index < run.blockCount ? try run.read(index) : run.open
     }
 
-    /// Goes forward to the first row whose key is not smaller, leaving out blocks in between; true where it has the key.
+    /// Goes forward to the first row whose key is not smaller, leaving out blocks in between; true where it has the
+    /// key.
     ///
     /// - Throws: `spill.damaged`, `spill.io` (74).
     func seek(_ key: Int64) throws(MigrationError) -> Bool {
