@@ -34,6 +34,8 @@ package final class KeyIndex {
         var lastKey: Int64 = .min
         // The range being filled: a bitmap whose ranks are set as far as it is filled.
         var liveRange: Int64 = 0
+        /// The smallest key in it: after a seal, smaller ones of the range stand in a chunk.
+        var liveFirst: Int64 = 0
         var liveCount = 0
         var liveBlock = -1
         var live: UnsafeMutableRawPointer?
@@ -111,7 +113,7 @@ package final class KeyIndex {
     package func append(_ key: Int64) throws(MigrationError) {
         precondition(count == 0 || key > lastKey, "keys are appended in ascending order")
         let range = key >> KeyContainer.rangeBits
-        if hot.pointee.liveCount == 0 || range != hot.pointee.liveRange { try begin(range) }
+        if hot.pointee.liveCount == 0 || range != hot.pointee.liveRange { try begin(range, with: key) }
         let bitmap = hot.pointee.live.unsafelyUnwrapped
         let offset = Int(key & 0xFFFF)
         let block = offset >> 9
@@ -223,7 +225,7 @@ package final class KeyIndex {
     private func find(_ key: Int64) throws(MigrationError) -> Int {
         let range = key >> KeyContainer.rangeBits
         guard count > 0, key <= lastKey else { return -1 }
-        if hot.pointee.liveCount > 0, range == hot.pointee.liveRange {
+        if hot.pointee.liveCount > 0, key >= hot.pointee.liveFirst {
             let rank = KeyContainer.bitmapRank(hot.pointee.live.unsafelyUnwrapped, offset: Int(key & 0xFFFF))
             return rank < 0 ? -1 : hot.pointee.chunkedKeys + hot.pointee.farCount + rank
         }
@@ -290,7 +292,7 @@ package final class KeyIndex {
 
     // MARK: Closing ranges
 
-    private func begin(_ range: Int64) throws(MigrationError) {
+    private func begin(_ range: Int64, with key: Int64) throws(MigrationError) {
         try closeLive()
         if hot.pointee.live == nil {
             let bitmap = UnsafeMutableRawPointer.allocate(byteCount: KeyContainer.bitmapBytes, alignment: 8)
@@ -298,6 +300,7 @@ package final class KeyIndex {
             hot.pointee.live = bitmap
         }
         hot.pointee.liveRange = range
+        hot.pointee.liveFirst = key
         hot.pointee.liveBlock = -1
     }
 
