@@ -6,11 +6,13 @@ extension MappingModel {
     ///
     /// Names are there and unique; types fit the entities; entities and properties exist, attributes among the attributes
     /// and relationships among the relationships, each at most once; entity mappings, relationships and entities that
-    /// expressions name exist. What depends on rows (an abstract destination with source rows) is the plan's business.
+    /// expressions name exist. Where no policy stands between, the key paths of filters and attribute expressions exist
+    /// and their types fit. What depends on rows (an abstract destination with source rows) is the plan's business.
     ///
     /// - Throws: `mapping.missingName`, `mapping.duplicateName`, `mapping.type`, `mapping.unknownEntity`,
     ///   `mapping.unknownProperty`, `mapping.propertyKind`, `mapping.duplicateProperty`, `mapping.unknownMapping`,
-    ///   `mapping.unknownRelationship` (78): the first problem, with path, line and column as far as they are known.
+    ///   `mapping.unknownRelationship`, `mapping.unknownKeyPath`, `expression.type` and the value errors of constants
+    ///   (78): the first problem, with path, line and column as far as they are known.
     /// - Complexity: O(n) in properties and expression nodes.
     package func validate(
         source: ManagedObjectModel, destination: ManagedObjectModel
@@ -42,10 +44,13 @@ extension MappingModel {
             if let node = mapping.sourceExpression?.node {
                 try mapping.validateNames(.expression(node), known, path, property: nil)
             }
-            if let node = mapping.sourceFilter?.node {
-                try mapping.validateNames(.predicate(node), known, path, property: nil)
+            if let node = mapping.sourceFilter?.node, let problem = known.firstProblem(in: .predicate(node)) {
+                var context = mapping.filterPlace(path)
+                context.expression = mapping.sourceFilter?.format
+                throw MigrationError(problem.code, .configuration, problem.message, context: context)
             }
         }
+        for mapping in mappings { try mapping.validateTypes(source, destination, path) }
     }
 }
 
@@ -81,6 +86,45 @@ extension EntityMapping {
                 if let node = property.valueExpression?.node {
                     try validateNames(.expression(node), known, path, property: property)
                 }
+            }
+        }
+    }
+
+    fileprivate func filterPlace(_ path: String?) -> MigrationError.Context {
+        MigrationError.Context(
+            path: path, line: sourceFilterLine ?? line, column: sourceFilterColumn ?? column, entityMapping: name)
+    }
+
+    /// Compiles what the row path would compile. What only objects can evaluate passes; the plan decides about it.
+    fileprivate func validateTypes(
+        _ source: ManagedObjectModel, _ destination: ManagedObjectModel, _ path: String?
+    ) throws(MigrationError) {
+        guard !hasPolicy, let origin = sourceEntityName.flatMap({ source.entity(named: $0) }) else { return }
+        var resolver = EntityKeyPathResolver(origin)
+        func check(_ place: MigrationError.Context, _ compile: () throws(MigrationError) -> Void) throws(MigrationError)
+        {
+            do throws(MigrationError) { try compile() } catch {
+                guard error.code != "expression.unsupported" else { return }
+                throw error.inside(place)
+            }
+        }
+        if let sourceFilter {
+            let context = filterPlace(path)
+            try check(context) { () throws(MigrationError) in
+                _ = try PredicateProgram(compiling: sourceFilter, resolver: &resolver, context: context)
+            }
+        }
+        guard let target = destinationEntityName.flatMap({ destination.entity(named: $0) }) else { return }
+        for mapping in attributeMappings ?? [] {
+            guard let expression = mapping.valueExpression,
+                let attribute = target.attribute(named: mapping.name ?? ""), attribute.isStored
+            else { continue }
+            let context = MigrationError.Context(
+                path: path, line: mapping.line ?? line, column: mapping.column ?? column,
+                entity: destinationEntityName, property: mapping.name, entityMapping: name)
+            try check(context) { () throws(MigrationError) in
+                _ = try ExpressionProgram(
+                    compiling: expression, to: attribute.attributeType, resolver: &resolver, context: context)
             }
         }
     }

@@ -47,6 +47,9 @@ public final class EntityMapping {
     public var sourceExpression: ValueExpression?
     /// Predicate on source objects; nil lets all through.
     package var sourceFilter: SourcePredicate?
+    /// Where the filter stands in its file.
+    package var sourceFilterLine: Int?
+    package var sourceFilterColumn: Int?
     /// `Module.Class` or `Class`; nil or empty means no policy.
     public var entityMigrationPolicyClassName: String?
     public var userInfo: [AnyHashable: Any]?

@@ -51,8 +51,11 @@ public final class Migration {
         let clock = RunClock()
         let limit = options.memoryLimit ?? MemoryShares.defaultLimit()
         let budget = try MemoryShares(limit: limit, resident: ProcessMemory.currentResident() ?? 0)
+        let place = DestinationPath(path: destinationPath)
+        // SQLite's own sorts of source rows go where the spills go, once that place is made.
         let source = try SourceStore(
-            path: sourcePath, cacheBytes: budget.sourceCache, valueLimit: budget.value, temporaryDirectory: nil)
+            path: sourcePath, cacheBytes: budget.sourceCache, valueLimit: budget.value,
+            temporaryDirectory: place.spillDirectory(in: options.workDirectory))
         try StoreMatch.check(source.metadata, against: sourceModel, path: sourcePath)
         let layout = try source.layout(for: sourceModel)
         let schema = StoreSchema(model: destinationModel)
@@ -70,7 +73,6 @@ public final class Migration {
                 "destination.isSource", .usage, "Source and destination are the same file",
                 context: .init(path: destinationPath))
         }
-        let place = DestinationPath(path: destinationPath)
         try place.checkFresh()
         let area = try WorkArea(beside: place, spills: options.workDirectory)
         defer { area.close() }

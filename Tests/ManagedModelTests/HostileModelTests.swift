@@ -119,6 +119,13 @@ struct HostileModelTests {
         }
     }
 
+    /// What means something to XML parsers.
+    private static let tokens = [
+        "&", ";", "&#xD800;", "&#xFFFE;", "&#x1F600;", "&#0;", "&a;", "&amp;", "<", "</", "/>", "<!", "<!--", "-->",
+        "<?", "?>", "<![CDATA[", "]]>", "<!ENTITY a 'b'>", "<!DOCTYPE m>", "xmlns=''", " xmlns:a='b'", " a:b='c'", ":",
+        "'", "\"", "\u{E9}", "\u{1F600}", "\u{FFFF}", "\u{85}", "\r", "\n", "\0",
+    ]
+
     @Test("Mutated bytes give a model or an error with a line")
     func mutations() throws {
         let seed: UInt64 = 0x5EED_0002
@@ -132,10 +139,11 @@ struct HostileModelTests {
             var bytes = original
             for _ in 0...random.below(4) {
                 let place = random.below(bytes.count)
-                switch random.below(4) {
+                switch random.below(5) {
                 case 0: bytes[place] = UInt8.random(in: 0...255, using: &random)
                 case 1: bytes.remove(at: place)
                 case 2: bytes.insert(UInt8.random(in: 0...255, using: &random), at: place)
+                case 3: bytes.insert(contentsOf: Self.tokens[random.below(Self.tokens.count)].utf8, at: place)
                 default:
                     let end = min(bytes.count, place + random.below(200))
                     let piece = Array(bytes[place..<end])

@@ -202,7 +202,7 @@ struct ModelXMLErrorTests {
             "", " ", "bplist00", "<model", "<model>\n<entity name=\"A\">\n</model>", "<model/><model/>", "&;",
             "<model/>x",
             "<model><![CDATA[</model>", "<model><entity name=A/></model>", "<model><entity name=\"A\"",
-            "<model>]]></model>",
+            "<model>]]></model>", "<model a:b=\"1\"/>",
             "<model a=\"1\"b=\"2\"/>", "<model a=\"1\" a=\"2\"/>", "<model a=\"<\"/>", "<model>&#0;</model>",
         ] {
             let error = try #require(ModelFixtures.failure(Data(text.utf8)), "\(text)")

@@ -106,7 +106,17 @@ struct JSONErrorTests {
         .mapping(
             "\(pair),\n\"sourceFilter\": \"ANY name IN FUNCTION($manager, "
                 + "'sourceInstancesForEntityMappingNamed:destinationInstances:', 'Nobody', nil)\"",
-            "mapping.unknownMapping", 1, 41, "Nobody"),
+            "mapping.unknownMapping", 3, 17, "Nobody"),
+        // Key paths and types.
+        .mapping(
+            "\(pair),\n\"attributes\": {\"name\": \"$source.nome\"}", "mapping.unknownKeyPath", 3, 24,
+            "Customer has no property nome"),
+        .mapping(
+            "\(pair),\n\"attributes\": {\"rank\": \"$source.rank.value + 1\"}", "mapping.unknownKeyPath", 3, 24,
+            "is an attribute"),
+        .mapping("\(pair),\n\"attributes\": {\"rank\": \"$source.name\"}", "expression.type", 3, 24),
+        .mapping("\(pair),\n\"attributes\": {\"rank\": \"$source.name + 1\"}", "expression.type", 3, 24),
+        .mapping("\(pair),\n\"sourceFilter\": \"size > 1\"", "mapping.unknownKeyPath", 3, 17, "no property size"),
     ]
 
     @Test("A bad file is refused at the right place", arguments: files)

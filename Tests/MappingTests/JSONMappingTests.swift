@@ -163,6 +163,47 @@ struct JSONMappingTests {
         #expect(try JSONModels.read(try model.json()).differences(from: model) == [])
     }
 
+    @Test("Attributes named like words of the expression language survive")
+    func reservedNames() throws {
+        let names = [
+            "in", "like", "all", "first", "last", "size", "nil", "null", "true", "yes", "self", "SELF", "TERNARY",
+            "not",
+            "and", "or", "cast", "FUNCTION", "any", "none", "between", "größe", "_x", "x1", "contains", "now", "sum",
+        ]
+        let source = try InferenceModels.model(
+            InferenceModels.entity("E", names.map { InferenceModels.attribute($0) }, []))
+        let destination = try InferenceModels.model(
+            InferenceModels.entity("E", names.map { InferenceModels.attribute($0) } + [InferenceModels.attribute("zz")])
+        )
+        let model = try InferenceModels.infer(source, destination)
+        let read = try MappingModel.reading(
+            json: Array(try model.json().utf8), path: "m.json", source: source, destination: destination)
+        #expect(read.differences(from: model) == [])
+        #expect(read.entityMappings[0].attributeMappings?.filter(\.isAutomatic).count == names.count + 1)
+    }
+
+    @Test(
+        "An unlisted relationship whose old destination went elsewhere is refused, one that nothing migrates is empty")
+    func unlistedRelationship() throws {
+        func text(_ others: String) -> String {
+            """
+            {"formatVersion": 1, "entityMappings": [
+              {"sourceEntity": "Trade", "destinationEntity": "Transaction",
+               "attributes": {"totalCost": "1", "kind": "2"}}\(others)]}
+            """
+        }
+        let alone = try JSONModels.read(text(""))
+        #expect(
+            alone.entityMappings[0].relationshipMapping(named: "account")?.valueExpression?.format
+                == lookup(relationship: "account"))
+        let elsewhere = text(#", {"sourceEntity": "Account", "destinationEntity": "Audit"}"#)
+        let error = try #require(throws: MigrationError.self) { try JSONModels.read(elsewhere) }
+        #expect(error.code == "mapping.unlistedProperty")
+        #expect(error.context.property == "account")
+        #expect((error.context.line, error.context.column) == (2, 3))
+        #expect(error.message.contains("Account became Audit, and Account is neither"))
+    }
+
     @Test("Differences name what differs")
     func differences() throws {
         let text = try fixture("shop")

@@ -8,6 +8,7 @@ import TestSupport
 /// A real store: its schema as it stands in the file, and the model that wrote it.
 struct SchemaRealStore {
     let name: String
+    let url: URL
     let frameworkVersion: Int64
     /// SQL by name, without the tables of persistent history.
     let tables: [String: String]
@@ -31,6 +32,7 @@ struct SchemaRealStore {
 
     private init?(copy: String, url: URL, models: XMLModels) throws {
         name = url.lastPathComponent
+        self.url = url
         let connection = try Connection(path: copy, flags: 2)
         let row = try connection.prepare("SELECT Z_PLIST FROM Z_METADATA")
         guard try row.step(), let bytes = row.blob(0),

@@ -95,6 +95,7 @@ struct WritingStoreTests {
             "NSPersistenceFrameworkVersion": .integer(1526), "NSPersistenceMaximumFrameworkVersion": .integer(1526),
             "NSStoreModelVersionHashesDigest": .string("old"), "NSStoreModelVersionChecksumKey": .string("old"),
             "NSStoreModelVersionHashes": .dictionary(["Gone": .data([1])]), "NSStoreType": .string("XML"),
+            "NSStoreUUID": .string("old"),
             "MyKey": .array([.integer(1), .boolean(true), .date(12.5), .string("ü")]),
         ]
         let store = try W.create(schema, folder.file("a.sqlite"))
@@ -120,8 +121,25 @@ struct WritingStoreTests {
         #expect(plist["NSStoreModelVersionHashesDigest"] == .string(VersionHash.digest(of: hashes)))
         #expect(plist["NSStoreModelVersionChecksumKey"] == .string(VersionHash.checksum(of: hashes)))
         #expect(plist["MyKey"] == source["MyKey"])
-        #expect(plist.count == 10)
+        #expect(plist["NSStoreUUID"] == .string(W.uuid))
+        #expect(plist.count == 11)
         #expect(try connection.integer("SELECT count(*) FROM Z_MODELCACHE") == 0)
+    }
+
+    @Test("What a source's metadata says is carried over under the identifier given")
+    func carryingOver() throws {
+        let model = try M.model(M.entity("A"))
+        let source = StoreMetadata(
+            uuid: "old", propertyList: ["MyKey": .integer(7), "NSPersistenceFrameworkVersion": .integer(849)])
+        let metadata = DestinationMetadata(
+            carryingOver: source, uuid: "new", hashes: W.metadata(model).versionHashes, identifiers: ["a", "b"])
+        guard case .dictionary(let plist) = try metadata.propertyList(for: model) else {
+            Issue.record("no dictionary")
+            return
+        }
+        #expect(metadata.uuid == "new")
+        #expect(plist["MyKey"] == .integer(7) && plist["NSPersistenceFrameworkVersion"] == .integer(849))
+        #expect(plist["NSStoreModelVersionIdentifiers"] == .array([.string("a"), .string("b")]))
     }
 
     @Test("Without a source there are no sums, and a framework version")

@@ -88,7 +88,8 @@ enum ModelChecks {
                 }
                 guard !open.contains(name), open.count < greatestDepth else {
                     throw MigrationError(
-                        "model.compositeCycle", .configuration, "The composite \(name) holds itself",
+                        "model.compositeCycle", .configuration,
+                        "The composite \(name) holds itself, or too many others",
                         remedy: "Remove one of the attributes on the way", context: context)
                 }
                 if finished.contains(name) { continue }

@@ -2,6 +2,10 @@ import Diagnostics
 
 /// Turns a ``ModelDefinition`` into resolved entities.
 enum ModelResolution {
+    /// Checks a definition and resolves parents, inherited properties, destinations and inverses.
+    ///
+    /// - Returns: The entities by name in code point order, and their positions by name.
+    /// - Throws: As ``ManagedObjectModel/init(_:)``.
     static func resolve(
         _ definition: ModelDefinition
     ) throws(MigrationError) -> ([ResolvedEntity], [String: Int]) {

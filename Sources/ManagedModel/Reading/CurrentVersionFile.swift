@@ -20,13 +20,16 @@ enum CurrentVersionFile {
         private var piece = ""
         private var key: String?
 
+        /// Starts a new text.
         func open(_ tag: XMLTag) throws(MigrationError) {
             open.append(tag.name)
             piece = ""
         }
 
+        /// Gathers the text of the innermost element.
         func text(_ piece: String) { self.piece += piece }
 
+        /// Looks at the keys and strings of the outermost dictionary only.
         func close() throws(MigrationError) {
             guard let element = open.popLast(), open == ["plist", "dict"] else { return }
             if element == "key" {

@@ -3,6 +3,7 @@ import Foundation
 
 /// Files and folders of models on disk. Nothing is ever written.
 enum ModelFile {
+    /// What may hold a model.
     enum Kind {
         case file(byteCount: Int)
         case folder
@@ -19,10 +20,12 @@ enum ModelFile {
         }
     }
 
+    /// Whether a regular file stands at a path.
     static func isFile(_ path: String) -> Bool {
         if case .file? = kind(at: path) { true } else { false }
     }
 
+    /// Whether a folder stands at a path.
     static func isFolder(_ path: String) -> Bool {
         if case .folder? = kind(at: path) { true } else { false }
     }
@@ -52,6 +55,7 @@ enum ModelFile {
         }
     }
 
+    /// The error for a model that is not there (66).
     static func notFound(_ path: String) -> MigrationError {
         MigrationError(
             "model.notFound", .noInput, "There is no such model",
@@ -59,7 +63,8 @@ enum ModelFile {
             context: .init(path: path))
     }
 
-    private static func unreadable(_ path: String, _ error: any Error) -> MigrationError {
+    /// The error for a file or folder that is there and cannot be read.
+    static func unreadable(_ path: String, _ error: any Error) -> MigrationError {
         if (error as? CocoaError)?.code == .fileReadNoPermission {
             return MigrationError(
                 "model.permission", .permission, "The model may not be read", remedy: "Grant read permission",

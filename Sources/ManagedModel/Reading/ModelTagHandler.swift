@@ -39,12 +39,15 @@ final class ModelTagHandler: XMLTagHandler {
     private var configurationName = ""
     private var userInfo: [String: String] = [:]
 
+    /// Models say nothing in text.
     func text(_ piece: String) {}
 
+    /// Reads a start tag by what is open.
     func open(_ tag: XMLTag) throws(MigrationError) {
         scopes.append(try scope(of: tag, in: scopes.last))
     }
 
+    /// Keeps what the innermost element has built.
     func close() throws(MigrationError) {
         guard let scope = scopes.popLast() else { return }
         switch scope {

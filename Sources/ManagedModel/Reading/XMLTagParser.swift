@@ -53,8 +53,6 @@ final class XMLTagParser: XMLParserDelegate {
     private static func problem(_ error: (any Error)?) -> String? {
         switch (error as NSError?)?.code {
         case nil: nil
-        // Namespaces: models use none, and a prefix makes a name that is not known.
-        case 99, 100, 200, 201, 202, 203, 204, 205: nil
         case 4: "it is empty"
         case 5: "it does not end with its root element"
         case 8, 9: "it has a character that XML does not allow"
@@ -64,6 +62,8 @@ final class XMLTagParser: XMLParserDelegate {
         case 68: "a name is missing"
         case 73, 77: "it ends in the middle of an element"
         case 76: "a start tag and an end tag do not match"
+        // These would let a file pass, but may hide an error that comes after.
+        case 99, 100, 200, 201, 202, 203, 204, 205: "it uses a namespace, which models have none of"
         case let code?: "parser error \(code)"
         }
     }
@@ -79,6 +79,7 @@ final class XMLTagParser: XMLParserDelegate {
         }
     }
 
+    /// Hands a start tag on, within the bound of depth.
     func parser(
         _ parser: XMLParser, didStartElement elementName: String, namespaceURI: String?,
         qualifiedName qName: String?, attributes attributeDict: [String: String]
@@ -96,6 +97,7 @@ final class XMLTagParser: XMLParserDelegate {
         }
     }
 
+    /// Hands an end tag on.
     func parser(
         _ parser: XMLParser, didEndElement elementName: String, namespaceURI: String?, qualifiedName qName: String?
     ) {
@@ -103,6 +105,7 @@ final class XMLTagParser: XMLParserDelegate {
         attempt(parser, tag: max(0, ordinal - 1)) { () throws(MigrationError) in try handler.close() }
     }
 
+    /// Hands text on.
     func parser(_ parser: XMLParser, foundCharacters string: String) {
         if failure == nil { handler.text(string) }
     }

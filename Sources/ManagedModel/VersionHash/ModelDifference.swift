@@ -84,24 +84,28 @@ package enum ModelDifference {
             case (nil, _): lines.append("\(name).\(property) is in the model only")
             case (_, nil): lines.append("\(name).\(property) is in the store only")
             case (let old?, let new?):
-                for (part, new) in zip(old, new) where part != new {
-                    lines.append("\(name).\(property) is \(part) in the store, \(new) in the model")
-                }
-                if old.count != new.count {
-                    lines.append(
-                        "\(name).\(property) is \(old.joined(separator: ", ")) in the store, "
-                            + "\(new.joined(separator: ", ")) in the model")
+                // Two of one kind have as many words, each about the same thing.
+                let pairs = old.kind == new.kind ? Array(zip(old.words, new.words)) : [(old.kind, new.kind)]
+                for (stored, given) in pairs where stored != given {
+                    lines.append("\(name).\(property) is \(stored) in the store, \(given) in the model")
                 }
             }
         }
         return lines
     }
 
-    /// What enters the hash of each own, stored property, in words; as many words for each of one kind.
-    private static func properties(_ entity: EntityDescription) -> [String: [String]] {
-        var words: [String: [String]] = [:]
+    /// A property in words.
+    private struct PropertyWords {
+        var kind: String
+        /// What enters the hash; as many for each property of one kind.
+        var words: [String]
+    }
+
+    /// The own, stored properties of an entity.
+    private static func properties(_ entity: EntityDescription) -> [String: PropertyWords] {
+        var properties: [String: PropertyWords] = [:]
         for attribute in entity.definition.attributes where !attribute.isTransient {
-            words[attribute.name] = [
+            let words = [
                 "of type \(attribute.type.label)",
                 attribute.isOptional ? "optional" : "required",
                 attribute.allowsExternalBinaryDataStorage ? "stored externally" : "stored inline",
@@ -109,9 +113,12 @@ package enum ModelDifference {
                 attribute.derivationExpression.map { "derived by \($0)" } ?? "not derived",
                 "with hash modifier \(quoted(attribute.versionHashModifier))",
             ]
+            properties[attribute.name] = PropertyWords(kind: "an attribute", words: words)
         }
-        for relationship in entity.definition.relationships where !relationship.isTransient {
-            words[relationship.name] = [
+        // The resolved ones, as their counts are settled.
+        for resolved in entity.relationships where !resolved.isTransient && resolved.entity == entity {
+            let relationship = resolved.definition
+            let words = [
                 "a relationship to \(relationship.destinationEntityName)",
                 relationship.inverseName.map { "with inverse \($0)" } ?? "without inverse",
                 relationship.isOptional ? "optional" : "required",
@@ -121,8 +128,9 @@ package enum ModelDifference {
                 relationship.maximumCount == 0 ? "unbounded" : "of at most \(relationship.maximumCount)",
                 "with hash modifier \(quoted(relationship.versionHashModifier))",
             ]
+            properties[relationship.name] = PropertyWords(kind: "a relationship", words: words)
         }
-        return words
+        return properties
     }
 
     private static func superentityName(_ entity: EntityDescription) -> String {

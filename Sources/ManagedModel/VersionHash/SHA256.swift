@@ -64,9 +64,9 @@ package struct SHA256 {
 
     private mutating func compress() {
         for index in 0..<16 {
-            var word: UInt32 = 0
-            for byte in block[(index * 4)..<(index * 4 + 4)] { word = word << 8 | UInt32(byte) }
-            schedule[index] = word
+            let start = index * 4
+            let high = UInt32(block[start]) << 24 | UInt32(block[start + 1]) << 16
+            schedule[index] = high | UInt32(block[start + 2]) << 8 | UInt32(block[start + 3])
         }
         for index in 16..<64 {
             let first = schedule[index - 15]
@@ -86,7 +86,14 @@ package struct SHA256 {
             (h, g, f, e) = (g, f, e, d &+ first)
             (d, c, b, a) = (c, b, a, first &+ big0 &+ majority)
         }
-        for (index, word) in [a, b, c, d, e, f, g, h].enumerated() { state[index] &+= word }
+        state[0] &+= a
+        state[1] &+= b
+        state[2] &+= c
+        state[3] &+= d
+        state[4] &+= e
+        state[5] &+= f
+        state[6] &+= g
+        state[7] &+= h
     }
 
     private func rotate(_ word: UInt32, _ count: UInt32) -> UInt32 { word >> count | word << (32 - count) }

@@ -68,7 +68,7 @@ package struct SHA512 {
     private mutating func compress() {
         for index in 0..<16 {
             var word: UInt64 = 0
-            for byte in block[(index * 8)..<(index * 8 + 8)] { word = word << 8 | UInt64(byte) }
+            for offset in (index * 8)..<(index * 8 + 8) { word = word << 8 | UInt64(block[offset]) }
             schedule[index] = word
         }
         for index in 16..<80 {
@@ -89,7 +89,14 @@ package struct SHA512 {
             (h, g, f, e) = (g, f, e, d &+ first)
             (d, c, b, a) = (c, b, a, first &+ big0 &+ majority)
         }
-        for (index, word) in [a, b, c, d, e, f, g, h].enumerated() { state[index] &+= word }
+        state[0] &+= a
+        state[1] &+= b
+        state[2] &+= c
+        state[3] &+= d
+        state[4] &+= e
+        state[5] &+= f
+        state[6] &+= g
+        state[7] &+= h
     }
 
     private func rotate(_ word: UInt64, _ count: UInt64) -> UInt64 { word >> count | word << (64 - count) }

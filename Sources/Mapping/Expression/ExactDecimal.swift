@@ -36,6 +36,8 @@ struct ExactDecimal: Sendable {
         return whole
     }
 
+    var negated: ExactDecimal { ExactDecimal.apply(.subtract, ExactDecimal(whole: 0), self) ?? self }
+
     func rounded(_ mode: NSDecimalNumber.RoundingMode) -> ExactDecimal {
         var copy = value
         var result = Decimal()

@@ -197,8 +197,8 @@ extension ProgramRun {
 
     private func decimal(_ function: NumberFunction?, _ value: ExactDecimal) -> ExactDecimal {
         switch function {
-        case .negate: ExactDecimal.apply(.subtract, ExactDecimal(whole: 0), value) ?? value
-        case .absolute where value.value.sign == .minus: ExactDecimal.apply(.subtract, ExactDecimal(whole: 0), value) ?? value
+        case .negate: value.negated
+        case .absolute: value.value.sign == .minus && !value.isNaN ? value.negated : value
         case .ceiling: value.rounded(.up)
         case .floor: value.rounded(.down)
         case .truncate: value.rounded(value.value.sign == .minus ? .up : .down)

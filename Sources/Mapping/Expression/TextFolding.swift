@@ -24,6 +24,21 @@ struct TextFolding: Sendable, Hashable {
         return Array(String(decoding: bytes, as: UTF8.self).folding(options: options, locale: nil).utf8)
     }
 
+    /// The bytes of a text folded character by character, so that one stays one: patterns count characters, and the
+    /// full folding makes two of some (ß becomes ss).
+    func foldedByCharacter(_ bytes: some Collection<UInt8>) -> [UInt8] {
+        if isExact || bytes.allSatisfy({ $0 < 0x80 }) { return folded(bytes) }
+        var text = String(decoding: bytes, as: UTF8.self)
+        if ignoresDiacritics { text = text.decomposedStringWithCanonicalMapping }
+        var result = ""
+        for scalar in text.unicodeScalars {
+            if ignoresDiacritics, scalar.properties.generalCategory == .nonspacingMark { continue }
+            let lower = scalar.properties.lowercaseMapping.unicodeScalars
+            result.unicodeScalars.append(ignoresCase && lower.count == 1 ? lower.first ?? scalar : scalar)
+        }
+        return Array(result.utf8)
+    }
+
     /// The lower-case letter of an ASCII capital; every other byte unchanged.
     static func lowered(_ byte: UInt8) -> UInt8 { byte >= 0x41 && byte <= 0x5A ? byte | 0x20 : byte }
     /// The capital of an ASCII lower-case letter; every other byte unchanged.

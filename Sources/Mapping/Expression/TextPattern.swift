@@ -67,7 +67,7 @@ struct TextPattern: Sendable {
 
     /// The characters that a pattern's literal stands for after folding.
     private static func fold(_ scalar: Unicode.Scalar, _ folding: TextFolding) -> [UInt32] {
-        let bytes = folding.folded(Array(String(Character(scalar)).utf8))
+        let bytes = folding.foldedByCharacter(Array(String(Character(scalar)).utf8))
         return String(decoding: bytes, as: UTF8.self).unicodeScalars.map(\.value)
     }
 
@@ -149,7 +149,7 @@ struct TextPattern: Sendable {
     /// - Complexity: O(text × states) time; two arrays of states on the stack or, for large patterns, the heap.
     func matches(_ bytes: UnsafeRawBufferPointer) -> Bool {
         if !folding.isExact, folding.ignoresDiacritics || bytes.contains(where: { $0 >= 0x80 }) {
-            return folding.folded(bytes).withUnsafeBytes { run($0) }
+            return folding.foldedByCharacter(bytes).withUnsafeBytes { run($0) }
         }
         return run(bytes)
     }

@@ -94,6 +94,13 @@ extension MappingModel {
         return model
     }
 
+    /// ``inferred(from:to:)`` under the name that Core Data gives it.
+    public static func inferredMappingModel(
+        forSourceModel source: ManagedObjectModel, destinationModel destination: ManagedObjectModel
+    ) throws -> MappingModel {
+        try inferred(from: source, to: destination)
+    }
+
     /// Entities that come from two hierarchies cannot share one: their rows' keys come from two tables.
     private static func checkHierarchies(
         _ entities: [EntityDescription], _ counterparts: [EntityDescription?], _ problems: inout InferenceProblems

@@ -117,6 +117,8 @@ private struct MappingModelReader {
                 throw document.failure(
                     "mapping.type", "A source filter needs a source entity", at: filter.keyPosition, context: context)
             }
+            mapping.sourceFilterLine = filter.value.position.line
+            mapping.sourceFilterColumn = filter.value.position.column
             do {
                 mapping.sourceFilter = try SourcePredicate(format: text)
             } catch {

@@ -24,9 +24,23 @@ package struct DestinationMetadata: Sendable {
         self.versionIdentifiers = versionIdentifiers
     }
 
+    /// The metadata of a store that comes from another: its application keys and framework version are kept.
+    ///
+    /// - Parameters:
+    ///   - source: what the source's Z_METADATA says.
+    ///   - uuid: the new store's identifier; the source's to keep object URIs, a fresh one otherwise.
+    ///   - hashes: 32 bytes by entity name of the destination model.
+    ///   - identifiers: labels of the destination model.
+    package init(carryingOver source: StoreMetadata, uuid: String, hashes: [String: [UInt8]], identifiers: [String]) {
+        self.init(
+            uuid: uuid, sourceProperties: source.propertyList, versionHashes: hashes, versionIdentifiers: identifiers)
+    }
+
     /// Keys of Z_PLIST that the store's own machinery owns.
     enum Key {
         static let storeType = "NSStoreType"
+        /// Not in any real SQLite store's list, but in metadata that a program has set back whole.
+        static let storeUUID = "NSStoreUUID"
         static let hashes = "NSStoreModelVersionHashes"
         static let hashesVersion = "NSStoreModelVersionHashesVersion"
         static let identifiers = "NSStoreModelVersionIdentifiers"
@@ -65,6 +79,7 @@ package struct DestinationMetadata: Sendable {
         properties[Key.hashesVersion] = .integer(3)
         properties[Key.identifiers] = .array(versionIdentifiers.map { .string($0) })
         properties[Key.autoVacuum] = .string("2")
+        if properties[Key.storeUUID] != nil { properties[Key.storeUUID] = .string(uuid) }
         if properties[Key.frameworkVersion] == nil {
             properties[Key.frameworkVersion] = .integer(Self.defaultFrameworkVersion)
         }

@@ -11,12 +11,17 @@ struct SourceCensus {
     let strays: Int
     private let layout: StoreLayout
 
-    /// Counts by one grouped query a table.
+    /// Counts each table: by its smallest index where it has one entity, else by its rows' Z_ENT.
     init(source: SourceStore, layout: StoreLayout) throws(MigrationError) {
         self.layout = layout
         var rows: [[Int: Int]] = []
         var strays: Int64 = 0
         for table in layout.schema.tables.indices {
+            let entities = layout.schema.tables[table].entities
+            if entities.count == 1 {
+                rows.append([entities[0]: Int(try source.count(table: table, in: layout))])
+                continue
+            }
             let counts = try source.counts(table: table, in: layout)
             rows.append(counts.byEntity.mapValues(Int.init))
             strays += counts.strays.values.reduce(0, +)

@@ -19,6 +19,11 @@ struct DestinationPath {
     /// The work directory beside the destination.
     var workDirectory: String { "\(folder)/.\(name).stagecoach" }
 
+    /// Where spills go: beside the destination, or in a folder that was asked for.
+    func spillDirectory(in folder: String?) -> String {
+        folder.map { "\($0)/.\(name).stagecoach" } ?? workDirectory
+    }
+
     /// Refuses a path that cannot become a fresh store.
     ///
     /// - Throws: `destination.exists` (73), `destination.leftover` (73) for a journal of an earlier store there, which

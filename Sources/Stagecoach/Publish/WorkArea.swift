@@ -20,11 +20,8 @@ final class WorkArea {
     init(beside place: DestinationPath, spills folder: String?) throws(MigrationError) {
         beside = try WorkDirectory(path: place.workDirectory)
         do {
-            if let folder {
-                spills = try WorkDirectory(path: "\(folder)/.\(place.name).stagecoach")
-            } else {
-                spills = beside
-            }
+            let path = place.spillDirectory(in: folder)
+            spills = path == place.workDirectory ? beside : try WorkDirectory(path: path)
         } catch {
             try? beside.remove()
             throw error

@@ -107,6 +107,7 @@ struct StagedLoad {
             row += 1
             guard row == batch.count else { return }
             row = 0
+            batch.removeAll()
             _ = try reader.next(into: &batch)
         }
     }

@@ -1,0 +1,14 @@
+import Diagnostics
+import ManagedModel
+
+extension SourceStore {
+    /// The model that Core Data has left in the store; nil where there is none (before iOS 9).
+    ///
+    /// - Throws: what the reader of keyed archives and models throws.
+    package func cachedModel() throws(MigrationError) -> ManagedObjectModel? {
+        guard let content = try cachedModelContent() else { return nil }
+        do throws(MigrationError) { return try ManagedObjectModel(try ModelCache.decode(content)) } catch {
+            throw error.inside(.init(path: path))
+        }
+    }
+}

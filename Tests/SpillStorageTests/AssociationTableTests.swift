@@ -1,0 +1,188 @@
+import Diagnostics
+import TestSupport
+import Testing
+
+@testable import SpillStorage
+
+/// Pairs in plain arrays and dictionaries: what the table must answer.
+private struct PlainAssociations {
+    var pairs: [(source: ObjectReference, destination: ObjectReference)] = []
+    var destinations: [ObjectReference: [ObjectReference]] = [:]
+    var sources: [ObjectReference: [ObjectReference]] = [:]
+    var firsts: [(destination: ObjectReference, source: ObjectReference)] = []
+
+    mutating func add(_ source: ObjectReference, _ destination: ObjectReference) {
+        if destinations[source]?.contains(destination) == true { return }
+        pairs.append((source, destination))
+        if sources[destination] == nil { firsts.append((destination, source)) }
+        destinations[source, default: []].append(destination)
+        sources[destination, default: []].append(source)
+    }
+
+    /// By source, those of a source in order of association.
+    var bySource: [(source: ObjectReference, destination: ObjectReference)] {
+        destinations.keys.sorted { ($0.entity, $0.key) < ($1.entity, $1.key) }
+            .flatMap { source in (destinations[source] ?? []).map { (source, $0) } }
+    }
+}
+
+@Suite("Association table") struct AssociationTableTests {
+    /// One pair in the manner of a policy of a certain kind.
+    private func pair(
+        _ kind: Int, _ number: Int, _ random: inout SeededGenerator
+    ) -> (ObjectReference, ObjectReference) {
+        func reference(_ entity: Int, _ key: Int) -> ObjectReference {
+            ObjectReference(entity: UInt32(entity), key: Int64(key))
+        }
+        switch kind {
+        case 0: return (reference(1, number * 2), reference(2, 100 + number))
+        case 1: return (reference(1, number * 3), reference(2, number * 3))
+        case 2: return (reference(1, number * 2), reference(2, 100 + number + (number > 2500 ? 1 : 0)))
+        case 3: return (reference(random.below(3), random.below(2000)), reference(2 + random.below(2), random.below(2000)))
+        case 4: return (reference(1, random.below(3000)), reference(2, number))
+        case 5:
+            let wide = number > 3000 && random.chance(50)
+            return (
+                wide ? ObjectReference(entity: 70_000, key: .min) : reference(1, random.below(500)),
+                wide ? ObjectReference(entity: 3, key: .max - Int64(random.below(5))) : reference(2, number / 3)
+            )
+        case 6: return (reference(1, 7), reference(2, random.below(4000)))
+        default: return (reference(1, number), number == 4000 ? reference(9, 1) : reference(2, 1 + number))
+        }
+    }
+
+    private func check(
+        _ table: AssociationTable, _ model: PlainAssociations, _ random: inout SeededGenerator, _ label: String
+    ) throws {
+        for _ in 0..<40 {
+            let known = model.pairs[random.below(model.pairs.count)]
+            let probe = ObjectReference(entity: known.source.entity, key: known.source.key &+ Int64(random.below(3)))
+            var found: [ObjectReference] = [.none]
+            try table.destinations(of: probe, into: &found)
+            #expect(found == [.none] + (model.destinations[probe] ?? []), "\(label)")
+            #expect(try table.firstDestination(of: probe) == model.destinations[probe]?.first, "\(label)")
+            found = []
+            let target = ObjectReference(
+                entity: known.destination.entity, key: known.destination.key &- Int64(random.below(2)))
+            try table.sources(of: target, into: &found)
+            #expect(found == model.sources[target] ?? [], "\(label)")
+        }
+        var keys = (0..<200).map { _ in
+            model.pairs[random.below(model.pairs.count)].source.key &+ Int64(random.below(2))
+        }
+        keys += [.min, .max, keys[0]]
+        keys.sort()
+        var firsts = [ObjectReference](repeating: .none, count: keys.count)
+        var found: [ObjectReference] = []
+        var ends: [Int] = []
+        try keys.withUnsafeBufferPointer { buffer in
+            try table.firstDestinations(entity: 1, sortedKeys: buffer, into: &firsts)
+            try table.destinations(entity: 1, sortedKeys: buffer, into: &found, ends: &ends)
+        }
+        for (index, key) in keys.enumerated() {
+            let expected = model.destinations[ObjectReference(entity: 1, key: key)] ?? []
+            #expect(firsts[index] == expected.first ?? .none, "\(label)")
+            #expect(Array(found[(index > 0 ? ends[index - 1] : 0)..<ends[index]]) == expected, "\(label)")
+        }
+    }
+
+    private func checkWhole(_ table: AssociationTable, _ model: PlainAssociations, _ label: String) throws {
+        let order = try table.destinationsInOrderOfFirstAssociation()
+        var firsts: [(destination: ObjectReference, source: ObjectReference)] = []
+        while let next = try order.next() { firsts.append((next.destination, next.firstSource)) }
+        #expect(firsts.elementsEqual(model.firsts) { $0 == $1 }, "\(label)")
+        #expect(try table.count() == model.pairs.count, "\(label)")
+        let cursor = try table.pairs()
+        var pairs: [(source: ObjectReference, destination: ObjectReference)] = []
+        while let pair = try cursor.next() { pairs.append(pair) }
+        #expect(pairs.elementsEqual(model.bySource) { $0 == $1 }, "\(label)")
+    }
+
+    @Test("It answers like plain dictionaries between any adds, however policies associate", arguments: 0..<8, [0, 1 << 26])
+    func model(kind: Int, memory: Int) throws {
+        let seed = UInt64(500 + kind)
+        print("association table: seed \(seed), kind \(kind), memory \(memory)")
+        var random = SeededGenerator(seed: seed)
+        let fixture = try SpillFixture()
+        let table = AssociationTable(directory: fixture.directory, name: "pairs", memory: memory)
+        var model = PlainAssociations()
+        for number in 0..<12_000 {
+            let (source, destination) = pair(kind, number, &random)
+            try table.add(source: source, destination: destination)
+            model.add(source, destination)
+            if random.chance(4) {
+                let again = model.pairs[random.below(model.pairs.count)]
+                try table.add(source: again.source, destination: again.destination)
+            }
+            if random.chance(1500) { try check(table, model, &random, "seed \(seed), pair \(number)") }
+            if random.chance(4000) { try checkWhole(table, model, "seed \(seed), pair \(number)") }
+        }
+        #expect(table.isMonotonic == (kind < 2))
+        #expect(table.layout.isWide == (kind == 5))
+        try check(table, model, &random, "seed \(seed), at the end")
+        try checkWhole(table, model, "seed \(seed), at the end")
+        if memory == 0 && kind > 2 { #expect(fixture.directory.bytesWritten > 0) }
+        table.removeAll()
+        #expect(try table.count() == 0)
+        #expect(try table.pairs().next() == nil)
+        #expect(try fixture.files().isEmpty)
+        try table.add(source: ObjectReference(entity: 1, key: 1), destination: ObjectReference(entity: 1, key: 9))
+        #expect(try table.count() == 1 && table.isMonotonic)
+    }
+
+    @Test("A cursor shows the pairs of when it was made, while others are added")
+    func snapshot() throws {
+        let fixture = try SpillFixture()
+        let table = AssociationTable(directory: fixture.directory, name: "pairs", memory: 0)
+        func reference(_ key: Int) -> ObjectReference { ObjectReference(entity: 1, key: Int64(key)) }
+        for number in 0..<5000 { try table.add(source: reference(number), destination: reference(number + 3)) }
+        let order = try table.destinationsInOrderOfFirstAssociation()
+        let cursor = try table.pairs()
+        for number in 0..<60_000 {
+            try table.add(source: reference((number * 7919) % 5003), destination: reference(100_000 + number))
+        }
+        #expect(!table.isMonotonic)
+        for number in 0..<5000 {
+            let next = try order.next()
+            #expect(next?.destination == reference(number + 3) && next?.firstSource == reference(number))
+            #expect(try cursor.next()?.source == reference(number))
+        }
+        #expect(try order.next() == nil)
+        #expect(try cursor.next() == nil)
+    }
+
+    @Test("A changed byte in any block is an error, never a wrong destination")
+    func damage() throws {
+        let fixture = try SpillFixture()
+        var random = SeededGenerator(seed: 2)
+        let table = AssociationTable(directory: fixture.directory, name: "pairs", memory: 0)
+        let order = (0..<60_000).shuffled(using: &random)
+        for number in order {
+            try table.add(
+                source: ObjectReference(entity: 1, key: Int64(number)),
+                destination: ObjectReference(entity: 2, key: Int64(number * 3)))
+        }
+        var checked = 0
+        for path in try fixture.files() {
+            for block in try SpillFixture.blocks(of: path) where random.chance(3) {
+                try SpillFixture.withDamage(in: path, at: block.offset + random.below(block.length)) {
+                    for number in stride(from: 0, to: 60_000, by: 300) {
+                        do {
+                            let source = ObjectReference(entity: 1, key: Int64(number))
+                            let key = try table.firstDestination(of: source)?.key
+                            #expect(key == Int64(number * 3))
+                        } catch let error as MigrationError {
+                            #expect(error.code == "spill.damaged" && error.context.path == path)
+                        }
+                    }
+                    SpillFixture.expectDamage(path) {
+                        let cursor = try table.pairs()
+                        while try cursor.next() != nil {}
+                    }
+                }
+                checked += 1
+            }
+        }
+        #expect(checked > 5)
+    }
+}

@@ -1,0 +1,54 @@
+import Glibc
+import SpillStorage
+import Synchronization
+
+/// System calls that go wrong on order: short, interrupted, or without space.
+final class FaultyFileCalls: FileCalls {
+    private let system = SystemFileCalls()
+    private let spaceLeft: Atomic<Int>
+    private let calls = Atomic<Int>(0)
+    private let isUnsteady: Bool
+
+    /// - Parameters:
+    ///   - space: bytes that can be written before the disk is full.
+    ///   - isUnsteady: every third read or write is interrupted, every other one is cut short.
+    init(space: Int = .max, isUnsteady: Bool = false) {
+        spaceLeft = Atomic(space)
+        self.isUnsteady = isUnsteady
+    }
+
+    /// Reads and writes so far.
+    var callCount: Int { calls.load(ordering: .relaxed) }
+
+    func makeDirectory(_ path: String, mode: UInt32) -> Int { system.makeDirectory(path, mode: mode) }
+    func removeDirectory(_ path: String) -> Int { system.removeDirectory(path) }
+    func names(in path: String) -> [String]? { system.names(in: path) }
+    func open(_ path: String, flags: Int32, mode: UInt32) -> Int { system.open(path, flags: flags, mode: mode) }
+    func close(_ descriptor: Int32) -> Int { system.close(descriptor) }
+    func sync(_ descriptor: Int32) -> Int { system.sync(descriptor) }
+    func unlink(_ path: String) -> Int { system.unlink(path) }
+    func lock(_ descriptor: Int32) -> Int { system.lock(descriptor) }
+    func identity(of descriptor: Int32) -> FileIdentity? { system.identity(of: descriptor) }
+    func identity(atPath path: String) -> FileIdentity? { system.identity(atPath: path) }
+
+    func read(_ descriptor: Int32, into bytes: UnsafeMutableRawBufferPointer, at offset: Int) -> Int {
+        let length = cut(bytes.count)
+        guard length > 0 || bytes.isEmpty else { return -Int(EINTR) }
+        return system.read(descriptor, into: UnsafeMutableRawBufferPointer(rebasing: bytes[..<length]), at: offset)
+    }
+
+    func write(_ descriptor: Int32, from bytes: UnsafeRawBufferPointer, at offset: Int) -> Int {
+        let length = min(cut(bytes.count), spaceLeft.load(ordering: .relaxed))
+        guard spaceLeft.load(ordering: .relaxed) > 0 else { return -Int(ENOSPC) }
+        guard length > 0 else { return -Int(EINTR) }
+        spaceLeft.subtract(length, ordering: .relaxed)
+        return system.write(descriptor, from: UnsafeRawBufferPointer(rebasing: bytes[..<length]), at: offset)
+    }
+
+    private func cut(_ count: Int) -> Int {
+        let number = calls.add(1, ordering: .relaxed).newValue
+        guard isUnsteady else { return count }
+        if number % 3 == 0 { return 0 }
+        return number % 2 == 0 ? max(1, count / 3) : count
+    }
+}

@@ -1,0 +1,146 @@
+import Diagnostics
+import TestSupport
+import Testing
+
+@testable import SpillStorage
+
+@Suite("Key index") struct KeyIndexTests {
+    /// Ascending keys of many shapes.
+    private func keys(_ shape: Int, _ random: inout SeededGenerator) -> [Int64] {
+        var keys: [Int64] = []
+        switch shape {
+        case 0: keys = (0..<200_000).map { Int64($0) - 70_000 }
+        case 1: keys = (0..<300_000).filter { _ in !random.chance(50) }.map { Int64($0) + 1 }
+        case 2: keys = Set((0..<20_000).map { _ in Int64(bitPattern: random.next()) }).sorted()
+        case 3:
+            var key: Int64 = -3_000_000
+            for _ in 0..<100_000 {
+                key += 1 + Int64(random.below(40))
+                keys.append(key)
+            }
+        case 4:
+            var key: Int64 = 5
+            for _ in 0..<60 {
+                key += Int64(random.below(400_000))
+                for _ in 0..<random.below(9000) {
+                    keys.append(key)
+                    key += Int64(1 + random.below(random.chance(10) ? 300 : 2))
+                }
+            }
+        case 5: keys = [.min, .min + 1, -1, 0, 1, 65_535, 65_536, .max - 1, .max]
+        case 6: keys = (0..<3).flatMap { range in (0..<65_536).map { Int64(range * 3 * 65_536 + $0) } }
+        default: keys = []
+        }
+        return keys
+    }
+
+    private func check(_ index: KeyIndex, _ keys: [Int64], _ random: inout SeededGenerator) throws {
+        #expect(index.count == keys.count)
+        for _ in 0..<2000 {
+            guard !keys.isEmpty else { break }
+            let rank = random.below(keys.count)
+            #expect(try index.rank(of: keys[rank]) == rank)
+            #expect(try index.key(atRank: rank) == keys[rank])
+            let near = keys[rank] &+ Int64(random.below(7)) - 3
+            #expect(try index.contains(near) == (binarySearch(keys, near) != nil))
+            let wild = Int64(bitPattern: random.next())
+            #expect(try index.rank(of: wild) == binarySearch(keys, wild))
+        }
+        #expect(try index.key(atRank: keys.count) == nil)
+        var read: [Int64] = []
+        var buffer = [Int64](repeating: 0, count: 777)
+        while true {
+            let got = try buffer.withUnsafeMutableBufferPointer { try index.keys(fromRank: read.count, into: $0) }
+            read += buffer[..<got]
+            if got < 777 { break }
+        }
+        #expect(read == keys)
+        var ranks = [Int64](repeating: 0, count: keys.count)
+        try keys.withUnsafeBufferPointer { try index.ranks(of: $0, into: &ranks) }
+        #expect(ranks.elementsEqual(0..<Int64(keys.count)))
+    }
+
+    private func binarySearch(_ keys: [Int64], _ key: Int64) -> Int? {
+        let place = keys.withUnsafeBufferPointer { buffer in
+            buffer.baseAddress.map { KeyContainer.lowerBound($0, count: keys.count, key) } ?? 0
+        }
+        return place < keys.count && keys[place] == key ? place : nil
+    }
+
+    @Test("It answers like a sorted array, in memory and spilled", arguments: 0..<8, [0, 20_000, 1 << 30])
+    func model(shape: Int, memory: Int) throws {
+        let seed = UInt64(100 + shape)
+        print("key index: seed \(seed), shape \(shape), memory \(memory)")
+        var random = SeededGenerator(seed: seed)
+        let fixture = try SpillFixture()
+        let index = KeyIndex(directory: fixture.directory, name: "keys", memory: memory)
+        let keys = keys(shape, &random)
+        var appended: [Int64] = []
+        for (position, key) in keys.enumerated() {
+            try index.append(key)
+            if position % 40_001 == 7 {
+                appended = Array(keys[...position])
+                try check(index, appended, &random)
+            }
+        }
+        try check(index, keys, &random)
+        try index.seal()
+        try check(index, keys, &random)
+        if (1...4).contains(shape) { #expect(index.isSpilled == (memory < 1 << 30)) }
+        if memory == 1 << 30 { #expect(try fixture.files().isEmpty) }
+        if index.isSpilled && shape == 1 { #expect(index.chunksRead > 0) }
+        if index.isSpilled { #expect(index.residentBytes <= max(memory, 4 * KeyContainer.bitmapBytes * 2)) }
+    }
+
+    @Test("Dense keys take 0.14 bytes each, keys without gaps nothing")
+    func size() throws {
+        let fixture = try SpillFixture()
+        var random = SeededGenerator(seed: 8)
+        let gaps = KeyIndex(directory: fixture.directory, name: "keys", memory: 1 << 30)
+        let full = KeyIndex(directory: fixture.directory, name: "keys", memory: 1 << 30)
+        for key in 0..<Int64(1 << 20) {
+            if !random.chance(50) { try gaps.append(key) }
+            try full.append(key)
+        }
+        try gaps.seal()
+        try full.seal()
+        #expect(Double(gaps.residentBytes + gaps.chunkCount * 48) < 0.14 * Double(gaps.count))
+        #expect(full.residentBytes == 0)
+        #expect(full.chunkCount == 16)
+    }
+
+    @Test("A changed byte in any block is an error, never a wrong answer")
+    func damage() throws {
+        let fixture = try SpillFixture()
+        var random = SeededGenerator(seed: 9)
+        let index = KeyIndex(directory: fixture.directory, name: "keys", memory: 0)
+        var keys = (0..<400_000).filter { _ in !random.chance(3) }.map { Int64($0) }
+        keys += (0..<10_000).map { 1_000_000 + Int64($0) * 50_000 }
+        keys += (0..<3000).map { 2_000_000_000 + Int64($0) * 30 }
+        for key in keys { try index.append(key) }
+        try index.seal()
+        let path = try #require(try fixture.files().first)
+        let blocks = try SpillFixture.blocks(of: path)
+        #expect(blocks.count > 10)
+        for block in blocks {
+            for _ in 0..<3 {
+                try SpillFixture.withDamage(in: path, at: block.offset + random.below(block.length)) {
+                    var errors = 0
+                    var wrong = 0
+                    // Every chunk is asked for, so that each is read from the file at least once.
+                    for position in stride(from: 0, to: keys.count, by: 500) {
+                        do {
+                            if try index.rank(of: keys[position]) != position { wrong += 1 }
+                        } catch let error as MigrationError {
+                            #expect(error.code == "spill.damaged")
+                            #expect(error.context.path == path)
+                            errors += 1
+                        }
+                    }
+                    #expect(errors > 0)
+                    #expect(wrong == 0)
+                }
+            }
+        }
+    }
+}

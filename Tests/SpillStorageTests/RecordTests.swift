@@ -1,0 +1,200 @@
+import Diagnostics
+import TestSupport
+import Testing
+
+@testable import SpillStorage
+
+/// Arrays of words in lexicographic order.
+private func isBefore(_ left: [UInt64], _ right: [UInt64]) -> Bool { left.lexicographicallyPrecedes(right) }
+
+private func randomRecord(_ width: Int, _ form: Int, _ number: Int, _ random: inout SeededGenerator) -> [UInt64] {
+    (0..<width).map { word in
+        switch form {
+        case 0: random.next()
+        case 1: UInt64(random.below(20))
+        case 2: UInt64(number + word)
+        default: word == 0 ? UInt64(random.below(3000)) : UInt64(number)
+        }
+    }
+}
+
+@Suite("Record sorter") struct RecordSorterTests {
+    @Test("It yields what sorting an array yields, of every width", arguments: 1...8, [0, 1, 2, 3])
+    func model(width: Int, form: Int) throws {
+        let seed = UInt64(width * 10 + form)
+        print("record sorter: seed \(seed)")
+        var random = SeededGenerator(seed: seed)
+        let fixture = try SpillFixture()
+        for (count, memory) in [(0, 0), (1, 0), (500, 1 << 24), (30_000, 0)] {
+            for duplicates in [RecordSorter.Duplicates.kept, .dropped] {
+                let sorter = RecordSorter(
+                    directory: fixture.directory, name: "sort", width: width, memory: memory, duplicates: duplicates)
+                var records: [[UInt64]] = []
+                for number in 0..<count {
+                    let record = randomRecord(width, form, number, &random)
+                    records.append(record)
+                    try sorter.append(record)
+                }
+                let sorted = try sorter.finish()
+                #expect(sorted.count == count)
+                records.sort(by: isBefore)
+                if duplicates == .dropped {
+                    records = records.reduce(into: []) { kept, record in
+                        if kept.last != record { kept.append(record) }
+                    }
+                }
+                var record = [UInt64](repeating: 0, count: width)
+                var got: [[UInt64]] = []
+                while try sorted.next(into: &record) { got.append(record) }
+                #expect(got == records, "seed \(seed), width \(width), \(count) records")
+                if count == 30_000 { #expect(sorter.runsWritten > 0) }
+                if count == 30_000 && form == 0 && width > 1 { #expect(sorter.mergePasses > 0) }
+                if count < 30_000 { #expect(sorter.runsWritten == 0) }
+            }
+        }
+        #expect(try fixture.files().isEmpty)
+    }
+
+    @Test("The convenient forms of append, and words of signed numbers, keep the order")
+    func conveniences() throws {
+        let fixture = try SpillFixture()
+        let sorter = RecordSorter(directory: fixture.directory, name: "sort", width: 2, memory: 0)
+        let numbers: [Int64] = [3, .min, -1, .max, 0]
+        for number in numbers { try sorter.append(SortKey.encode(number), 1) }
+        let sorted = try sorter.finish()
+        var record: [UInt64] = [0, 0]
+        var got: [Int64] = []
+        while try sorted.next(into: &record) { got.append(SortKey.decode(record[0])) }
+        #expect(got == numbers.sorted())
+        let wide = RecordSorter(directory: fixture.directory, name: "sort", width: 5, memory: 0)
+        try wide.append(5, 4, 3, 2, 1)
+        try wide.append(1, 2, 3, 4, 5)
+        let both = try wide.finish()
+        var five = [UInt64](repeating: 0, count: 5)
+        #expect(try both.next(into: &five) && five == [1, 2, 3, 4, 5])
+    }
+
+    @Test("A changed byte in a run is an error, never a wrong record")
+    func damage() throws {
+        let fixture = try SpillFixture()
+        var random = SeededGenerator(seed: 4)
+        func fill() throws -> SortedRecords {
+            let sorter = RecordSorter(directory: fixture.directory, name: "sort", width: 2, memory: 0)
+            for _ in 0..<8000 { try sorter.append(random.next(), 1) }
+            return try sorter.finish()
+        }
+        for round in 0..<6 {
+            let sorted = try fill()
+            let path = try fixture.files()[0]
+            let blocks = try SpillFixture.blocks(of: path)
+            let block = blocks[round % blocks.count]
+            try SpillFixture.withDamage(in: path, at: block.offset + random.below(block.length)) {
+                SpillFixture.expectDamage(path) {
+                    var record: [UInt64] = [0, 0]
+                    var last: UInt64 = 0
+                    while try sorted.next(into: &record) {
+                        #expect(record[0] >= last)
+                        last = record[0]
+                    }
+                }
+            }
+        }
+    }
+}
+
+@Suite("Record log") struct RecordLogTests {
+    private func all(_ cursor: RecordCursor, width: Int) throws -> [[UInt64]] {
+        var record = [UInt64](repeating: 0, count: width)
+        var got: [[UInt64]] = []
+        while try cursor.next(into: &record) { got.append(record) }
+        return got
+    }
+
+    @Test("It reads like a sorted array between any appends", arguments: [1, 3, 5], [0, 1, 2, 3])
+    func model(width: Int, form: Int) throws {
+        let seed = UInt64(width * 100 + form)
+        print("record log: seed \(seed)")
+        var random = SeededGenerator(seed: seed)
+        let fixture = try SpillFixture()
+        let log = RecordLog(
+            directory: fixture.directory, name: "log", width: width, indexWords: min(2, width), memory: 0)
+        var model: [[UInt64]] = []
+        for number in 0..<60_000 {
+            let record = randomRecord(width, form, number, &random)
+            try log.append(record)
+            model.append(record)
+            if random.chance(300) {
+                // A lookup by the words of a record, and one by words that are nowhere.
+                let words = 1 + random.below(width)
+                let prefix = Array((random.chance(4) ? randomRecord(width, form, 0, &random) : model[random.below(model.count)])[..<words])
+                var found: [[UInt64]] = []
+                try log.forEach(prefix: prefix, words: words) { pointer in
+                    found.append((0..<width).map { pointer[$0] })
+                }
+                let expected = model.filter { $0.starts(with: prefix) }.sorted(by: isBefore)
+                #expect(found.sorted(by: isBefore) == expected, "seed \(seed), record \(number)")
+                if random.chance(4) { #expect(try all(log.scan(prefix: prefix), width: width) == expected) }
+            }
+            if random.chance(20_000) { try log.compact() }
+            if random.chance(15_000) {
+                let cursor = try log.scan()
+                let snapshot = model.sorted(by: isBefore)
+                try log.append(record)
+                model.append(record)
+                #expect(try all(cursor, width: width) == snapshot)
+            }
+        }
+        #expect(log.count == model.count)
+        #expect(log.runsWritten > 0)
+        if form == 0 { #expect(log.merges > 1) }
+        if form == 2 { #expect(log.runCount == 1) }
+        model.sort(by: isBefore)
+        #expect(try all(log.scan(), width: width) == model)
+        for words in 1...min(2, width) {
+            var probes = (0..<500).map { _ in Array(model[random.below(model.count)][..<words]) }
+            probes += (0..<100).map { _ in (0..<words).map { _ in random.next() } } + [probes[3], probes[3]]
+            probes.sort(by: isBefore)
+            var expected: [[UInt64]: Int] = [:]
+            for record in model { expected[Array(record[..<words]), default: 0] += 1 }
+            var hits = [Int](repeating: 0, count: probes.count)
+            try log.forEach(sortedPrefixes: probes.flatMap { $0 }, count: probes.count, words: words) { index, record in
+                for word in 0..<words where record[word] != probes[index][word] { hits[index] -= 1_000_000 }
+                hits[index] += 1
+            }
+            #expect(hits == probes.map { expected[$0] ?? 0 }, "seed \(seed), \(words) words")
+        }
+        log.removeAll()
+        #expect(log.count == 0)
+        #expect(try all(log.scan(), width: width).isEmpty)
+        #expect(try fixture.files().isEmpty)
+    }
+
+    @Test("A changed byte in a run is an error, never a wrong record")
+    func damage() throws {
+        let fixture = try SpillFixture()
+        var random = SeededGenerator(seed: 6)
+        let log = RecordLog(directory: fixture.directory, name: "log", width: 3, indexWords: 1, memory: 0)
+        let order = (0..<20_000).map { UInt64($0) }.shuffled(using: &random)
+        for key in order { try log.append(key, 1, key &* 7) }
+        try log.compact()
+        let path = try fixture.files()[0]
+        for block in try SpillFixture.blocks(of: path) {
+            try SpillFixture.withDamage(in: path, at: block.offset + random.below(block.length)) {
+                var errors = 0
+                for key in stride(from: UInt64(0), to: 20_000, by: 20) {
+                    do {
+                        var got: [UInt64] = []
+                        try log.forEach(prefix: [key], words: 1) { got.append($0[2]) }
+                        #expect(got == [key &* 7])
+                    } catch let error as MigrationError {
+                        #expect(error.code == "spill.damaged" && error.context.path == path)
+                        errors += 1
+                    }
+                }
+                #expect(errors > 0)
+                SpillFixture.expectDamage(path) { _ = try all(log.scan(), width: 3) }
+            }
+        }
+        #expect(try all(log.scan(), width: 3).count == 20_000)
+    }
+}

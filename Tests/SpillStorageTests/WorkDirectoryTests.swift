@@ -1,0 +1,92 @@
+import Diagnostics
+import Foundation
+import TestSupport
+import Testing
+
+@testable import SpillStorage
+
+@Suite("Work directory") struct WorkDirectoryTests {
+    @Test("It is made with mode 0700, and gone after remove")
+    func lifetime() throws {
+        let folder = try TemporaryFolder()
+        let directory = try WorkDirectory(path: folder.file("work"))
+        let mode = try FileManager.default.attributesOfItem(atPath: directory.path)[.posixPermissions] as? Int
+        #expect(mode == 0o700)
+        let file = try SpillFile(directory: directory, named: "a")
+        try [1, 2, 3].withUnsafeBytes { try file.append($0) }
+        try file.synchronize()
+        #expect(directory.bytesWritten == 24)
+        #expect(directory.bytesHeld == 24)
+        try directory.remove()
+        #expect(!FileManager.default.fileExists(atPath: directory.path))
+    }
+
+    @Test("A second run is told that the first holds the lock, and gets it afterwards")
+    func busy() throws {
+        let folder = try TemporaryFolder()
+        let first = try WorkDirectory(path: folder.file("work"))
+        let error = #expect(throws: MigrationError.self) { _ = try WorkDirectory(path: folder.file("work")) }
+        #expect(error?.code == "destination.busy")
+        #expect(error?.category == .temporary)
+        try first.remove()
+        _ = try WorkDirectory(path: folder.file("work"))
+    }
+
+    @Test("A killed run's spill files are removed, other files stay")
+    func stale() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("work")
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        for name in ["pairs-7.spill", "lock", "journal"] {
+            try Data([1]).write(to: URL(fileURLWithPath: path + "/" + name))
+        }
+        let directory = try WorkDirectory(path: path)
+        #expect(!FileManager.default.fileExists(atPath: path + "/pairs-7.spill"))
+        #expect(FileManager.default.fileExists(atPath: path + "/journal"))
+        try directory.remove()
+        #expect(!FileManager.default.fileExists(atPath: path + "/lock"))
+        #expect(FileManager.default.fileExists(atPath: path + "/journal"))
+    }
+
+    @Test("A folder of the user's own stays when the run is over")
+    func foreignFolder() throws {
+        let folder = try TemporaryFolder()
+        let directory = try WorkDirectory(path: folder.path)
+        try directory.remove()
+        #expect(FileManager.default.fileExists(atPath: folder.path))
+    }
+
+    @Test("A missing parent cannot be created in")
+    func missingParent() throws {
+        let folder = try TemporaryFolder()
+        let error = #expect(throws: MigrationError.self) { _ = try WorkDirectory(path: folder.file("a/b")) }
+        #expect(error?.category == .cannotCreate)
+    }
+
+    @Test("Names are unique and files go with their owners")
+    func names() throws {
+        let fixture = try SpillFixture()
+        #expect(fixture.directory.file(named: "x") != fixture.directory.file(named: "x"))
+        var file: SpillFile? = try SpillFile(directory: fixture.directory, named: "x")
+        try [UInt8(1)].withUnsafeBytes { try file?.append($0) }
+        #expect(try fixture.files().count == 1)
+        file = nil
+        #expect(try fixture.files().isEmpty)
+        #expect(fixture.directory.bytesHeld == 0)
+        #expect(fixture.directory.bytesWritten == 1)
+    }
+
+    @Test("A full disk is spill.full, with a remedy")
+    func full() throws {
+        let fixture = try SpillFixture(calls: FaultyFileCalls(space: 40_000))
+        let sorter = RecordSorter(directory: fixture.directory, name: "s", width: 2, memory: 0)
+        var random = SeededGenerator(seed: 5)
+        let error = #expect(throws: MigrationError.self) {
+            for _ in 0..<100_000 { try sorter.append(random.next(), random.next()) }
+        }
+        #expect(error?.code == "spill.full")
+        #expect(error?.category == .io)
+        #expect(error?.remedy?.contains("--work-dir") == true)
+        #expect(error?.context.path?.hasSuffix(".spill") == true)
+    }
+}

@@ -1,0 +1,96 @@
+import ManagedModel
+import Mapping
+
+/// A random migration: two models, a store of the first, and for an explicit one a mapping model. All of it follows from
+/// the seed; print ``description`` where a test fails.
+package struct RandomMigration: CustomStringConvertible {
+    package let seed: UInt64
+    package let source: ManagedObjectModel
+    package let destination: ManagedObjectModel
+    package let store: ReferenceStore
+    /// Nil: the mapping is to be inferred.
+    package let mapping: MappingModel?
+
+    /// A destination made from the source by changes for which a mapping can be inferred.
+    package static func inferred(seed: UInt64, rows: Int = 12) throws -> RandomMigration {
+        try RandomMigration(seed: seed, rows: rows, isExplicit: false)
+    }
+
+    /// A pair of models with an explicit mapping model.
+    package static func explicit(seed: UInt64, rows: Int = 12) throws -> RandomMigration {
+        try RandomMigration(seed: seed, rows: rows, isExplicit: true)
+    }
+
+    private init(seed: UInt64, rows: Int, isExplicit: Bool) throws {
+        self.seed = seed
+        var generator = SeededGenerator(seed: seed)
+        var model = RandomModel(&generator)
+        source = try ManagedObjectModel(model.definition)
+        model.change(&generator)
+        if isExplicit { model.relax() }
+        destination = try ManagedObjectModel(model.definition)
+        store = RandomData.fill(source, rows: rows, &generator)
+        mapping = isExplicit ? RandomMapping.make(from: source, to: destination, &generator) : nil
+    }
+
+    package var description: String {
+        var lines = ["seed \(seed)", "source:"] + Self.lines(source) + ["destination:"] + Self.lines(destination)
+        for mapping in mapping?.entityMappings ?? [] {
+            lines.append(
+                "mapping \(mapping.name ?? ""): \(mapping.sourceEntityName ?? "-") > \(mapping.destinationEntityName ?? "-")"
+            )
+            for property in (mapping.attributeMappings ?? []) + (mapping.relationshipMappings ?? []) {
+                lines.append("  \(property.name ?? "") = \(property.valueExpression?.format ?? "untouched")")
+            }
+        }
+        lines.append("rows:")
+        for (index, table) in store.schema.tables.enumerated() {
+            lines.append("  \(table.name) (\(table.columns.map(\.name).joined(separator: ", ")))")
+            for (key, row) in store.tables[index].sorted(by: { $0.key < $1.key }) {
+                let values = row.values.map { String($0.description.prefix(40)) }
+                lines.append("    \(key): \(values.joined(separator: ", "))")
+            }
+        }
+        for (index, join) in store.schema.joinTables.enumerated() {
+            lines.append("  \(join.name): \(store.joins[index].map { "\($0.key) \($0.value)" }.sorted())")
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    private static func lines(_ model: ManagedObjectModel) -> [String] {
+        model.definition.entities.flatMap { entity in
+            var head = "  \(entity.isAbstract ? "abstract " : "")\(entity.name)"
+            if let parent = entity.superentityName { head += ": \(parent)" }
+            if let old = entity.renamingIdentifier { head += " (was \(old))" }
+            let attributes = entity.attributes.map { attribute in
+                "    \(attribute.name) \(attribute.type.label)\(attribute.isOptional ? "?" : "")"
+                    + (attribute.defaultValue.map { " = \($0)" } ?? "")
+                    + (attribute.renamingIdentifier.map { " (was \($0))" } ?? "")
+                    + (attribute.allowsExternalBinaryDataStorage ? " external" : "")
+            }
+            let relationships = entity.relationships.map { relationship in
+                "    \(relationship.name) \(relationship.isToMany ? ">>" : ">") \(relationship.destinationEntityName)"
+                    + (relationship.inverseName.map { ".\($0)" } ?? "") + (relationship.isOrdered ? " ordered" : "")
+                    + (relationship.isOptional ? "" : " required")
+                    + (relationship.renamingIdentifier.map { " (was \($0))" } ?? "")
+            }
+            return [head] + attributes + relationships
+        }
+    }
+}
+
+extension RandomModel {
+    /// Takes rules away that a random explicit mapping would break: required relationships, and required attributes
+    /// without default.
+    mutating func relax() {
+        for entity in definition.entities.indices {
+            for position in definition.entities[entity].attributes.indices
+            where definition.entities[entity].attributes[position].defaultValue == nil {
+                definition.entities[entity].attributes[position].isOptional = true
+            }
+            for position in definition.entities[entity].relationships.indices {
+                definition.entities[entity].relationships[position].isOptional = true
+            }
+        }
+    }
+}

@@ -1,0 +1,120 @@
+import Foundation
+import ManagedModel
+
+/// Why the reference migration stops: the engine has to fail on the same input, with a code of its own.
+package enum ReferenceFailure: Error, Hashable, Sendable, CustomStringConvertible {
+    /// A value of one type for an attribute of another, that does not convert.
+    case mismatch(String)
+    case outOfRange(String)
+    case divisionByZero(String)
+    /// Kept keys were demanded where they cannot be.
+    case keysCannotBeKept(String)
+    /// An abstract destination entity whose source entity has rows.
+    case abstractDestination(String)
+    case unknownMapping(String)
+    /// An expression or model outside what the reference knows.
+    case unsupported(String)
+    /// What the model's rules refuse, all of it.
+    case invalid([ReferenceViolation])
+    /// What a policy threw.
+    case policy(String)
+
+    package var description: String {
+        switch self {
+        case .mismatch(let text): "mismatch: \(text)"
+        case .outOfRange(let text): "out of range: \(text)"
+        case .divisionByZero(let text): "division by zero: \(text)"
+        case .keysCannotBeKept(let text): "keys cannot be kept: \(text)"
+        case .abstractDestination(let text): "abstract destination: \(text)"
+        case .unknownMapping(let text): "unknown mapping: \(text)"
+        case .unsupported(let text): "not known to the reference: \(text)"
+        case .invalid(let violations): "invalid: " + violations.map(\.description).joined(separator: "; ")
+        case .policy(let text): "policy: \(text)"
+        }
+    }
+}
+
+/// One broken rule of the destination model.
+package struct ReferenceViolation: Hashable, Sendable, CustomStringConvertible {
+    package enum Rule: String, Sendable {
+        case missing, tooSmall, tooLarge, tooShort, tooLong, pattern, tooFew, tooMany, unique, abstract
+    }
+    package var entity: String
+    package var key: Int64
+    package var property: String
+    package var rule: Rule
+
+    package init(entity: String, key: Int64, property: String, rule: Rule) {
+        self.entity = entity
+        self.key = key
+        self.property = property
+        self.rule = rule
+    }
+
+    package var description: String { "\(entity)/p\(key).\(property) \(rule.rawValue)" }
+}
+
+/// The number rules of DESIGN section 3, Values.
+enum ReferenceConversion {
+    /// A value of one attribute type as it is stored for an attribute.
+    ///
+    /// A value of the same type is taken as it is, in range or not. Float rounds, a finite number that becomes infinite
+    /// is out of range; Boolean is 0 for zero and 1 for all else.
+    static func convert(
+        _ value: ReferenceValue, from type: AttributeType, to attribute: AttributeDescription
+    ) throws(ReferenceFailure) -> ReferenceValue {
+        let target = attribute.attributeType
+        guard value != .null, type != target else { return value }
+        guard type.isNumeric, target.isNumeric else {
+            throw .mismatch("\(type.label) for \(attribute.entityName).\(attribute.name), \(target.label)")
+        }
+        func whole(_ range: ClosedRange<Int64>) throws(ReferenceFailure) -> ReferenceValue {
+            guard let number = wholeNumber(value), range.contains(number) else {
+                throw .outOfRange("\(value) for \(attribute.entityName).\(attribute.name), \(target.label)")
+            }
+            return .integer(number)
+        }
+        switch target {
+        case .integer16: return try whole(Int64(Int16.min)...Int64(Int16.max))
+        case .integer32: return try whole(Int64(Int32.min)...Int64(Int32.max))
+        case .integer64: return try whole(.min ... .max)
+        case .boolean: return .integer(double(value) == 0 ? 0 : 1)
+        case .float:
+            let number = double(value)
+            let rounded = Float(number)
+            guard rounded.isFinite || !number.isFinite else {
+                throw .outOfRange("\(value) for \(attribute.entityName).\(attribute.name), \(target.label)")
+            }
+            return .real(Double(rounded))
+        case .double: return .real(double(value))
+        default: return value.stored(inColumnOfType: "DECIMAL")
+        }
+    }
+
+    static func double(_ value: ReferenceValue) -> Double {
+        switch value {
+        case .integer(let number): Double(number)
+        case .real(let number): number
+        default: .nan
+        }
+    }
+
+    /// Toward zero; nil beyond Int64.
+    private static func wholeNumber(_ value: ReferenceValue) -> Int64? {
+        switch value {
+        case .integer(let number): number
+        case .real(let number): Int64(exactly: number.rounded(.towardZero))
+        default: nil
+        }
+    }
+
+    /// The external storage marker of a Binary value (core-data-formats A.7): 01 before inline data.
+    static func withMarker(
+        _ value: ReferenceValue, from wasExternal: Bool, to isExternal: Bool
+    ) throws(ReferenceFailure) -> ReferenceValue {
+        guard case .blob(let bytes) = value, wasExternal != isExternal else { return value }
+        if isExternal { return .blob([1] + bytes) }
+        guard bytes.first == 1 else { throw .unsupported("a value in an external file") }
+        return .blob(Array(bytes.dropFirst()))
+    }
+}

@@ -1,0 +1,224 @@
+import Foundation
+import ManagedModel
+import Mapping
+
+/// What an expression of the reference gives.
+enum ReferenceResult {
+    case null
+    /// A stored value and the type it came with; `isExternal` where it carries an external storage marker.
+    case value(ReferenceValue, AttributeType, isExternal: Bool = false)
+    case objects([ReferenceMember], ReferenceOrdering)
+}
+
+/// What is known of the order of a list of objects.
+enum ReferenceOrdering {
+    /// A set: no order.
+    case none
+    /// The members have the source's ordering keys, read from an ordered relationship of `$source` itself.
+    case copied
+    /// The list's own order.
+    case list
+}
+
+/// A tiny evaluator of value expressions: constants, key paths over `$source` and `$destination`, arithmetic,
+/// `stringByAppendingString:` and the two lookups. Everything else is ``ReferenceFailure/unsupported(_:)``.
+struct ReferenceEvaluator {
+    let migrator: ReferenceMigrator
+    let source: ReferenceObject?
+    let destination: ReferenceObject?
+    /// For the count of dangling references.
+    let place: String
+
+    func evaluate(_ node: ExpressionNode) throws(ReferenceFailure) -> ReferenceResult {
+        switch node {
+        case .constant(let constant): return try self.constant(constant)
+        case .variable(let name): return try object(name)
+        case .keyPath(let target?, let components): return try keyPath(evaluate(target), components)
+        case .negation(let operand):
+            return try arithmetic(.subtract, .value(.integer(0), .integer64), evaluate(operand))
+        case .arithmetic(let operation, let left, let right):
+            return try arithmetic(operation, evaluate(left), evaluate(right))
+        case .function(let target?, let selector, let arguments): return try call(target, selector, arguments)
+        default: throw .unsupported("expression \(node)")
+        }
+    }
+
+    private func constant(_ constant: ExpressionConstant) throws(ReferenceFailure) -> ReferenceResult {
+        switch constant {
+        case .null: return .null
+        case .boolean(let value): return .value(.integer(value ? 1 : 0), .boolean)
+        case .integer(let value): return .value(.integer(value), .integer64)
+        case .double(let value): return .value(.real(value), .double)
+        case .decimal(let value): return .value(.real(NSDecimalNumber(decimal: value).doubleValue), .decimal)
+        case .string(let value): return .value(.text(value), .string)
+        case .date(let value): return .value(ReferenceValue.real(value).stored(inColumnOfType: "TIMESTAMP"), .date)
+        case .data(let value): return .value(.blob(Array(value)), .binaryData)
+        }
+    }
+
+    private func object(_ name: String) throws(ReferenceFailure) -> ReferenceResult {
+        let object: ReferenceObject?
+        switch name {
+        case "source": object = source
+        case "destination": object = destination
+        default: throw .unsupported("$\(name)")
+        }
+        return object.map { .objects([ReferenceMember(object: $0)], .none) } ?? .null
+    }
+
+    private func keyPath(
+        _ start: ReferenceResult, _ components: [String]
+    ) throws(ReferenceFailure) -> ReferenceResult {
+        var current = start
+        for (position, name) in components.enumerated() {
+            guard case .objects(let members, _) = current else {
+                if case .null = current { return .null }
+                throw .unsupported("key path \(components)")
+            }
+            guard let object = members.first?.object else { return .null }
+            guard members.count == 1 else { throw .unsupported("key path through a to-many \(components)") }
+            if let attribute = object.entity.attribute(named: name) {
+                guard position == components.count - 1 else { throw .unsupported("key path \(components)") }
+                let value = object[name]
+                let isExternal = attribute.definition.allowsExternalBinaryDataStorage
+                current = value == .null ? .null : .value(value, attribute.attributeType, isExternal: isExternal)
+            } else if let relationship = object.entity.relationship(named: name) {
+                migrator.noteDangling(object, name, at: place)
+                if relationship.isToMany {
+                    let isDirect = position == 0 && object === source
+                    let ordering: ReferenceOrdering = relationship.isOrdered ? (isDirect ? .copied : .list) : .none
+                    current = .objects(object.toMany[name] ?? [], ordering)
+                } else {
+                    current = object.toOne[name].map { .objects([ReferenceMember(object: $0)], .none) } ?? .null
+                }
+            } else {
+                throw .unsupported("\(object.entity) has no \(name)")
+            }
+        }
+        return current
+    }
+
+    // MARK: Arithmetic
+
+    /// Integer by integer stays integer, a Decimal operand makes the result Decimal, all else is Double.
+    private func arithmetic(
+        _ operation: ArithmeticOperator, _ left: ReferenceResult, _ right: ReferenceResult
+    ) throws(ReferenceFailure) -> ReferenceResult {
+        if case .null = left { return .null }
+        if case .null = right { return .null }
+        guard case .value(let first, let firstType, _) = left, case .value(let second, let secondType, _) = right,
+            firstType.isNumeric, secondType.isNumeric
+        else { throw .mismatch("arithmetic \(operation.rawValue) on what is no number") }
+        func isInteger(_ type: AttributeType) -> Bool {
+            type == .integer16 || type == .integer32 || type == .integer64 || type == .boolean
+        }
+        if isInteger(firstType), isInteger(secondType), let one = first.integer, let other = second.integer {
+            return .value(.integer(try integer(operation, one, other)), .integer64)
+        }
+        let one = ReferenceConversion.double(first)
+        let other = ReferenceConversion.double(second)
+        if operation == .divide || operation == .modulus, other == 0 { throw .divisionByZero("\(one) by zero") }
+        if firstType == .decimal || secondType == .decimal {
+            let result = try decimal(operation, Self.decimal(first), Self.decimal(second))
+            let number = NSDecimalNumber(decimal: result).doubleValue
+            return .value(ReferenceValue.real(number).stored(inColumnOfType: "DECIMAL"), .decimal)
+        }
+        switch operation {
+        case .add: return .value(.real(one + other), .double)
+        case .subtract: return .value(.real(one - other), .double)
+        case .multiply: return .value(.real(one * other), .double)
+        case .divide: return .value(.real(one / other), .double)
+        case .modulus: return .value(.real(one.truncatingRemainder(dividingBy: other)), .double)
+        case .power: return .value(.real(pow(one, other)), .double)
+        }
+    }
+
+    private func integer(
+        _ operation: ArithmeticOperator, _ one: Int64, _ other: Int64
+    ) throws(ReferenceFailure) -> Int64 {
+        let result: (partialValue: Int64, overflow: Bool)
+        switch operation {
+        case .add: result = one.addingReportingOverflow(other)
+        case .subtract: result = one.subtractingReportingOverflow(other)
+        case .multiply: result = one.multipliedReportingOverflow(by: other)
+        case .divide, .modulus:
+            guard other != 0 else { throw .divisionByZero("\(one) by zero") }
+            result =
+                operation == .divide
+                ? one.dividedReportingOverflow(by: other) : one.remainderReportingOverflow(dividingBy: other)
+        case .power: throw .unsupported("integer power")
+        }
+        guard !result.overflow else { throw .outOfRange("\(one) \(operation.rawValue) \(other)") }
+        return result.partialValue
+    }
+
+    private func decimal(
+        _ operation: ArithmeticOperator, _ one: Decimal, _ other: Decimal
+    ) throws(ReferenceFailure) -> Decimal {
+        switch operation {
+        case .add: return one + other
+        case .subtract: return one - other
+        case .multiply: return one * other
+        case .divide: return one / other
+        default: throw .unsupported("Decimal \(operation.rawValue)")
+        }
+    }
+
+    /// A number's shortest text as a Decimal: 0.1 is one tenth.
+    private static func decimal(_ value: ReferenceValue) -> Decimal {
+        switch value {
+        case .integer(let number): Decimal(number)
+        case .real(let number): Decimal(string: "\(number)") ?? .nan
+        default: .nan
+        }
+    }
+
+    // MARK: Functions
+
+    private func call(
+        _ target: ExpressionNode, _ selector: String, _ arguments: [ExpressionNode]
+    ) throws(ReferenceFailure) -> ReferenceResult {
+        switch (target, selector, arguments.count) {
+        case (_, "stringByAppendingString:", 1):
+            // nil, or nil appended, gives nil.
+            let texts = try [evaluate(target), evaluate(arguments[0])]
+            var result = ""
+            for text in texts {
+                if case .null = text { return .null }
+                guard case .value(.text(let part), .string, _) = text else { throw .mismatch(selector) }
+                result += part
+            }
+            return .value(.text(result), .string)
+        case (.variable("manager"), "destinationInstancesForEntityMappingNamed:sourceInstances:", 2),
+            (.variable("manager"), "destinationInstancesForEntityMappingName:sourceInstances:", 2):
+            guard case .constant(.string(let name)) = arguments[0] else { throw .unsupported("computed mapping name") }
+            let index = try migrator.mappingIndex(named: name)
+            return try lookup(arguments[1]) { source in
+                migrator.pairs(of: source).filter { $0.mapping == index }.map(\.destination)
+            }
+        case (.variable("manager"), "destinationInstancesForSourceRelationshipNamed:sourceInstances:", 2):
+            return try lookup(arguments[1]) { source in
+                migrator.pairs(of: source).enumerated()
+                    .sorted { ($0.element.mapping, $0.offset) < ($1.element.mapping, $1.offset) }
+                    .map(\.element.destination)
+            }
+        default: throw .unsupported("function \(selector)")
+        }
+    }
+
+    /// The destination objects of the argument's objects, in their order, without duplicates. nil or an empty set gives
+    /// an empty set. The destinations of one source share its ordering key.
+    private func lookup(
+        _ argument: ExpressionNode, _ find: (ReferenceObject) -> [ReferenceObject]
+    ) throws(ReferenceFailure) -> ReferenceResult {
+        guard case .objects(let sources, let ordering) = try evaluate(argument) else { return .objects([], .none) }
+        var seen: Set<ObjectIdentifier> = []
+        var members: [ReferenceMember] = []
+        for source in sources {
+            for object in find(source.object) where seen.insert(ObjectIdentifier(object)).inserted {
+                members.append(ReferenceMember(object: object, order: source.order))
+            }
+        }
+        return .objects(members, ordering)
+    }
+}

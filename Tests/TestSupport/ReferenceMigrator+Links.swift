@@ -1,0 +1,213 @@
+import ManagedModel
+import Mapping
+import PersistentStore
+
+/// What an expression or policy code gives for a relationship of one object.
+struct ReferenceClaim {
+    var members: [ReferenceMember]
+    var ordering: ReferenceOrdering
+}
+
+/// A relationship that policy code set.
+struct ReferenceChange {
+    var object: ReferenceObject
+    var relationship: RelationshipDescription
+    var claim: ReferenceClaim
+}
+
+// The rules of "Objects, associations, relationships" in DESIGN section 3.
+extension ReferenceMigrator {
+    /// The inverse, where the two name each other; any other inverse is treated as none.
+    static func inverse(of relationship: RelationshipDescription) -> RelationshipDescription? {
+        guard let inverse = relationship.inverseRelationship, !inverse.isTransient,
+            inverse.inverseRelationship == relationship
+        else { return nil }
+        return inverse
+    }
+
+    /// Computes the links of all mappings without policy, as one set for each inverse pair.
+    func resolveDeclarativeLinks() throws(ReferenceFailure) {
+        for object in objects {
+            object.toOne = [:]
+            object.toMany = [:]
+            object.hiddenOwners = [:]
+        }
+        var claims: [ObjectIdentifier: [String: ReferenceClaim]] = [:]
+        for (index, mapping) in mappings.enumerated() where !mapping.hasPolicy {
+            for object in destinations(ofMapping: index) {
+                for (relationship, claim) in try relationshipValues(of: object, mapping: index) {
+                    claims[ObjectIdentifier(object), default: [:]][relationship.name] = claim
+                }
+            }
+        }
+        func claim(_ object: ReferenceObject, _ name: String) -> ReferenceClaim? {
+            claims[ObjectIdentifier(object)]?[name]
+        }
+
+        for relationship in declaredRelationships {
+            let inverse = Self.inverse(of: relationship)
+            switch (relationship.isToMany, inverse?.isToMany) {
+            case (false, nil), (true, nil), (true, true):
+                // Each owner's links in creation order: a to-many without inverse has one owner a member, so the last
+                // one wins; many-to-many is the union of both sides.
+                for owner in live(of: relationship) {
+                    let members = claim(owner, relationship.name)?.members ?? []
+                    for member in relationship.isToMany ? members : Array(members.prefix(1)) {
+                        link(owner, relationship, member.object)
+                    }
+                }
+            case (false, true?):
+                guard let inverse else { break }
+                var lastOwner: [ObjectIdentifier: ReferenceObject] = [:]
+                for owner in live(of: inverse) {
+                    for member in claim(owner, inverse.name)?.members ?? [] {
+                        lastOwner[ObjectIdentifier(member.object)] = owner
+                    }
+                }
+                for member in live(of: relationship) {
+                    // The to-one side's mapping decides where it has one, also when it gives nil.
+                    let own = claim(member, relationship.name)
+                    let owner = own == nil ? lastOwner[ObjectIdentifier(member)] : own?.members.first?.object
+                    if let owner { link(member, relationship, owner) }
+                }
+            case (false, false?):
+                // Both sides at once, when the pair is met first: by owner's creation, then property name; `link`
+                // unlinks the earlier partners.
+                guard let inverse, relationship.reference.order <= inverse.reference.order else { break }
+                let names = Set([relationship.name, inverse.name]).sorted(by: Self.precedes)
+                for owner in objects where !owner.isDeleted {
+                    for name in names {
+                        guard let side = owner.entity.relationship(named: name),
+                            side == relationship || side == inverse,
+                            let target = claim(owner, name)?.members.first
+                        else { continue }
+                        link(owner, side, target.object)
+                    }
+                }
+            case (true, false?): break  // Handled by the to-one side.
+            }
+        }
+        for object in objects {
+            for relationship in object.entity.relationships where relationship.isToMany {
+                arrange(object, relationship, claim(object, relationship.name))
+            }
+        }
+    }
+
+    /// Gives the members of a to-many their order and ordering keys.
+    ///
+    /// Decision: members that the other side alone linked follow those of an ordered claim, by ascending key; where
+    /// keys are copied they get the highest copied key + 1024, + 2048 …; copied NULL keys stay NULL.
+    private func arrange(_ owner: ReferenceObject, _ relationship: RelationshipDescription, _ claim: ReferenceClaim?) {
+        let linked = (owner.toMany[relationship.name] ?? []).map(\.object).sorted { $0.key < $1.key }
+        var listed = (claim?.members ?? []).filter { member in linked.contains { $0 === member.object } }
+        let unlisted = linked.filter { object in !listed.contains { $0.object === object } }
+        var result: [ReferenceMember]
+        switch relationship.isOrdered ? claim?.ordering ?? .none : .none {
+        case .none: result = Self.numbered(linked)
+        case .list: result = Self.numbered(listed.map(\.object) + unlisted)
+        case .copied:
+            listed.sort { ($0.order ?? .min, $0.object.key) < ($1.order ?? .min, $1.object.key) }
+            result = listed
+            var highest = listed.compactMap(\.order).max() ?? 1024
+            for object in unlisted {
+                highest += 1024
+                result.append(ReferenceMember(object: object, order: highest))
+            }
+        }
+        if !relationship.isOrdered { for index in result.indices { result[index].order = nil } }
+        owner.toMany[relationship.name] = result
+    }
+
+    private static func numbered(_ objects: [ReferenceObject]) -> [ReferenceMember] {
+        objects.enumerated().map { ReferenceMember(object: $1, order: 2048 + 1024 * Int64($0)) }
+    }
+
+    // MARK: One link at a time
+
+    /// Sets a relationship as policy code does.
+    func set(_ object: ReferenceObject, _ relationship: RelationshipDescription, _ claim: ReferenceClaim) {
+        unlinkAll(object, relationship)
+        for member in relationship.isToMany ? claim.members : Array(claim.members.prefix(1)) {
+            link(object, relationship, member.object)
+        }
+        if relationship.isToMany { arrange(object, relationship, claim) }
+    }
+
+    /// Links two objects, both sides; what the link excludes is unlinked.
+    func link(_ owner: ReferenceObject, _ relationship: RelationshipDescription, _ target: ReferenceObject) {
+        let inverse = Self.inverse(of: relationship)
+        if !relationship.isToMany, let old = owner.toOne[relationship.name], old !== target {
+            unlink(owner, relationship, old)
+        }
+        if let inverse, !inverse.isToMany, let old = target.toOne[inverse.name], old !== owner {
+            unlink(target, inverse, old)
+        }
+        if relationship.isToMany, inverse == nil {
+            if let old = target.hiddenOwners[relationship.reference], old !== owner {
+                unlink(old, relationship, target)
+            }
+            target.hiddenOwners[relationship.reference] = owner
+        }
+        add(target, to: owner, relationship)
+        if let inverse { add(owner, to: target, inverse) }
+    }
+
+    /// Decision: a member added to an ordered to-many from the other side comes last, 1024 after the highest key.
+    private func add(_ member: ReferenceObject, to owner: ReferenceObject, _ relationship: RelationshipDescription) {
+        guard relationship.isToMany else {
+            owner.toOne[relationship.name] = member
+            return
+        }
+        var members = owner.toMany[relationship.name] ?? []
+        guard !members.contains(where: { $0.object === member }) else { return }
+        let next = (members.compactMap(\.order).max() ?? 1024) + 1024
+        members.append(ReferenceMember(object: member, order: relationship.isOrdered ? next : nil))
+        owner.toMany[relationship.name] = members
+    }
+
+    func unlinkAll(_ object: ReferenceObject, _ relationship: RelationshipDescription) {
+        for partner in object.related(relationship.name) { unlink(object, relationship, partner) }
+    }
+
+    /// Takes a link away from both sides, if it is there. Decision: the other members keep their ordering keys.
+    func unlink(_ owner: ReferenceObject, _ relationship: RelationshipDescription, _ target: ReferenceObject) {
+        guard owner.related(relationship.name).contains(where: { $0 === target }) else { return }
+        func remove(_ member: ReferenceObject, from owner: ReferenceObject, _ relationship: RelationshipDescription) {
+            if relationship.isToMany {
+                owner.toMany[relationship.name]?.removeAll { $0.object === member }
+            } else {
+                owner.toOne[relationship.name] = nil
+            }
+        }
+        remove(target, from: owner, relationship)
+        if let inverse = Self.inverse(of: relationship) {
+            remove(owner, from: target, inverse)
+        } else if relationship.isToMany {
+            target.hiddenOwners[relationship.reference] = nil
+        }
+    }
+
+    // MARK: Small things
+
+    /// All stored relationships where they are declared, by entity name, then name.
+    private var declaredRelationships: [RelationshipDescription] {
+        destinationModel.entities.flatMap { entity in
+            entity.relationships.filter { $0.entity == entity && !$0.isTransient }
+        }
+    }
+
+    /// The objects that have a relationship, in order of creation.
+    private func live(of relationship: RelationshipDescription) -> [ReferenceObject] {
+        objects.filter { !$0.isDeleted && $0.entity.relationship(named: relationship.name) == relationship }
+    }
+
+    private static func precedes(_ first: String, _ second: String) -> Bool {
+        first.unicodeScalars.lexicographicallyPrecedes(second.unicodeScalars)
+    }
+}
+
+extension PropertyReference {
+    /// For comparing two references.
+    fileprivate var order: (Int, String) { (entity, name) }
+}

@@ -1,0 +1,86 @@
+import ManagedModel
+import Mapping
+import PersistentStore
+
+extension ReferenceMigrator {
+    /// Turns the objects into rows of the destination's store.
+    func save() -> ReferenceStore {
+        var store = destination
+        let schema = store.schema
+        if destination.rowCount == 0 { store.uuid = source.uuid }
+        for object in objects where !object.isDeleted {
+            let table = schema.tableIndex(of: object.entity)
+            var values = [ReferenceValue](repeating: .null, count: schema.tables[table].columns.count)
+            values[EntityTable.entityColumn] = .integer(Int64(schema.number(of: object.entity)))
+            values[EntityTable.lockColumn] = .integer(object.lock)
+            for attribute in object.entity.attributes {
+                guard let column = schema.column(of: attribute) else { continue }
+                values[column] = object[attribute.name].stored(
+                    inColumnOfType: schema.tables[table].columns[column].type)
+            }
+            for relationship in object.entity.relationships {
+                guard case .toOne(_, let column, let entityColumn, let orderColumn) = schema.storage(of: relationship),
+                    let target = object.toOne[relationship.name]
+                else { continue }
+                values[column] = .integer(target.key)
+                if let entityColumn { values[entityColumn] = .integer(Int64(schema.number(of: target.entity))) }
+                if let orderColumn, let inverse = Self.inverse(of: relationship) {
+                    values[orderColumn] = ReferenceValue(key: Self.order(of: object, in: target, inverse.name))
+                }
+            }
+            for (reference, owner) in object.hiddenOwners {
+                guard let relationship = owner.entity.relationship(named: reference.name),
+                    case .toManyHidden(_, let column, let orderColumn) = schema.storage(of: relationship)
+                else { continue }
+                values[column] = .integer(owner.key)
+                if let orderColumn {
+                    values[orderColumn] = ReferenceValue(key: Self.order(of: object, in: owner, reference.name))
+                }
+            }
+            store.tables[table][object.key] = ReferenceRow(values: values)
+        }
+        for object in objects where !object.isDeleted {
+            for relationship in object.entity.relationships {
+                guard case .join(let table, let side) = schema.storage(of: relationship) else { continue }
+                for member in object.toMany[relationship.name] ?? [] {
+                    store.setJoin(
+                        table, ownerSide: side, owner: object.key, member: member.object.key, order: member.order)
+                }
+            }
+        }
+        for (root, numbers) in numbering {
+            store.primaryKey[schema.entityNumbers[root]]?.maximum = numbers.maximum
+        }
+        return store
+    }
+
+    private static func order(of member: ReferenceObject, in owner: ReferenceObject, _ name: String) -> Int64? {
+        owner.toMany[name]?.first { $0.object === member }?.order
+    }
+
+    /// Fills the counts that are known only at the end.
+    func finishReport() {
+        for (index, mapping) in mappings.enumerated() {
+            for pair in pairsByMapping[index] where !pair.destination.isDeleted {
+                report.associations.append(
+                    ReferenceAssociation(
+                        mapping: mapping.name, sourceEntity: pair.source.entity.definition.name,
+                        sourceKey: pair.source.key, destinationEntity: pair.destination.entity.definition.name,
+                        destinationKey: pair.destination.key))
+            }
+        }
+        let associated = Set(pairsByMapping.joined().map { ObjectIdentifier($0.destination) })
+        for object in objects where !object.isDeleted && !associated.contains(ObjectIdentifier(object)) {
+            report.createdByPolicy[object.entity.definition.name, default: 0] += 1
+        }
+        for object in sourceObjects.joined() {
+            let name = object.entity.definition.name
+            let readers = mappings.filter { $0.sourceEntityName == name }
+            if readers.isEmpty {
+                report.withoutMapping[name, default: 0] += 1
+            } else if readers.allSatisfy({ $0.destinationEntityName == nil }) {
+                report.removed[name, default: 0] += 1
+            }
+        }
+    }
+}

@@ -1,0 +1,133 @@
+import Foundation
+import ManagedModel
+import Mapping
+
+extension ReferenceMigrator {
+    /// Checks all objects against the destination model, in order of creation. Rules that the source model had too, of
+    /// values copied unchanged by an inferred mapping, become warnings.
+    func validate() -> [ReferenceViolation] {
+        var violations: [ReferenceViolation] = []
+        for object in objects where !object.isDeleted {
+            if object.entity.isAbstract { violations.append(Self.violation(object, "", .abstract)) }
+            for attribute in object.entity.attributes where attribute.isStored {
+                for rule in Self.broken(by: object[attribute.name], attribute) {
+                    let violation = Self.violation(object, attribute.name, rule)
+                    if isOldRule(rule, object, attribute) {
+                        report.warnings.append(violation)
+                    } else {
+                        violations.append(violation)
+                    }
+                }
+            }
+            for relationship in object.entity.relationships where !relationship.isTransient {
+                guard let rule = Self.broken(by: object.related(relationship.name).count, relationship) else {
+                    continue
+                }
+                let violation = Self.violation(object, relationship.name, rule)
+                if rule == .missing, wasMissing(object, relationship) {
+                    report.warnings.append(violation)
+                } else {
+                    violations.append(violation)
+                }
+            }
+        }
+        return violations + duplicates()
+    }
+
+    /// The rules of an attribute that a stored value breaks.
+    ///
+    /// Decision: lengths count UTF-16 units, as NSString's length in Core Data's own predicates; a pattern has to match
+    /// the whole text.
+    static func broken(by value: ReferenceValue, _ attribute: AttributeDescription) -> [ReferenceViolation.Rule] {
+        let definition = attribute.definition
+        var rules: [ReferenceViolation.Rule] = []
+        switch value {
+        case .null: return definition.isOptional ? [] : [.missing]
+        case .integer, .real:
+            let number = ReferenceConversion.double(value)
+            if let bound = definition.minimum, number < Self.number(bound) { rules.append(.tooSmall) }
+            if let bound = definition.maximum, number > Self.number(bound) { rules.append(.tooLarge) }
+        case .text(let text):
+            if let bound = definition.minimumLength, text.utf16.count < bound { rules.append(.tooShort) }
+            if let bound = definition.maximumLength, text.utf16.count > bound { rules.append(.tooLong) }
+            if let pattern = definition.regularExpression,
+                let expression = try? NSRegularExpression(pattern: "^(?:\(pattern))$", options: [])
+            {
+                let all = NSRange(location: 0, length: text.utf16.count)
+                if expression.firstMatch(in: text, range: all)?.range != all { rules.append(.pattern) }
+            }
+        case .blob: break
+        }
+        return rules
+    }
+
+    /// Decision: an empty relationship is missing where it is required and fine where it is optional, whatever its
+    /// minimum; the bounds speak of relationships that have members.
+    static func broken(by count: Int, _ relationship: RelationshipDescription) -> ReferenceViolation.Rule? {
+        if count == 0 { return relationship.isOptional ? nil : .missing }
+        guard relationship.isToMany else { return nil }
+        if count < relationship.minCount { return .tooFew }
+        if relationship.maxCount > 0, count > relationship.maxCount { return .tooMany }
+        return nil
+    }
+
+    /// Objects that share all values of a uniqueness constraint with one of a lower key; NULL never conflicts.
+    private func duplicates() -> [ReferenceViolation] {
+        var violations: [ReferenceViolation] = []
+        for entity in destinationModel.entities {
+            for constraint in entity.definition.uniquenessConstraints {
+                var seen: Set<[ReferenceValue]> = []
+                let members = objects.filter { !$0.isDeleted && $0.entity.isKindOf(entity: entity) }
+                for object in members.sorted(by: { $0.key < $1.key }) {
+                    let values = constraint.map { object[$0] }
+                    guard !values.contains(.null), !seen.insert(values).inserted else { continue }
+                    violations.append(Self.violation(object, constraint.joined(separator: ","), .unique))
+                }
+            }
+        }
+        return violations
+    }
+
+    // MARK: Rules the source had
+
+    private func isOldRule(
+        _ rule: ReferenceViolation.Rule, _ object: ReferenceObject, _ attribute: AttributeDescription
+    ) -> Bool {
+        guard mappingModel.isInferred, let origin = origins[ObjectIdentifier(object)],
+            let property = mappings[origin.mapping].attributeMapping(named: attribute.name), property.isAutomatic,
+            case .keyPath(.variable("source"), let path) = property.valueExpression?.node, path.count == 1,
+            let old = origin.source.entity.attribute(named: path[0]), origin.source[path[0]] == object[attribute.name]
+        else { return false }
+        let (was, now) = (old.definition, attribute.definition)
+        return switch rule {
+        case .missing: !was.isOptional
+        case .tooSmall: was.minimum == now.minimum
+        case .tooLarge: was.maximum == now.maximum
+        case .tooShort: was.minimumLength == now.minimumLength
+        case .tooLong: was.maximumLength == now.maximumLength
+        case .pattern: was.regularExpression == now.regularExpression
+        default: false
+        }
+    }
+
+    /// Whether the source object's relationship was required and empty already. A dangling reference was not empty.
+    private func wasMissing(_ object: ReferenceObject, _ relationship: RelationshipDescription) -> Bool {
+        guard mappingModel.isInferred, let origin = origins[ObjectIdentifier(object)],
+            let property = mappings[origin.mapping].relationshipMapping(named: relationship.name), property.isAutomatic,
+            case .function(_, _, let arguments) = property.valueExpression?.node,
+            case .keyPath(.variable("source"), let path)? = arguments.last, path.count == 1,
+            let old = origin.source.entity.relationship(named: path[0])
+        else { return false }
+        return !old.isOptional && origin.source.related(path[0]).isEmpty && origin.source.dangling[path[0]] == nil
+    }
+
+    private static func violation(
+        _ object: ReferenceObject, _ property: String, _ rule: ReferenceViolation.Rule
+    ) -> ReferenceViolation {
+        ReferenceViolation(entity: object.entity.definition.name, key: object.key, property: property, rule: rule)
+    }
+
+    private static func number(_ bound: AttributeValue) -> Double {
+        ReferenceConversion.double(ReferenceValue(bound, type: .double))
+    }
+}

@@ -1,0 +1,259 @@
+import ManagedModel
+import Mapping
+import PersistentStore
+
+/// The simple in-memory three-stage migration that the engine is compared with (DESIGN section 3, promise 1): short,
+/// obvious, slow, O(stores) in memory. Knows nothing of passes, batches, spills or files.
+///
+/// Decisions where DESIGN is silent are marked "Decision" at the place that takes them.
+package final class ReferenceMigrator {
+    package let source: ReferenceStore
+    package let destinationModel: ManagedObjectModel
+    package let mappingModel: MappingModel
+    /// Source objects by table and ascending key.
+    package let sourceObjects: [[ReferenceObject]]
+    /// All destination objects made so far in order of creation, deleted ones included.
+    package internal(set) var objects: [ReferenceObject] = []
+    package internal(set) var report = ReferenceReport()
+
+    let destination: ReferenceStore
+    let keys: ReferenceKeys
+    private let policyFactories: [String: () -> any ReferencePolicy]
+    private let filters: [String: (ReferenceObject) -> Bool]
+    private var policies: [any ReferencePolicy] = []
+
+    /// Key numbering by destination root entity's index.
+    var numbering: [Int: ReferenceNumbering] = [:]
+    /// Pairs by entity mapping, in order of association.
+    var pairsByMapping: [[(source: ReferenceObject, destination: ReferenceObject)]] = []
+    private var pairsBySource: [ObjectIdentifier: [(mapping: Int, destination: ReferenceObject)]] = [:]
+    /// The mapping and source that a default policy made an object from.
+    var origins: [ObjectIdentifier: (mapping: Int, source: ReferenceObject)] = [:]
+    private var danglingSeen: Set<String> = []
+    /// What policy code sets before stage 2, to be applied on top of the declarative links.
+    var earlyChanges: [ReferenceChange]? = []
+
+    /// - Parameters:
+    ///   - destination: an existing store to append to; nil makes a fresh one.
+    ///   - policies: makes the policy of an entity mapping; key: the mapping's policy class name.
+    ///   - filters: stands for a mapping's source filter; key: the entity mapping's name.
+    package init(
+        source: ReferenceStore, destinationModel: ManagedObjectModel, mappingModel: MappingModel,
+        keys: ReferenceKeys = .auto, destination: ReferenceStore? = nil,
+        policies: [String: () -> any ReferencePolicy] = [:], filters: [String: (ReferenceObject) -> Bool] = [:]
+    ) {
+        self.source = source
+        self.destinationModel = destinationModel
+        self.mappingModel = mappingModel
+        self.keys = keys
+        self.destination = destination ?? ReferenceStore(model: destinationModel)
+        policyFactories = policies
+        self.filters = filters
+        sourceObjects = source.objects()
+    }
+
+    /// Runs the three stages and the save once.
+    package func migrate() -> Result<ReferenceOutcome, ReferenceFailure> {
+        defer { dismantle() }
+        do throws(ReferenceFailure) {
+            try decideKeys()
+            try create()
+            try relate()
+            try validateCustom()
+            let violations = validate()
+            guard violations.isEmpty else { throw .invalid(violations) }
+            let store = save()
+            finishReport()
+            return .success(ReferenceOutcome(store: store, report: report))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    // MARK: The stages
+
+    private func create() throws(ReferenceFailure) {
+        for (index, mapping) in mappings.enumerated() {
+            guard let name = mapping.destinationEntityName else {
+                policies.append(ReferenceDefaultPolicy())
+                continue
+            }
+            let policy = try makePolicy(mapping)
+            policies.append(policy)
+            try hook { try policy.begin(mapping, self) }
+            let rows = try rows(for: mapping)
+            if destinationModel.entity(named: name)?.isAbstract == true, !rows.isEmpty, !mapping.hasPolicy {
+                throw .abstractDestination(mapping.name)
+            }
+            if mapping.sourceFilter != nil, filters[mapping.name] == nil {
+                throw .unsupported("source filter of \(mapping.name ?? "")")
+            }
+            for object in rows {
+                guard filters[mapping.name]?(object) ?? true else {
+                    report.filtered[mapping.name, default: 0] += 1
+                    continue
+                }
+                try hook { try policy.createDestinationInstances(forSource: object, mapping, self) }
+                let found = pairs(of: object).contains { $0.mapping == index }
+                if found {
+                    report.migrated[mapping.name, default: 0] += 1
+                } else {
+                    report.droppedByPolicy[mapping.name, default: 0] += 1
+                }
+            }
+            try hook { try policy.endInstanceCreation(mapping, self) }
+        }
+    }
+
+    private func relate() throws(ReferenceFailure) {
+        // Decision: the links of all mappings without policy are there before the first policy method of stage 2; what
+        // policy code set in stage 1 is applied on top of them, in call order.
+        try resolveDeclarativeLinks()
+        let early = earlyChanges ?? []
+        earlyChanges = nil
+        for change in early { set(change.object, change.relationship, change.claim) }
+        for (index, mapping) in mappings.enumerated() where mapping.destinationEntityName != nil {
+            if mapping.hasPolicy {
+                for object in destinations(ofMapping: index) {
+                    try hook { try policies[index].createRelationships(forDestination: object, mapping, self) }
+                }
+            }
+            try hook { try policies[index].endRelationshipCreation(mapping, self) }
+        }
+    }
+
+    private func validateCustom() throws(ReferenceFailure) {
+        for (index, mapping) in mappings.enumerated() where mapping.destinationEntityName != nil {
+            try hook { try policies[index].performCustomValidation(mapping, self) }
+            try hook { try policies[index].end(mapping, self) }
+        }
+    }
+
+    // MARK: Default methods
+
+    /// What the default policy does in stage 1: insert, compute the attributes, associate.
+    package func createDestinationInstance(
+        for source: ReferenceObject, _ mapping: EntityMapping
+    ) throws(ReferenceFailure) {
+        let index = try mappingIndex(named: mapping.name)
+        let object = try insert(mapping.destinationEntityName ?? "", from: source)
+        origins[ObjectIdentifier(object)] = (index, source)
+        let evaluator = ReferenceEvaluator(
+            migrator: self, source: source, destination: object, place: "\(index) \(source)")
+        for property in mapping.attributeMappings ?? [] {
+            guard let name = property.name, let expression = property.valueExpression else { continue }
+            guard let attribute = object.entity.attribute(named: name) else {
+                throw .unsupported("\(object.entity) has no attribute \(name)")
+            }
+            guard attribute.isStored else { continue }
+            var value = ReferenceValue.null
+            switch try evaluator.evaluate(expression.node) {
+            case .null: break
+            case .value(let found, let type, let isExternal):
+                value = try ReferenceConversion.convert(found, from: type, to: attribute)
+                if attribute.attributeType == .binaryData {
+                    value = try ReferenceConversion.withMarker(
+                        value, from: isExternal, to: attribute.definition.allowsExternalBinaryDataStorage)
+                }
+            case .objects: throw .mismatch("objects for \(object.entity).\(name)")
+            }
+            if value.isNull, property.isAutomatic, !attribute.isOptional,
+                let standard = attribute.definition.defaultValue
+            {
+                value = Self.insertionValue(standard, attribute)
+            }
+            object[name] = value
+        }
+        try associate(source, object, mapping)
+    }
+
+    /// A mapping's relationship expressions for one of its destination objects; `$source` is the first source.
+    func relationshipValues(
+        of object: ReferenceObject, mapping index: Int
+    ) throws(ReferenceFailure) -> [(RelationshipDescription, ReferenceClaim)] {
+        let source = pairsByMapping[index].first { $0.destination === object }?.source
+        let evaluator = ReferenceEvaluator(
+            migrator: self, source: source, destination: object, place: "\(index) \(source?.description ?? "")")
+        var values: [(RelationshipDescription, ReferenceClaim)] = []
+        for property in mappings[index].relationshipMappings ?? [] {
+            guard let name = property.name, let expression = property.valueExpression else { continue }
+            guard let relationship = object.entity.relationship(named: name) else {
+                throw .unsupported("\(object.entity) has no relationship \(name)")
+            }
+            guard !relationship.isTransient else { continue }
+            switch try evaluator.evaluate(expression.node) {
+            case .null: values.append((relationship, ReferenceClaim(members: [], ordering: .none)))
+            case .value: throw .mismatch("a value for \(object.entity).\(name)")
+            case .objects(let members, let ordering):
+                let fitting = members.filter { $0.object.entity.isKindOf(entity: relationship.destination) }
+                if !relationship.isToMany, fitting.count > 1 { report.furtherDestinations += 1 }
+                values.append((relationship, ReferenceClaim(members: fitting, ordering: ordering)))
+            }
+        }
+        return values
+    }
+
+    // MARK: Small things
+
+    var mappings: [EntityMapping] { mappingModel.entityMappings }
+
+    package func mappingIndex(named name: String) throws(ReferenceFailure) -> Int {
+        guard let index = mappings.firstIndex(where: { $0.name == name }) else { throw .unknownMapping(name) }
+        return index
+    }
+
+    func noteDangling(_ object: ReferenceObject, _ relationship: String, at place: String) {
+        guard let count = object.dangling[relationship],
+            danglingSeen.insert("\(place) \(object) \(relationship)").inserted
+        else { return }
+        report.danglingReferences += count
+    }
+
+    /// The rows of a mapping's source entity, without subentities, by ascending key.
+    func rows(for mapping: EntityMapping) throws(ReferenceFailure) -> [ReferenceObject] {
+        guard let name = mapping.sourceEntityName else { return [] }
+        guard let entity = source.model.entity(named: name) else { throw .unsupported("no source entity \(name)") }
+        return sourceObjects[source.schema.tableIndex(of: entity)].filter { $0.entity == entity }
+    }
+
+    private func makePolicy(_ mapping: EntityMapping) throws(ReferenceFailure) -> any ReferencePolicy {
+        guard mapping.hasPolicy else { return ReferenceDefaultPolicy() }
+        guard let make = policyFactories[mapping.entityMigrationPolicyClassName ?? ""] else {
+            throw .unsupported("policy \(mapping.entityMigrationPolicyClassName ?? "")")
+        }
+        return make()
+    }
+
+    private func hook(_ body: () throws -> Void) throws(ReferenceFailure) {
+        do { try body() } catch let failure as ReferenceFailure { throw failure } catch { throw .policy("\(error)") }
+    }
+
+    func pairs(of source: ReferenceObject) -> [(mapping: Int, destination: ReferenceObject)] {
+        (pairsBySource[ObjectIdentifier(source)] ?? []).filter { !$0.destination.isDeleted }
+    }
+
+    func addPair(_ source: ReferenceObject, _ object: ReferenceObject, _ mapping: Int) {
+        let known = pairsBySource[ObjectIdentifier(source)] ?? []
+        guard !known.contains(where: { $0.mapping == mapping && $0.destination === object }) else { return }
+        pairsBySource[ObjectIdentifier(source), default: []].append((mapping, object))
+        pairsByMapping[mapping].append((source, object))
+    }
+
+    /// Distinct destination objects of a mapping in order of first association.
+    func destinations(ofMapping index: Int) -> [ReferenceObject] {
+        var seen: Set<ObjectIdentifier> = []
+        return pairsByMapping[index].map(\.destination).filter {
+            !$0.isDeleted && seen.insert(ObjectIdentifier($0)).inserted
+        }
+    }
+
+    /// The graph is full of cycles: takes it apart so that a test may run thousands.
+    private func dismantle() {
+        for object in objects + sourceObjects.joined() {
+            object.toOne = [:]
+            object.toMany = [:]
+            object.hiddenOwners = [:]
+        }
+        earlyChanges = nil
+    }
+}
