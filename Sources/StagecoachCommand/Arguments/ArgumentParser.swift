@@ -19,7 +19,7 @@ package struct ParsedArguments: Sendable {
     /// Whether a flag is there.
     package func has(_ flag: String) -> Bool { flags.contains(flag) }
     /// An option's value as it was written; nil where the option is absent.
-    package subscript(option: String) -> String? { texts[option] }
+    package subscript(option option: String) -> String? { texts[option] }
     /// The value of a count or size.
     package func number(_ option: String) -> Int? { numbers[option] }
 }
