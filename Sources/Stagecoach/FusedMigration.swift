@@ -25,6 +25,8 @@ struct FusedMigration {
         let links = LinkPlanner(
             mappings: mappings, source: session.layout.schema, destination: session.destinationSchema
         ).plan()
+        let stream = LinkStream(session: session, keys: keys)
+        for (mapping, planned) in links.counted { try stream.forEach(mapping, planned, countsMissing: true) { _ in } }
         let passes = (tables.map(\.pass).max() ?? 0) + 1
         var highest = [Int64](repeating: 0, count: session.destinationSchema.tables.count)
         var pending: [Int: [ColumnPatches]] = [:]
@@ -40,7 +42,9 @@ struct FusedMigration {
                 tasks.removeAll { touches($0, table: table.table) }
                 for task in due {
                     let resolution = LinkResolution(session: session, mappings: mappings, keys: keys)
-                    for (target, patches) in try resolution.resolve(task) { pending[target, default: []].append(patches) }
+                    for (target, patches) in try resolution.resolve(task) {
+                        pending[target, default: []].append(patches)
+                    }
                 }
                 session.progress.begin(.load)
                 let writer = try destination.tableWriter(table.table)
@@ -56,7 +60,10 @@ struct FusedMigration {
             }
             for join in session.destinationSchema.joinTables.indices where !joined.contains(join) {
                 let sides = session.destinationSchema.joinTables[join].sides
-                guard sides.allSatisfy({ loaded.contains(session.destinationSchema.tableByEntity[$0.relationship.entity]) })
+                guard
+                    sides.allSatisfy({
+                        loaded.contains(session.destinationSchema.tableByEntity[$0.relationship.entity])
+                    })
                 else { continue }
                 joined.insert(join)
                 session.progress.begin(.load)
@@ -81,7 +88,8 @@ struct FusedMigration {
             }
         }
         switch task {
-        case .oneToMany(let relationship, _, _), .hidden(let relationship): return sets(schema.storage(of: relationship))
+        case .oneToMany(let relationship, _, _), .hidden(let relationship):
+            return sets(schema.storage(of: relationship))
         case .oneToOne(let first, let second):
             return sets(schema.storage(of: first)) || sets(schema.storage(of: second))
         }

@@ -160,7 +160,8 @@ public final class Migration {
             highest = try FusedMigration(session: session, mappings: mappings, tables: tables, excuses: excuses)
                 .run(into: destination)
         }
-        try Publication(session: session, uuid: uuid, excuses: excuses, mappingModel: mappingModel).finish(destination, highest: highest)
+        try Publication(session: session, uuid: uuid, excuses: excuses, mappingModel: mappingModel).finish(
+            destination, highest: highest)
         return area.storePath
     }
 }

@@ -100,9 +100,11 @@ final class StagedRuntime {
             }
         } else {
             program.single.removeAll()
-            guard try session.source.row(
-                table: source.objectID.table, key: source.objectID.key, columns: program.columns, in: session.layout,
-                into: &program.single)
+            guard
+                try session.source.row(
+                    table: source.objectID.table, key: source.objectID.key, columns: program.columns,
+                    in: session.layout,
+                    into: &program.single)
             else { throw ObjectFailure.gone(source.objectID) }
             try rows.write(id.key) { batch, target throws(MigrationError) in
                 try program.attributes.run(program.single, row: 0, into: &batch, destinationRow: target)
@@ -157,7 +159,9 @@ final class StagedRuntime {
     ) throws(MigrationError) {
         try associations[mapping.index].pairs.add(
             source: ObjectReference(entity: UInt32(source.table), key: source.key), destination: reference(destination))
-        if let creatingFrom, creatingFrom.mapping == mapping.index, creatingFrom.key == source.key { isAssociated = true }
+        if let creatingFrom, creatingFrom.mapping == mapping.index, creatingFrom.key == source.key {
+            isAssociated = true
+        }
     }
 
     private func reference(_ id: ManagedObjectID) -> ObjectReference {

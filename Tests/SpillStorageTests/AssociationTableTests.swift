@@ -38,7 +38,8 @@ private struct PlainAssociations {
         case 0: return (reference(1, number * 2), reference(2, 100 + number))
         case 1: return (reference(1, number * 3), reference(2, number * 3))
         case 2: return (reference(1, number * 2), reference(2, 100 + number + (number > 2500 ? 1 : 0)))
-        case 3: return (reference(random.below(3), random.below(2000)), reference(2 + random.below(2), random.below(2000)))
+        case 3:
+            return (reference(random.below(3), random.below(2000)), reference(2 + random.below(2), random.below(2000)))
         case 4: return (reference(1, random.below(3000)), reference(2, number))
         case 5:
             let wide = number > 3000 && random.chance(50)
@@ -98,7 +99,9 @@ private struct PlainAssociations {
         #expect(pairs.elementsEqual(model.bySource) { $0 == $1 }, "\(label)")
     }
 
-    @Test("It answers like plain dictionaries between any adds, however policies associate", arguments: 0..<8, [0, 1 << 26])
+    @Test(
+        "It answers like plain dictionaries between any adds, however policies associate", arguments: 0..<8,
+        [0, 1 << 26])
     func model(kind: Int, memory: Int) throws {
         let seed = UInt64(500 + kind)
         print("association table: seed \(seed), kind \(kind), memory \(memory)")

@@ -41,7 +41,7 @@ import Testing
             let rank = random.below(keys.count)
             #expect(try index.rank(of: keys[rank]) == rank)
             #expect(try index.key(atRank: rank) == keys[rank])
-            let near = keys[rank] &+ Int64(random.below(7)) - 3
+            let near = keys[rank] &+ (Int64(random.below(7)) - 3)
             #expect(try index.contains(near) == (binarySearch(keys, near) != nil))
             let wild = Int64(bitPattern: random.next())
             #expect(try index.rank(of: wild) == binarySearch(keys, wild))

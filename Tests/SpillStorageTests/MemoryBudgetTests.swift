@@ -8,7 +8,8 @@ import Testing
     @Test(
         "Sizes are read with their units",
         arguments: [
-            ("0", 0), ("1000", 1000), ("12b", 12), ("64M", 64 << 20), ("64m", 64 << 20), ("64MiB", 64 << 20), ("64MB", 64_000_000),
+            ("0", 0), ("1000", 1000), ("12b", 12), ("64M", 64 << 20), ("64m", 64 << 20), ("64MiB", 64 << 20),
+            ("64MB", 64_000_000),
             ("3K", 3072), ("3kib", 3072), ("3KB", 3000), ("2G", 2 << 30), ("1T", 1 << 40), ("1TB", 1_000_000_000_000),
         ])
     func sizes(text: String, bytes: Int) throws { #expect(try MemoryBudget.parse(text) == bytes) }

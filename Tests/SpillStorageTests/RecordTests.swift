@@ -119,14 +119,15 @@ private func randomRecord(_ width: Int, _ form: Int, _ number: Int, _ random: in
         let log = RecordLog(
             directory: fixture.directory, name: "log", width: width, indexWords: min(2, width), memory: 0)
         var model: [[UInt64]] = []
-        for number in 0..<60_000 {
+        for number in 0..<(width == 1 ? 60_000 : 25_000) {
             let record = randomRecord(width, form, number, &random)
             try log.append(record)
             model.append(record)
-            if random.chance(300) {
+            if random.chance(800) {
                 // A lookup by the words of a record, and one by words that are nowhere.
                 let words = 1 + random.below(width)
-                let prefix = Array((random.chance(4) ? randomRecord(width, form, 0, &random) : model[random.below(model.count)])[..<words])
+                let source = random.chance(4) ? randomRecord(width, form, 0, &random) : model[random.below(model.count)]
+                let prefix = Array(source[..<words])
                 var found: [[UInt64]] = []
                 try log.forEach(prefix: prefix, words: words) { pointer in
                     found.append((0..<width).map { pointer[$0] })

@@ -59,7 +59,7 @@ enum ReferenceConversion {
     /// A value of one attribute type as it is stored for an attribute.
     ///
     /// A value of the same type is taken as it is, in range or not. Float rounds, a finite number that becomes infinite
-    /// is out of range; Boolean is 0 for zero and 1 for all else.
+    /// is out of range; Boolean is the whole numbers 0 and 1.
     static func convert(
         _ value: ReferenceValue, from type: AttributeType, to attribute: AttributeDescription
     ) throws(ReferenceFailure) -> ReferenceValue {
@@ -78,7 +78,7 @@ enum ReferenceConversion {
         case .integer16: return try whole(Int64(Int16.min)...Int64(Int16.max))
         case .integer32: return try whole(Int64(Int32.min)...Int64(Int32.max))
         case .integer64: return try whole(.min ... .max)
-        case .boolean: return .integer(double(value) == 0 ? 0 : 1)
+        case .boolean: return try whole(0...1)
         case .float:
             let number = double(value)
             let rounded = Float(number)

@@ -26,8 +26,11 @@ struct ReferenceEvaluator {
     let migrator: ReferenceMigrator
     let source: ReferenceObject?
     let destination: ReferenceObject?
-    /// For the count of dangling references.
-    let place: String
+    /// What reads references, for the count of dangling ones; nil where they are not counted.
+    ///
+    /// Decision: the references that relationship mappings look up are counted, each mapping's on its own; key paths
+    /// of attributes are not, they would count the same references again.
+    var place: String?
 
     func evaluate(_ node: ExpressionNode) throws(ReferenceFailure) -> ReferenceResult {
         switch node {
@@ -83,7 +86,7 @@ struct ReferenceEvaluator {
                 let isExternal = attribute.definition.allowsExternalBinaryDataStorage
                 current = value == .null ? .null : .value(value, attribute.attributeType, isExternal: isExternal)
             } else if let relationship = object.entity.relationship(named: name) {
-                migrator.noteDangling(object, name, at: place)
+                if let place, position == components.count - 1 { migrator.noteDangling(object, name, at: place) }
                 if relationship.isToMany {
                     let isDirect = position == 0 && object === source
                     let ordering: ReferenceOrdering = relationship.isOrdered ? (isDirect ? .copied : .list) : .none

@@ -138,8 +138,7 @@ package final class ReferenceMigrator {
         let index = try mappingIndex(named: mapping.name)
         let object = try insert(mapping.destinationEntityName ?? "", from: source)
         origins[ObjectIdentifier(object)] = (index, source)
-        let evaluator = ReferenceEvaluator(
-            migrator: self, source: source, destination: object, place: "\(index) \(source)")
+        let evaluator = ReferenceEvaluator(migrator: self, source: source, destination: object)
         for property in mapping.attributeMappings ?? [] {
             guard let name = property.name, let expression = property.valueExpression else { continue }
             guard let attribute = object.entity.attribute(named: name) else {
@@ -172,8 +171,7 @@ package final class ReferenceMigrator {
         of object: ReferenceObject, mapping index: Int
     ) throws(ReferenceFailure) -> [(RelationshipDescription, ReferenceClaim)] {
         let source = pairsByMapping[index].first { $0.destination === object }?.source
-        let evaluator = ReferenceEvaluator(
-            migrator: self, source: source, destination: object, place: "\(index) \(source?.description ?? "")")
+        var evaluator = ReferenceEvaluator(migrator: self, source: source, destination: object)
         var values: [(RelationshipDescription, ReferenceClaim)] = []
         for property in mappings[index].relationshipMappings ?? [] {
             guard let name = property.name, let expression = property.valueExpression else { continue }
@@ -181,6 +179,7 @@ package final class ReferenceMigrator {
                 throw .unsupported("\(object.entity) has no relationship \(name)")
             }
             guard !relationship.isTransient else { continue }
+            evaluator.place = "\(index) \(name)"
             switch try evaluator.evaluate(expression.node) {
             case .null: values.append((relationship, ReferenceClaim(members: [], ordering: .none)))
             case .value: throw .mismatch("a value for \(object.entity).\(name)")

@@ -23,7 +23,8 @@ package struct ExpressionProgram: Sendable {
     package let copiedSlot: Int?
     /// The value where it is the same for all rows.
     package let constant: ProgramConstant?
-    private let code: ProgramCode
+    /// Nil where a cell is copied.
+    private let code: ProgramCode?
     private let bytesKind: CellKind
     private let context: MigrationError.Context
 
@@ -50,7 +51,7 @@ package struct ExpressionProgram: Sendable {
             if found.type.isStoredLike(destination) {
                 copiedSlot = found.slot
                 constant = nil
-                code = ProgramCode()
+                code = nil
                 return
             }
         }
@@ -82,7 +83,7 @@ package struct ExpressionProgram: Sendable {
             let bytes =
                 value.kind == .scratchBytes
                 ? Array(batch.bytes(Cell(bits: value.bits, length: value.length, kind: .blob)))
-                : Array(code.bytes.buffer[Int(value.bits)..<Int(value.bits) + Int(value.length)])
+                : Array(code.bytes[Int(value.bits)..<Int(value.bits) + Int(value.length)])
             return bytesKind == .text ? .text(bytes) : .blob(bytes)
         default: return .null
         }
@@ -105,6 +106,7 @@ package struct ExpressionProgram: Sendable {
             store(constant, into: &destination, row: destinationRow, slot: slot)
             return
         }
+        guard let code else { return }
         let value: ProgramRegister
         do throws(ProgramFault) {
             value = try withUnsafeMutablePointer(to: &destination) { scratch throws(ProgramFault) in
@@ -128,7 +130,7 @@ package struct ExpressionProgram: Sendable {
         case .constantBytes:
             let start = Int(value.bits)
             destination.setBytes(
-                UnsafeRawBufferPointer(rebasing: code.bytes.buffer[start..<start + Int(value.length)]),
+                UnsafeRawBufferPointer(rebasing: code.bytes[start..<start + Int(value.length)]),
                 kind: bytesKind, row: destinationRow, slot: slot)
         }
     }

@@ -51,8 +51,10 @@ extension ProgramCompiler {
         emit(operation, d, d, d + 1, n: code.comparisons.count - 1)
     }
 
-    private func comparison(_ sign: ComparisonOperator, _ options: ComparisonOptions = []) -> ProgramComparison {
-        ProgramComparison(comparison: sign, options: options, isThreeValued: isFilter)
+    private func comparison(
+        _ sign: ComparisonOperator, _ options: ComparisonOptions = [], pattern: TextPattern? = nil
+    ) -> ProgramComparison {
+        ProgramComparison(sign, TextFolding(options), isThreeValued: isFilter, pattern: pattern)
     }
 
     private mutating func compare(
@@ -150,32 +152,33 @@ extension ProgramCompiler {
         guard type == .text || type == .uri || type == .null else {
             throw .type("\(sign.rawValue) does not take a value of type \(type.label)")
         }
-        var entry = comparison(sign, options)
         let folding = TextFolding(options)
-        entry.pattern =
+        let pattern =
             sign == .like ? try TextPattern(glob: text, folding) : try TextPattern(regularExpression: text, folding)
-        emit(.match, d, entry)
+        emit(.match, d, comparison(sign, options, pattern: pattern))
     }
 
     private mutating func membership(
         _ value: ExpressionNode, _ elements: [ExpressionNode], _ options: ComparisonOptions, into d: Int
     ) throws(ProgramFault) {
-        var entry = comparison(.isIn, options)
+        var integers: [Int64] = []
+        var texts: [[UInt8]] = []
         for element in elements {
             switch element {
-            case .constant(.integer(let number)): entry.integers.append(number)
-            case .constant(.string(let text)): entry.texts.append(TextFolding(options).folded(Array(text.utf8)))
+            case .constant(.integer(let number)): integers.append(number)
+            case .constant(.string(let text)): texts.append(TextFolding(options).folded(Array(text.utf8)))
             default: break
             }
         }
         let type = try compile(value, into: d)
         if !elements.isEmpty,
-            (type.isWhole && entry.integers.count == elements.count)
-                || (type == .text && entry.texts.count == elements.count)
+            (type.isWhole && integers.count == elements.count)
+                || (type == .text && texts.count == elements.count)
         {
-            entry.integers.sort()
-            entry.texts.sort { $0.lexicographicallyPrecedes($1) }
-            emit(.contained, d, entry)
+            emit(
+                .contained, d,
+                ProgramComparison(
+                    .isIn, TextFolding(options), isThreeValued: isFilter, integers: integers, texts: texts))
             return
         }
         // Anything else is a chain of comparisons of the one value, the result so far in the register above it.

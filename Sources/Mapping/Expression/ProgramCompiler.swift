@@ -12,8 +12,7 @@ struct ProgramCompiler<Resolver: KeyPathResolver> {
     let isFilter: Bool
     /// What `now()` is: seconds since 2001.
     let now: Double
-    var code = ProgramCode()
-    private var constantBytes: [UInt8] = []
+    var code = ProgramDraft()
     private var depth = 0
 
     init(resolver: Resolver, isFilter: Bool, now: Double) {
@@ -23,10 +22,7 @@ struct ProgramCompiler<Resolver: KeyPathResolver> {
     }
 
     /// The finished program.
-    mutating func finish() -> ProgramCode {
-        code.bytes = ProgramBytes(constantBytes)
-        return code
-    }
+    func finish() -> ProgramCode { ProgramCode(code) }
 
     // MARK: Emitting
 
@@ -66,8 +62,8 @@ struct ProgramCompiler<Resolver: KeyPathResolver> {
     }
 
     mutating func emitBytes(_ bytes: some Collection<UInt8>, _ d: Int) {
-        let offset = constantBytes.count
-        constantBytes.append(contentsOf: bytes)
+        let offset = code.bytes.count
+        code.bytes.append(contentsOf: bytes)
         emitConstant(
             ProgramRegister(
                 bits: UInt64(offset), length: UInt32(truncatingIfNeeded: bytes.count), kind: .constantBytes), d)
@@ -250,10 +246,11 @@ struct ProgramCompiler<Resolver: KeyPathResolver> {
 
     /// Makes the value in register 0 what an attribute of the type stores.
     mutating func store(_ type: ExpressionType, as destination: AttributeType) throws(ProgramFault) {
+        // Nil fits every type.
+        if type == .null { return }
         guard let wanted = ExpressionType(destination), destination != .objectID, destination != .transformable else {
             throw .unsupported("an attribute of type \(destination.label) cannot be computed, only copied")
         }
-        if type == .null { return }
         guard type == wanted || (type.isNumber && wanted.isNumber) else {
             throw mismatch(type, destination)
         }

@@ -83,17 +83,31 @@ struct ProgramInstruction {
     var n: Int32 = 0
 }
 
-/// What a comparison instruction compares, and what it makes of nil.
-struct ProgramComparison {
-    var comparison: ComparisonOperator
-    var options: ComparisonOptions
+/// What a comparison instruction compares, and what it makes of nil. A class, so that a row takes one reference to it
+/// and not one to each list.
+final class ProgramComparison: Sendable {
+    let comparison: ComparisonOperator
+    let folding: TextFolding
     /// SQL's logic: a comparison with nil is unknown. Otherwise `==` and `!=` know nil and the others are false.
-    var isThreeValued: Bool
-    /// Of `match`: the compiled pattern. Of `contained`: the values.
-    var pattern: TextPattern?
-    var integers: [Int64] = []
-    /// Sorted.
-    var texts: [[UInt8]] = []
+    let isThreeValued: Bool
+    /// Of `match`: the compiled pattern.
+    let pattern: TextPattern?
+    /// Of `contained`: the values, sorted.
+    let integers: [Int64]
+    /// Of `contained`: the values, folded and sorted.
+    let texts: [[UInt8]]
+
+    init(
+        _ comparison: ComparisonOperator, _ folding: TextFolding, isThreeValued: Bool, pattern: TextPattern? = nil,
+        integers: [Int64] = [], texts: [[UInt8]] = []
+    ) {
+        self.comparison = comparison
+        self.folding = folding
+        self.isThreeValued = isThreeValued
+        self.pattern = pattern
+        self.integers = integers.sorted()
+        self.texts = texts.sorted { $0.lexicographicallyPrecedes($1) }
+    }
 }
 
 enum BitOperation: Int32 {

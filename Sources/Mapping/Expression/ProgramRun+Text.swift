@@ -4,6 +4,12 @@ import Rows
 import struct Foundation.Decimal
 import struct Foundation.UUID
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
 extension ProgramRun {
     // MARK: Predicates
 
@@ -36,7 +42,7 @@ extension ProgramRun {
         case .compareNumbers: found = order(a, step.a, b, step.b)
         case .compareReferences: found = a.bits == b.bits && a.length == b.length ? 0 : 1
         default:
-            let folding = TextFolding(comparison.options)
+            let folding = comparison.folding
             let (left, right) = (bytes(a), bytes(b))
             if step.operation == .search {
                 return .truth(search(left, comparison.comparison, right, folding))
@@ -54,7 +60,10 @@ extension ProgramRun {
 
     /// By bytes, which for UTF-8 is the order of the code points.
     private func exactOrder(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {
-        for index in 0..<min(a.count, b.count) where a[index] != b[index] { return a[index] < b[index] ? -1 : 1 }
+        if let left = a.baseAddress, let right = b.baseAddress {
+            let order = memcmp(left, right, min(a.count, b.count))
+            if order != 0 { return order < 0 ? -1 : 1 }
+        }
         return a.count < b.count ? -1 : a.count == b.count ? 0 : 1
     }
 
@@ -70,8 +79,8 @@ extension ProgramRun {
         }
         guard part.count <= text.count else { return false }
         switch comparison {
-        case .beginsWith: return text.prefix(part.count).elementsEqual(part)
-        case .endsWith: return text.suffix(part.count).elementsEqual(part)
+        case .beginsWith: return exactOrder(UnsafeRawBufferPointer(rebasing: text.prefix(part.count)), part) == 0
+        case .endsWith: return exactOrder(UnsafeRawBufferPointer(rebasing: text.suffix(part.count)), part) == 0
         default: return contains(text, part)
         }
     }
@@ -106,7 +115,7 @@ extension ProgramRun {
             let wanted = a.integerValue
             return .truth(comparison.integers.binarySearch { $0 < wanted ? -1 : $0 == wanted ? 0 : 1 })
         }
-        let folding = TextFolding(comparison.options)
+        let folding = comparison.folding
         if folding.isExact {
             let wanted = bytes(a)
             return .truth(

@@ -81,7 +81,7 @@ extension SourcePath {
 extension ExpressionNode {
     /// The components of a key path from `$source` without collection operators; empty for `$source` itself; nil for
     /// every other expression.
-    var sourceKeyPath: [String]? { keyPath(from: .variable("source")) }
+    package var sourceKeyPath: [String]? { keyPath(from: .variable("source")) }
 
     /// The components of a key path from a root without collection operators.
     func keyPath(from root: ExpressionNode) -> [String]? {

@@ -40,7 +40,9 @@ extension AssociationTable {
     /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func pairs() throws(MigrationError) -> PairCursor {
         try dropDuplicates()
-        guard let forward else { return PairCursor(walk: monotonic.map { MonotonicWalk($0) }, log: nil, layout: layout) }
+        guard let forward else {
+            return PairCursor(walk: monotonic.map { MonotonicWalk($0) }, log: nil, layout: layout)
+        }
         return PairCursor(walk: nil, log: try forward.scan(), layout: layout)
     }
 }

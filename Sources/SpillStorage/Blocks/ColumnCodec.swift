@@ -53,7 +53,9 @@ enum ColumnCodec {
     static func decode(
         _ bytes: UnsafeRawBufferPointer, width: Int, into target: UnsafeMutablePointer<UInt64>, capacity: Int
     ) -> Int? {
-        guard let start = bytes.baseAddress, bytes.count >= headerBytes + width * descriptorBytes + slack else { return nil }
+        guard let start = bytes.baseAddress, bytes.count >= headerBytes + width * descriptorBytes + slack else {
+            return nil
+        }
         let count = Int(UInt32(littleEndian: start.loadUnaligned(as: UInt32.self)))
         guard count > 0, count <= capacity,
             Int(UInt32(littleEndian: start.loadUnaligned(fromByteOffset: 4, as: UInt32.self))) == width
@@ -207,7 +209,8 @@ enum ColumnCodec {
             var bit = 0
             for _ in 0..<count {
                 let shift = UInt64(bit & 7)
-                var word = UInt64(littleEndian: source.loadUnaligned(fromByteOffset: bit >> 3, as: UInt64.self)) >> shift
+                var word =
+                    UInt64(littleEndian: source.loadUnaligned(fromByteOffset: bit >> 3, as: UInt64.self)) >> shift
                 if shift > 0 {
                     word |= UInt64(source.load(fromByteOffset: (bit >> 3) + 8, as: UInt8.self)) << (64 - shift)
                 }

@@ -44,7 +44,8 @@ package struct MemoryBudget: Sendable {
         guard left >= minimum else {
             let taken = shares.reduce(residentBase) { $0 + $1.bytes }
             throw MigrationError(
-                "memory.limit", .configuration, "the memory limit of \(Self.describe(limit)) leaves too little for \(name)",
+                "memory.limit", .configuration,
+                "the memory limit of \(Self.describe(limit)) leaves too little for \(name)",
                 remedy: "Use --memory-limit \(Self.describe(Self.roundedUp(taken + minimum))) or more")
         }
         let granted = max(minimum, min(desired, left))
@@ -77,7 +78,8 @@ package struct MemoryBudget: Sendable {
         }
         let (bytes, overflow) = number.multipliedReportingOverflow(by: factor)
         guard !overflow else {
-            throw MigrationError("usage.size", .usage, "the size '\(text)' is too large", remedy: "Write a size as 64M or 2G")
+            throw MigrationError(
+                "usage.size", .usage, "the size '\(text)' is too large", remedy: "Write a size as 64M or 2G")
         }
         return bytes
     }

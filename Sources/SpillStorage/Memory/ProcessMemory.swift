@@ -29,7 +29,8 @@ package enum ProcessMemory {
             var group = String(fields[2])
             while true {
                 let folder = group == "/" ? "" : group
-                consider(isUnified ? root + folder + "/memory.max" : root + "/memory" + folder + "/memory.limit_in_bytes")
+                consider(
+                    isUnified ? root + folder + "/memory.max" : root + "/memory" + folder + "/memory.limit_in_bytes")
                 guard let slash = group.lastIndex(of: "/"), group != "/" else { break }
                 group = slash == group.startIndex ? "/" : String(group[..<slash])
             }

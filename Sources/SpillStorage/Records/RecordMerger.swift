@@ -49,7 +49,8 @@ final class RecordSource {
     /// Leaves out the records before a prefix, in the first block.
     func skip(before prefix: UnsafePointer<UInt64>, words: Int, width: Int) throws(MigrationError) {
         while true {
-            let skipped = RecordOrder.lowerBound(start, from: 0, count: count, width: width, prefix: prefix, words: words)
+            let skipped = RecordOrder.lowerBound(
+                start, from: 0, count: count, width: width, prefix: prefix, words: words)
             start += skipped * width
             count -= skipped
             if count > 0 { return }

@@ -47,13 +47,14 @@ struct AttributeProgram {
         context.expression = expression.format
         let program = try ExpressionProgram(
             compiling: expression, to: planned.attribute.attributeType, resolver: &slots, context: context)
-        let original = sourceAttribute(of: expression)
         if let slot = program.copiedSlot {
-            if let original { copiedAttributes[planned.column] = original }
+            let (original, isDirect) = sourceAttribute(of: expression, slots)
+            if isDirect { copiedAttributes[planned.column] = original }
             let here = planned.attribute.definition.allowsExternalBinaryDataStorage
             let there = original?.definition.allowsExternalBinaryDataStorage ?? false
             switch (there, here) {
-            case (true, false): steps.append(.stripMarker(from: slot, to: planned.column, attribute: planned.attribute.name))
+            case (true, false):
+                steps.append(.stripMarker(from: slot, to: planned.column, attribute: planned.attribute.name))
             case (false, true): steps.append(.addMarker(from: slot, to: planned.column))
             default: steps.append(.copy(from: slot, to: planned.column))
             }
@@ -65,11 +66,12 @@ struct AttributeProgram {
         }
     }
 
-    /// The attribute that an expression reads directly from the source object.
-    private func sourceAttribute(of expression: ValueExpression) -> AttributeDescription? {
-        guard case .keyPath(.variable("source")?, let components) = expression.node, components.count == 1
-        else { return nil }
-        return mapping.source?.attribute(named: components[0])
+    /// The attribute that an expression copies, and whether it is the source object's own.
+    private func sourceAttribute(
+        of expression: ValueExpression, _ slots: SourceSlots
+    ) -> (attribute: AttributeDescription?, isDirect: Bool) {
+        guard let path = expression.node.sourceKeyPath else { return (nil, false) }
+        return (slots.attribute(forKeyPath: path), path.count == 1)
     }
 
     /// Fills the attribute columns of one destination row.

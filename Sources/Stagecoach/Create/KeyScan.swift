@@ -21,7 +21,8 @@ struct KeyScan {
         var byMapping: [Int: MappingKeys] = [:]
         var byTable: [Int: KeyIndex] = [:]
         let modeByMapping = Dictionary(
-            tables.flatMap { table in table.mappings.map { ($0, table.keys) } }, uniquingKeysWith: { first, _ in first })
+            tables.flatMap { table in table.mappings.map { ($0, table.keys) } }, uniquingKeysWith: { first, _ in first }
+        )
         let scanned = Set(mappings.compactMap(\.sourceTable))
         let indexCount = mappings.count + scanned.count
         let allowance = max(64 * 1024, session.budget.keys / max(1, indexCount))

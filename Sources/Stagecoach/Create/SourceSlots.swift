@@ -60,6 +60,16 @@ struct SourceSlots: KeyPathResolver {
         throw unknown(path, "A value is needed, not the object itself")
     }
 
+    /// The attribute at the end of a key path over to-one relationships; nil where there is none.
+    func attribute(forKeyPath path: [String]) -> AttributeDescription? {
+        var current = entity
+        for name in path.dropLast() {
+            guard let relationship = current.relationship(named: name) else { return nil }
+            current = relationship.destination
+        }
+        return path.last.flatMap { current.attribute(named: $0) }
+    }
+
     private func unknown(_ path: [String], _ message: String) -> MigrationError {
         MigrationError(
             "expression.unknownKeyPath", .configuration, message,

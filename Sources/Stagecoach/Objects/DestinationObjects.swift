@@ -132,8 +132,15 @@ final class DestinationObjects: ManagedObjectContext.Backing {
         guard relationship.isToMany else { return partners.first.flatMap { self.object($0.partner) } }
         guard relationship.isOrdered else { return NSSet(array: partners.compactMap { self.object($0.partner) }) }
         // Members without a place of their own follow in ascending key order.
+        func rank(_ view: LinkView) -> Int64 {
+            switch view.orderOfPartner {
+            case .key(let key), .rank(let key): key
+            case .null: .min
+            case .none: .max
+            }
+        }
         let sorted = partners.enumerated().sorted {
-            ($0.element.orderOfPartner ?? .max, $0.offset) < ($1.element.orderOfPartner ?? .max, $1.offset)
+            (rank($0.element), $0.offset) < (rank($1.element), $1.offset)
         }
         return NSOrderedSet(array: sorted.compactMap { self.object($0.element.partner) })
     }
@@ -180,7 +187,9 @@ final class DestinationObjects: ManagedObjectContext.Backing {
         case let set as NSSet: items = set.allObjects
         case let array as [Any]: items = array
         case let set as Set<ManagedObject>: items = Array(set)
-        default: throw foreign(owner, relationship.name, "A value of type \(type(of: value)) is no object or collection of objects")
+        default:
+            throw foreign(
+                owner, relationship.name, "A value of type \(type(of: value)) is no object or collection of objects")
         }
         var ids: [ManagedObjectID] = []
         var seen: Set<ManagedObjectID> = []
@@ -225,7 +234,8 @@ final class DestinationObjects: ManagedObjectContext.Backing {
     }
 
     private func setMembers(
-        _ members: [ManagedObjectID], of id: ManagedObjectID, _ relationship: RelationshipDescription, _ store: LinkStore,
+        _ members: [ManagedObjectID], of id: ManagedObjectID, _ relationship: RelationshipDescription,
+        _ store: LinkStore,
         _ side: LinkStore.Side
     ) throws {
         let owner = end(id)
@@ -241,9 +251,9 @@ final class DestinationObjects: ManagedObjectContext.Backing {
             }
         }
         for (position, member) in members.enumerated() {
-            let order = relationship.isOrdered ? OrderingKey.key(at: Int64(position)) : nil
+            let order: MemberOrder = relationship.isOrdered ? .key(OrderingKey.key(at: Int64(position))) : .none
             try store.touch(member.key, side: side.other)
-            if present.contains(member.key), order == nil { continue }
+            if present.contains(member.key), order.isNone { continue }
             if !present.contains(member.key) {
                 try links.unlinkExclusive(store, end(member), from: side.other, but: owner)
             }

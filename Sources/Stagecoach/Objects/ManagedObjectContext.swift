@@ -123,7 +123,8 @@ final class FailureRecord {
 
 extension EntityDescription {
     /// Inserts a new object of an entity into a context. A failure ends the run when the policy's method returns.
-    public static func insertNewObject(forEntityName name: String, into context: ManagedObjectContext) -> ManagedObject {
+    public static func insertNewObject(forEntityName name: String, into context: ManagedObjectContext) -> ManagedObject
+    {
         context.insertNewObject(named: name)
     }
 }

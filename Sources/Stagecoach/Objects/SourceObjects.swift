@@ -38,7 +38,9 @@ final class SourceObjects: ManagedObjectContext.Backing {
         let number = try read(table: table, key: key) { batch, row throws(MigrationError) in
             batch[row, EntityTable.entityColumn].integerValue
         }
-        guard let number, let index = session.layout.entity(inTable: table, forFileNumber: Int(truncatingIfNeeded: number)) else { return nil }
+        guard let number,
+            let index = session.layout.entity(inTable: table, forFileNumber: Int(truncatingIfNeeded: number))
+        else { return nil }
         return id(entity: schema.model.entity(at: index), table: table, key: key)
     }
 
@@ -143,14 +145,17 @@ final class SourceObjects: ManagedObjectContext.Backing {
         guard let relationship = id.entity.relationship(named: name) else { throw ObjectFailure.unknownKey(name, id) }
         let table = schema.tableIndex(of: relationship.destination)
         if case .toOne(_, let column, _, _) = schema.storage(of: relationship) {
-            let reference = try read(table: id.table, key: id.key) { batch, row throws(MigrationError) in batch[row, column] }
+            let reference = try read(table: id.table, key: id.key) { batch, row throws(MigrationError) in
+                batch[row, column]
+            }
             guard let reference, reference.kind == .integer else { return nil }
             return try self.object(table: table, key: reference.integerValue)
         }
         var members: [ManagedObject] = []
         try forEachMember(of: id.key, relationship) { key, _, entity in
             guard let entity, let context else { return }
-            members.append(context.object(with: self.id(entity: schema.model.entity(at: entity), table: table, key: key)))
+            members.append(
+                context.object(with: self.id(entity: schema.model.entity(at: entity), table: table, key: key)))
         }
         return relationship.isOrdered ? NSOrderedSet(array: members) : NSSet(array: members)
     }

@@ -101,9 +101,12 @@ enum ValueBridge {
         }
     }
 
-    private static func text(_ value: Any) -> String? { (value as? String) ?? (value as? NSString).map { $0 as String } }
+    private static func text(_ value: Any) -> String? {
+        (value as? String) ?? (value as? NSString).map { $0 as String }
+    }
 
-    private static func integer(_ value: Any, _ attribute: AttributeDescription) throws(MigrationError) -> StoredValue? {
+    private static func integer(_ value: Any, _ attribute: AttributeDescription) throws(MigrationError) -> StoredValue?
+    {
         let type = attribute.attributeType
         guard let number = int64(value) else { return nil }
         let range: ClosedRange<Int64> =

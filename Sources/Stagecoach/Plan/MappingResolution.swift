@@ -30,7 +30,9 @@ struct MappingResolution {
             for attribute in destinationEntity.attributes {
                 guard let column = destination.column(of: attribute) else { continue }
                 let property = mapping.attributeMapping(named: attribute.name)
-                var initial = attribute.definition.defaultValue.flatMap { StoredValue($0, type: attribute.attributeType) }
+                var initial = attribute.definition.defaultValue.flatMap {
+                    StoredValue($0, type: attribute.attributeType)
+                }
                 if attribute.definition.allowsExternalBinaryDataStorage { initial = initial?.withInlineMarker }
                 attributes.append(
                     PlannedAttribute(
@@ -136,13 +138,13 @@ struct MappingResolution {
                 if isLast { return .toOne(steps: steps, column: column, table: next, relationship: relationship) }
                 steps.append(ToOneStep(column: column, destinationTable: next))
             case .toManyByInverse, .toManyHidden, .join:
-                guard isLast, position == 0 else {
+                guard isLast else {
                     throw MigrationError(
                         "expression.unsupported", .configuration,
-                        "A to-many relationship can be looked up only directly on $source, not inside a key path",
+                        "A to-many relationship can only end a key path that is looked up",
                         context: context)
                 }
-                return .toMany(relationship: relationship, table: next)
+                return .toMany(steps: steps, relationship: relationship, table: next)
             case .none:
                 throw MigrationError(
                     "expression.transient", .configuration, "The relationship \(name) is transient and has no values",

@@ -90,7 +90,8 @@ struct Planner {
                 throw MigrationError(
                     "plan.keysCannotBeKept", .configuration, "Keys cannot be kept: \(reason ?? "")",
                     remedy: "Leave --keys at auto, or split the mapping model",
-                    context: .init(entity: destination.model.entity(at: destination.tables[table].root).definition.name))
+                    context: .init(entity: destination.model.entity(at: destination.tables[table].root).definition.name)
+                )
             }
             planned.append(PlannedTable(table: table, mappings: filling, keys: mode, reason: reason, pass: 0))
         }
@@ -167,7 +168,8 @@ struct Planner {
                 tables: tables.filter { $0.pass == pass }.map { table in
                     MigrationPlan.Table(
                         rootEntity: destination.model.entity(at: destination.tables[table.table].root).definition.name,
-                        entityMappings: table.mappings.map { mappings[$0].name }, keys: table.keys, reason: table.reason,
+                        entityMappings: table.mappings.map { mappings[$0].name }, keys: table.keys,
+                        reason: table.reason,
                         sourceRows: sourceRows(of: table))
                 },
                 joinTables: destination.joinTables.filter { joinPass($0, passOfTable) == pass }.map(\.name))

@@ -89,13 +89,13 @@ enum SourceArgument {
     case object(table: Int)
     /// Through to-one relationships: the last one's column holds the key. `steps` lead to the row with that column.
     case toOne(steps: [ToOneStep], column: Int, table: Int, relationship: RelationshipDescription)
-    /// The members of a to-many relationship of the source object.
-    case toMany(relationship: RelationshipDescription, table: Int)
+    /// The members of a to-many relationship of the source object, or of the object that to-one steps lead to.
+    case toMany(steps: [ToOneStep], relationship: RelationshipDescription, table: Int)
 
     /// Source table of the objects.
     var table: Int {
         switch self {
-        case .object(let table), .toOne(_, _, let table, _), .toMany(_, let table): table
+        case .object(let table), .toOne(_, _, let table, _), .toMany(_, _, let table): table
         }
     }
 
@@ -104,7 +104,7 @@ enum SourceArgument {
         switch self {
         case .object: nil
         case .toOne(let steps, _, _, let relationship): steps.isEmpty ? relationship : nil
-        case .toMany(let relationship, _): relationship
+        case .toMany(let steps, let relationship, _): steps.isEmpty ? relationship : nil
         }
     }
 }

@@ -27,10 +27,13 @@ enum RunNotes {
             notes.append("\(counts.unmigratedReferences) references to objects that were not migrated became nil")
         }
         if counts.surplusToOne > 0 {
-            notes.append("\(counts.surplusToOne) further objects found for to-one relationships were left out; the first was taken")
+            notes.append(
+                "\(counts.surplusToOne) further objects found for to-one relationships were left out; the first was taken"
+            )
         }
         if counts.externalValues > 0 {
-            notes.append("\(counts.externalValues) external binary values are referred to by name; their files were not copied")
+            notes.append(
+                "\(counts.externalValues) external binary values are referred to by name; their files were not copied")
         }
         for (rule, count) in counts.warnings.sorted(by: { $0.key < $1.key }) {
             notes.append("\(count) values break a rule that the source model had already: \(rule)")

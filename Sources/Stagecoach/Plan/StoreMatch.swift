@@ -7,7 +7,8 @@ enum StoreMatch {
     /// Compares the store's entity hashes with the model's.
     ///
     /// - Throws: `store.otherModel` (78) saying which entities differ.
-    static func check(_ metadata: StoreMetadata, against model: ManagedObjectModel, path: String) throws(MigrationError) {
+    static func check(_ metadata: StoreMetadata, against model: ManagedObjectModel, path: String) throws(MigrationError)
+    {
         let differences = ModelDifference.describe(store: metadata.versionHashes, model: model)
         guard !differences.isEmpty else { return }
         let shown = differences.prefix(5).joined(separator: "; ")

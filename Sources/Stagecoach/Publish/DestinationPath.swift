@@ -54,7 +54,8 @@ struct DestinationPath {
             let isReadOnly = errno == EROFS
             throw error(
                 "destination.permission", isReadOnly ? .cannotCreate : .permission,
-                isReadOnly ? "The destination's file system is read-only" : "The destination's folder cannot be written")
+                isReadOnly ? "The destination's file system is read-only" : "The destination's folder cannot be written"
+            )
         }
     }
 
@@ -69,7 +70,9 @@ struct DestinationPath {
         } else if errno == EPERM || errno == EOPNOTSUPP || errno == EMLINK {
             // File systems without hard links: look, then rename.
             try checkFresh()
-            guard rename(finished, path) == 0 else { throw systemError("destination.rename", "Renaming the finished store") }
+            guard rename(finished, path) == 0 else {
+                throw systemError("destination.rename", "Renaming the finished store")
+            }
         } else {
             throw systemError("destination.rename", "Publishing the finished store")
         }

@@ -46,7 +46,8 @@ struct Publication {
     }
 
     private func isUnchanged(_ name: String) -> Bool {
-        session.layout.schema.model.entity(named: name)?.definition == session.destinationSchema.model.entity(named: name)?.definition
+        session.layout.schema.model.entity(named: name)?.definition
+            == session.destinationSchema.model.entity(named: name)?.definition
     }
 }
 

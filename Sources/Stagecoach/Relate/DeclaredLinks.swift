@@ -37,6 +37,7 @@ final class DeclaredLinks {
             }
             var first: (candidate: Int, link: () throws -> Void)?
             try forEachArgument(argument, of: source, in: mapping) { key, order in
+                try countMissing(argument.table, key)
                 for (rank, candidate) in candidates.enumerated() {
                     for member in try members(of: key, table: argument.table, candidate, planned.relationship) {
                         let link = { [self] in
@@ -85,45 +86,60 @@ final class DeclaredLinks {
         _ mapping: PlannedMapping, _ keys: MappingKeys, _ number: UInt32, _ relationship: RelationshipDescription,
         _ argument: SourceArgument, _ candidates: [Int]
     ) throws {
+        // Words: owner, candidate's rank, place, member, its Z_ENT, candidate.
+        let firsts = relationship.isToMany ? nil : session.sorter(width: 6)
         var counts = ReferenceCounts()
-        var previous: Int64?
-        let countsMissing = if case .toMany = argument { relationship.isToMany && isCounted(relationship) } else { true }
         try SourcePairs(session: session).forEach(mapping, keys, argument) { source, key, order in
             guard let owner = try keys.destinationKey(of: source) else { return }
-            // A to-one takes the first; a later argument or candidate is surplus. Arguments of one owner come together.
-            var isTaken = !relationship.isToMany && previous == source
             var isFound = false
-            for candidate in candidates {
+            for (rank, candidate) in candidates.enumerated() {
                 for member in try members(of: key, table: argument.table, candidate, relationship) {
                     isFound = true
-                    if isTaken {
-                        counts.surplus += 1
-                        continue
-                    }
-                    try link(
-                        LinkEnd(key: owner, entity: number), member, relationship, order: order, memberMapping: candidate)
-                    if !relationship.isToMany {
-                        isTaken = true
-                        previous = source
+                    if let firsts {
+                        try firsts.append(
+                            SortKey.encode(owner), UInt64(rank), order.rank(orKey: key), SortKey.encode(member.key),
+                            UInt64(member.entity), UInt64(candidate))
+                    } else {
+                        try link(
+                            LinkEnd(key: owner, entity: number), member, relationship, order: order,
+                            memberMapping: candidate)
                     }
                 }
             }
-            guard !isFound, countsMissing else { return }
+            guard !isFound else { return }
             if try session.sourceKeys?.byTable[argument.table]?.contains(key) ?? true {
                 counts.unmigrated += 1
             } else {
                 counts.dangling += 1
             }
         }
+        if let firsts { counts.surplus = try linkFirsts(try firsts.finish(), number, relationship) }
         session.add(counts)
     }
 
-    /// Whether missing members are counted on this side of a pair: once, where both sides read the same links.
-    private func isCounted(_ relationship: RelationshipDescription) -> Bool {
-        guard case .join(_, let side) = session.destinationSchema.storage(of: relationship) else {
-            return LinkPlanner.mutualInverse(of: relationship) == nil
+    /// Links every owner of a to-one to the first object found for it.
+    ///
+    /// - Returns: how many further ones there were.
+    private func linkFirsts(
+        _ sorted: SortedRecords, _ number: UInt32, _ relationship: RelationshipDescription
+    ) throws -> Int {
+        var surplus = 0
+        try withRecords(6) { record, _ in
+            var previous: UInt64?
+            while try sorted.next(into: record) {
+                guard previous != record[0] else {
+                    surplus += 1
+                    continue
+                }
+                previous = record[0]
+                try link(
+                    LinkEnd(key: SortKey.decode(record[0]), entity: number),
+                    LinkEnd(key: SortKey.decode(record[3]), entity: UInt32(truncatingIfNeeded: record[4])),
+                    relationship,
+                    order: .none, memberMapping: Int(record[5]))
+            }
         }
-        return side == 0
+        return surplus
     }
 
     private func hasInnerPair(_ mapping: PlannedMapping, _ entity: EntityDescription) -> Bool {
@@ -152,29 +168,46 @@ final class DeclaredLinks {
 
     /// The source objects of a lookup's argument: key, and place in an ordered relationship.
     private func forEachArgument(
-        _ argument: SourceArgument, of source: Int64, in mapping: PlannedMapping, _ body: (Int64, Int64?) throws -> Void
+        _ argument: SourceArgument, of source: Int64, in mapping: PlannedMapping,
+        _ body: (Int64, MemberOrder) throws -> Void
     ) throws {
         guard let table = mapping.sourceTable else { return }
         switch argument {
-        case .object: try body(source, nil)
+        case .object: try body(source, .none)
         case .toOne(let steps, let column, let target, _):
-            var current: (table: Int, key: Int64)? = (table, source)
-            for (column, next) in steps.map({ ($0.column, $0.destinationTable) }) + [(column, target)] {
-                guard let here = current else { return }
-                let cell = try sources.read(table: here.table, key: here.key) { batch, row throws(MigrationError) in
-                    batch[row, column]
+            let path = steps + [ToOneStep(column: column, destinationTable: target)]
+            if let end = try follow(path, from: (table, source)) { try body(end.key, .none) }
+        case .toMany(let steps, let relationship, _):
+            guard let end = try follow(steps, from: (table, source)) else { return }
+            var rank: Int64 = 0
+            try sources.forEachMember(of: end.key, relationship) { key, order, _ in
+                let place: MemberOrder
+                if !relationship.isOrdered {
+                    place = .none
+                } else if steps.isEmpty {
+                    place = order.map(MemberOrder.key) ?? .null
+                } else {
+                    place = .rank(rank)
                 }
-                current = cell.flatMap { $0.kind == .integer ? (next, $0.integerValue) : nil }
-            }
-            if let current {
-                try countMissing(current.table, current.key)
-                try body(current.key, nil)
-            }
-        case .toMany(let relationship, _):
-            try sources.forEachMember(of: source, relationship) { key, order, _ in
-                try body(key, relationship.isOrdered ? order : nil)
+                rank += 1
+                try body(key, place)
             }
         }
+    }
+
+    /// The row that to-one steps lead to; nil where one is nil.
+    private func follow(
+        _ steps: [ToOneStep], from start: (table: Int, key: Int64)
+    ) throws(MigrationError) -> (table: Int, key: Int64)? {
+        var current = start
+        for step in steps {
+            let cell = try sources.read(table: current.table, key: current.key) { batch, row throws(MigrationError) in
+                batch[row, step.column]
+            }
+            guard let cell, cell.kind == .integer else { return nil }
+            current = (step.destinationTable, cell.integerValue)
+        }
+        return current
     }
 
     private func countMissing(_ table: Int, _ key: Int64) throws(MigrationError) {
@@ -184,7 +217,8 @@ final class DeclaredLinks {
 
     /// A constant nil sets nil.
     private func clear(_ owner: LinkEnd, _ relationship: RelationshipDescription) throws(MigrationError) {
-        guard let (store, side) = objects.links.store(of: relationship), try !store.isTouched(owner.key, side: side) else {
+        guard let (store, side) = objects.links.store(of: relationship), try !store.isTouched(owner.key, side: side)
+        else {
             return
         }
         guard !relationship.isToMany, LinkPlanner.mutualInverse(of: relationship)?.isToMany ?? true else { return }
@@ -193,7 +227,8 @@ final class DeclaredLinks {
 
     /// Makes one link by the rules for its pair.
     private func link(
-        _ owner: LinkEnd, _ member: LinkEnd, _ relationship: RelationshipDescription, order: Int64?, memberMapping: Int
+        _ owner: LinkEnd, _ member: LinkEnd, _ relationship: RelationshipDescription, order: MemberOrder,
+        memberMapping: Int
     ) throws {
         guard let (store, side) = objects.links.store(of: relationship) else { return }
         if objects.hasDeletions {
@@ -203,13 +238,15 @@ final class DeclaredLinks {
         let isOneToManySide = relationship.isToMany && inverse.map { !$0.isToMany } ?? false
         if isOneToManySide, let inverse, decides(memberMapping, inverse) {
             // The to-one side's mapping decides; this side gives only the place.
-            if let order {
+            if !order.isNone {
                 try store.givenOrders.append(
-                    SortKey.encode(owner.key), SortKey.encode(member.key), SortKey.encode(order))
+                    SortKey.encode(owner.key), SortKey.encode(member.key), order.words.kind, order.words.value, 0)
             }
             return
         }
-        guard try !store.isTouched(owner.key, side: side), try !store.isTouched(member.key, side: side.other) else { return }
+        guard try !store.isTouched(owner.key, side: side), try !store.isTouched(member.key, side: side.other) else {
+            return
+        }
         if !relationship.isToMany {
             for view in try store.partners(of: owner.key, side: side) where view.partner.key != member.key {
                 try store.remove(owner, view.partner, side: side)
@@ -221,7 +258,9 @@ final class DeclaredLinks {
 
     /// Whether the mapping that made a member says itself which owner it has.
     private func decides(_ mapping: Int, _ toOne: RelationshipDescription) -> Bool {
-        guard let planned = mappings[mapping].relationship(named: toOne.name), planned.relationship == toOne else { return false }
+        guard let planned = mappings[mapping].relationship(named: toOne.name), planned.relationship == toOne else {
+            return false
+        }
         return planned.value != nil
     }
 }

@@ -13,7 +13,7 @@ struct JoinLinks {
 
     private var join: JoinTable { session.destinationSchema.joinTables[joinTable] }
 
-    /// Words: key of side 0, key of side 1, has order of side 0, order of side 0, has order of side 1, order of side 1.
+    /// Words: key of side 0, key of side 1, the ``MemberOrder`` of side 0's object, that of side 1's.
     static let width = 6
 
     /// Writes all rows.
@@ -44,11 +44,10 @@ struct JoinLinks {
             let entity = session.destinationSchema.model.entity(at: sides[side].entity)
             guard let relationship = entity.relationship(named: sides[side].name) else { continue }
             for (mapping, planned) in LinkPlanner.lookups(of: relationship, among: mappings) {
-                try stream.forEach(mapping, planned, countsMissing: side == 0) { link in
+                try stream.forEach(mapping, planned, countsMissing: true) { link in
                     let owner = SortKey.encode(link.owner)
                     let member = SortKey.encode(link.member)
-                    let has: UInt64 = link.order == nil ? 0 : 1
-                    let order = SortKey.encode(link.order ?? 0)
+                    let (has, order) = link.order.words
                     // The place of the member stands in the member's column group.
                     if side == 0 {
                         try sorter.append(owner, member, 0, 0, has, order)
@@ -71,8 +70,8 @@ struct JoinLinks {
             }
             while try sorted.next(into: next) {
                 if has, link[0] == next[0], link[1] == next[1] {
-                    for word in [2, 4] where link[word] == 0 && next[word] == 1 {
-                        link[word] = 1
+                    for word in [2, 4] where link[word] == 0 && next[word] != 0 {
+                        link[word] = next[word]
                         link[word + 1] = next[word + 1]
                     }
                     continue
@@ -86,39 +85,33 @@ struct JoinLinks {
         return try result.finish()
     }
 
-    /// Gives the objects of a side's column their place among the other side's owner's members where none was given:
-    /// 2048 + 1024·i, i being the place in ascending key order.
+    /// Gives the objects of a side's column their places among the members of the other side's object.
     private func placed(_ sorted: SortedRecords, side: Int) throws -> SortedRecords {
-        // Owner first, then member: for side 1 the owner is side 0, which is the order at hand.
-        let grouped: SortedRecords
-        if side == 1 {
-            grouped = sorted
-        } else {
-            let byOwner = session.sorter(width: JoinLinks.width)
-            try withRecords(JoinLinks.width) { link, _ in
-                while try sorted.next(into: link) {
-                    try byOwner.append(link[1], link[0], link[2], link[3], link[4], link[5])
-                }
-            }
-            grouped = try byOwner.finish()
-        }
         let word = side == 0 ? 2 : 4
-        let result = session.sorter(width: JoinLinks.width)
+        // Words: owner, class, rank or member, member, then the two orders.
+        let grouped = session.sorter(width: 8)
         try withRecords(JoinLinks.width) { link, _ in
-            var owner: UInt64?
-            var position: Int64 = 0
-            while try grouped.next(into: link) {
-                if owner != link[0] {
-                    owner = link[0]
-                    position = 0
-                }
-                if link[word] == 0 {
-                    link[word] = 1
-                    link[word + 1] = SortKey.encode(OrderingKey.key(at: position))
-                }
-                position += 1
-                let (first, second) = side == 0 ? (link[1], link[0]) : (link[0], link[1])
-                try result.append(first, second, link[2], link[3], link[4], link[5])
+            while try sorted.next(into: link) {
+                let (owner, member) = side == 0 ? (link[1], link[0]) : (link[0], link[1])
+                let place = PlacementClass(kind: link[word])
+                try grouped.append(
+                    owner, place.rawValue, place == .ranked ? link[word + 1] : member, member, link[2], link[3],
+                    link[4],
+                    link[5])
+            }
+        }
+        let result = session.sorter(width: JoinLinks.width)
+        let byOwner = try grouped.finish()
+        try withRecords(8) { link, _ in
+            var numbering = OwnerNumbering()
+            while try byOwner.next(into: link) {
+                let kind = side == 0 ? 4 : 6
+                let order = numbering.order(owner: link[0], MemberOrder(kind: link[kind], value: link[kind + 1]))
+                let (placedKind, placedValue) = order.map { MemberOrder.key($0).words } ?? MemberOrder.null.words
+                link[kind] = placedKind
+                link[kind + 1] = placedValue
+                let (first, second) = side == 0 ? (link[3], link[0]) : (link[0], link[3])
+                try result.append(first, second, link[4], link[5], link[6], link[7])
             }
         }
         return try result.finish()

@@ -11,6 +11,8 @@ struct LinkPlan {
     var direct: [Int: [DirectReference]] = [:]
     /// Columns that are resolved over the whole table.
     var columns: [ColumnTask] = []
+    /// Lookups whose links another side decides, but whose argument may refer to rows that do not exist: counted only.
+    var counted: [(mapping: PlannedMapping, planned: PlannedRelationship)] = []
 
     /// One group of foreign key columns that is resolved over the whole table.
     enum ColumnTask {
@@ -33,12 +35,26 @@ struct LinkPlanner {
         var plan = LinkPlan()
         for relationship in declaredRelationships() {
             switch destination.storage(of: relationship) {
-            case .none, .join, .toManyByInverse: break
+            case .none, .join: break
+            case .toManyByInverse:
+                plan.counted += LinkPlanner.lookups(of: relationship, among: mappings).filter { canDangle($0.planned) }
             case .toManyHidden: plan.columns.append(.hidden(relationship))
             case .toOne: planToOne(relationship, into: &plan)
             }
         }
         return plan
+    }
+
+    /// Whether a lookup's argument can name rows that do not exist. Members that are found by their own foreign key do.
+    private func canDangle(_ planned: PlannedRelationship) -> Bool {
+        guard case .lookup(let argument, _)? = planned.value else { return false }
+        switch argument {
+        case .object: return false
+        case .toOne: return true
+        case .toMany(_, let relationship, _):
+            if case .join = source.storage(of: relationship) { return true }
+            return false
+        }
     }
 
     /// Every stored relationship of the destination model, where it is declared.
@@ -117,7 +133,9 @@ struct LinkPlanner {
         guard let read, let inverse = LinkPlanner.mutualInverse(of: read), inverse.isOrdered, !ownersOfInverse.isEmpty
         else { return nil }
         for (_, planned) in ownersOfInverse {
-            guard case .lookup(.toMany(let original, _), _)? = planned.value, original == inverse else { return nil }
+            guard case .lookup(.toMany(let steps, let original, _), _)? = planned.value, steps.isEmpty,
+                original == inverse
+            else { return nil }
         }
         // An owner whose mapping says nothing about the order would have its members counted.
         let ownerEntity = ownersOfInverse[0].planned.relationship.entity

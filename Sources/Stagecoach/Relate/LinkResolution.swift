@@ -35,19 +35,23 @@ struct LinkResolution {
     private func oneToMany(
         _ relationship: RelationshipDescription, _ inverse: RelationshipDescription?, _ patched: Set<Int>
     ) throws -> [(table: Int, patches: ColumnPatches)] {
-        guard case .toOne(let table, let column, let entityColumn, let orderColumn) = destination.storage(of: relationship)
+        guard
+            case .toOne(let table, let column, let entityColumn, let orderColumn) = destination.storage(
+                of: relationship)
         else { return [] }
         let sorter = session.sorter(width: 8)
-        for (mapping, planned) in LinkPlanner.owners(of: relationship, among: mappings) where patched.contains(mapping.index) {
+        for (mapping, planned) in LinkPlanner.owners(of: relationship, among: mappings)
+        where patched.contains(mapping.index) {
             try stream.forEach(mapping, planned, countsMissing: true) { link in
                 try sorter.append(
                     SortKey.encode(link.owner), 0, UInt64(link.memberMapping),
-                    SortKey.encode(link.order ?? link.memberSource), SortKey.encode(link.member),
+                    link.rankAmongMembers, SortKey.encode(link.member),
                     UInt64(bitPattern: link.memberEntity), 0, 0)
             }
         }
         let silent = Set(
-            LinkPlanner.owners(of: relationship, among: mappings).filter { $0.planned.value == nil }.map(\.mapping.index)
+            LinkPlanner.owners(of: relationship, among: mappings).filter { $0.planned.value == nil }.map(
+                \.mapping.index)
         ).intersection(patched)
         let inverseOwners = inverse.map { LinkPlanner.lookups(of: $0, among: mappings) } ?? []
         if !silent.isEmpty {
@@ -57,8 +61,7 @@ struct LinkResolution {
                     guard silent.contains(link.memberMapping) else { return }
                     try sorter.append(
                         SortKey.encode(link.member), 1, UInt64(mapping.index), SortKey.encode(link.ownerSource),
-                        SortKey.encode(link.owner), number, link.order == nil ? 0 : 1,
-                        SortKey.encode(link.order ?? 0))
+                        SortKey.encode(link.owner), number, link.order.words.kind, link.order.words.value)
                 }
             }
         }
@@ -75,11 +78,13 @@ struct LinkResolution {
         guard ordered else {
             return [(table, try patches(column, entityColumn, nil, try decided.finish()))]
         }
-        let given = session.sorter(width: 3)
+        let given = session.sorter(width: 4)
         for (mapping, planned) in inverseOwners {
             try stream.forEach(mapping, planned, countsMissing: false) { link in
-                guard let order = link.order else { return }
-                try given.append(SortKey.encode(link.owner), SortKey.encode(link.member), SortKey.encode(order))
+                guard !link.order.isNone else { return }
+                try given.append(
+                    SortKey.encode(link.owner), SortKey.encode(link.member), link.order.words.kind,
+                    link.order.words.value)
             }
         }
         let numbered = try LinkResolution.place(try decided.finish(), given: try given.finish(), in: session)
@@ -103,37 +108,41 @@ struct LinkResolution {
         }
     }
 
-    /// Gives every member its place: the key given for (owner, member) by an ordered source relationship, else
-    /// 2048 + 1024·i, i being its place among the owner's members in ascending key order.
+    /// Gives every member its place: the key that an ordered source relationship gives (owner, member); after the
+    /// greatest of an owner's keys 1024 more for each rank, then for each member without a place, in ascending key
+    /// order. The first key is 2048 where none is given.
     ///
     /// - Parameters:
-    ///   - decided: owner, member, owner's Z_ENT, has order, order; ascending.
-    ///   - given: owner, member, order; ascending.
+    ///   - decided: owner, member, owner's Z_ENT, and the words of a ``MemberOrder``; ascending.
+    ///   - given: owner, member, and the words of a ``MemberOrder``; ascending.
     /// - Returns: records of ``ColumnPatches`` by member.
     static func place(
         _ decided: SortedRecords, given: SortedRecords, in session: MigrationSession
     ) throws -> SortedRecords {
-        let result = session.sorter(width: ColumnPatches.width)
+        // Words: owner, class (copied, ranked, neither), rank or member, member, owner's Z_ENT, kind, value.
+        let grouped = session.sorter(width: 7)
         try withRecords(5) { record, hint in
             var hasHint = try given.next(into: hint)
-            var owner: UInt64?
-            var position: Int64 = 0
             while try decided.next(into: record) {
-                if owner != record[0] {
-                    owner = record[0]
-                    position = 0
-                }
                 while hasHint, (hint[0], hint[1]) < (record[0], record[1]) { hasHint = try given.next(into: hint) }
-                let order: UInt64
                 if hasHint, hint[0] == record[0], hint[1] == record[1] {
-                    order = hint[2]
-                } else if record[3] == 1 {
-                    order = record[4]
-                } else {
-                    order = SortKey.encode(OrderingKey.key(at: position))
+                    record[3] = hint[2]
+                    record[4] = hint[3]
                 }
-                position += 1
-                try result.append(record[1], record[0], record[2], 1, order)
+                let place = PlacementClass(kind: record[3])
+                try grouped.append(
+                    record[0], place.rawValue, place == .ranked ? record[4] : record[1], record[1], record[2],
+                    record[3],
+                    record[4])
+            }
+        }
+        let result = session.sorter(width: ColumnPatches.width)
+        let sorted = try grouped.finish()
+        try withRecords(7) { record, _ in
+            var numbering = OwnerNumbering()
+            while try sorted.next(into: record) {
+                let order = numbering.order(owner: record[0], MemberOrder(kind: record[5], value: record[6]))
+                try result.append(record[3], record[0], record[4], order == nil ? 0 : 1, SortKey.encode(order ?? 0))
             }
         }
         return try result.finish()
@@ -165,7 +174,9 @@ struct LinkResolution {
                     let backward = isForward ? bySecond : byFirst
                     try forward.append(owner, mappingRank, source, rank, member, entity, number)
                     if isReflexive {
-                        if owner != member { try byFirst.append(member, mappingRank, source, rank, owner, number, entity) }
+                        if owner != member {
+                            try byFirst.append(member, mappingRank, source, rank, owner, number, entity)
+                        }
                     } else {
                         try backward.append(member, mappingRank, source, rank, owner, number, entity)
                     }
@@ -213,7 +224,7 @@ struct LinkResolution {
         try stream.forEach(mapping, planned, countsMissing: true) { link in
             try sorter.append(
                 SortKey.encode(link.owner), UInt64(link.memberMapping),
-                SortKey.encode(link.order ?? link.memberSource), SortKey.encode(link.member),
+                link.rankAmongMembers, SortKey.encode(link.member),
                 UInt64(bitPattern: link.memberEntity), SortKey.encode(link.ownerSource))
         }
         let sorted = try sorter.finish()
@@ -231,7 +242,7 @@ struct LinkResolution {
                     Link(
                         owner: SortKey.decode(record[0]), member: SortKey.decode(record[3]),
                         memberEntity: Int64(bitPattern: record[4]), memberMapping: Int(record[1]),
-                        ownerSource: SortKey.decode(record[5]), memberSource: 0, order: nil))
+                        ownerSource: SortKey.decode(record[5]), memberSource: 0, order: .none))
             }
             session.add(ReferenceCounts(surplus: surplus))
         }
@@ -264,7 +275,7 @@ struct LinkResolution {
             try stream.forEach(mapping, planned, countsMissing: true) { link in
                 try sorter.append(
                     SortKey.encode(link.member), 1, UInt64(mapping.index), SortKey.encode(link.ownerSource),
-                    SortKey.encode(link.owner), 0, link.order == nil ? 0 : 1, SortKey.encode(link.order ?? 0))
+                    SortKey.encode(link.owner), 0, link.order.words.kind, link.order.words.value)
             }
         }
         let decided = session.sorter(width: ColumnPatches.width)
@@ -276,7 +287,7 @@ struct LinkResolution {
             }
         }
         guard orderColumn != nil else { return [(table, try patches(column, nil, nil, try decided.finish()))] }
-        let none = session.sorter(width: 3)
+        let none = session.sorter(width: 4)
         let numbered = try LinkResolution.place(try decided.finish(), given: try none.finish(), in: session)
         return [(table, try patches(column, nil, orderColumn, numbered))]
     }
@@ -296,10 +307,4 @@ func withRecords<Result>(
     storage.initialize(repeating: 0, count: width * 2)
     defer { storage.deallocate() }
     return try body(storage, storage + width)
-}
-
-/// The ordering keys that Core Data gives a fresh ordered relationship (`core-data-formats.md` A.10).
-enum OrderingKey {
-    /// The key of position `index`, from 0.
-    static func key(at index: Int64) -> Int64 { 2048 + 1024 * index }
 }

@@ -17,9 +17,9 @@ struct LinkView {
     /// The other end.
     var partner: LinkEnd
     /// The partner's place among the object's members, where one was given.
-    var orderOfPartner: Int64?
+    var orderOfPartner: MemberOrder
     /// The object's place among the partner's members, where one was given.
-    var orderOfObject: Int64?
+    var orderOfObject: MemberOrder
 }
 
 /// The links of one inverse pair while user code may run: set, unset and read from both ends at any time, on disk above
@@ -46,15 +46,19 @@ final class LinkStore {
     private let backward: RecordLog
     /// Side, key and a zero for objects whose relationship a policy set: mappings leave them alone.
     private let touched: RecordLog
-    /// Places that mappings give to members whose own side decides the link: owner, member, order. Owner is of the
-    /// to-many side.
+    /// Places that mappings give to members whose own side decides the link: owner, member, the words of a
+    /// ``MemberOrder``, and a zero. The owner is of the to-many side.
     let givenOrders: RecordLog
     private var sequence: UInt64 = 0
 
     private enum Flag {
         static let added: UInt64 = 1
-        static let partnerOrder: UInt64 = 2
-        static let objectOrder: UInt64 = 4
+        /// Two bits: the kind of the partner's ``MemberOrder``.
+        static let partnerOrder: UInt64 = 6
+        static let partnerShift: UInt64 = 1
+        /// Two bits: the kind of the object's ``MemberOrder``.
+        static let objectOrder: UInt64 = 24
+        static let objectShift: UInt64 = 3
     }
 
     init(first: RelationshipDescription, second: RelationshipDescription?, directory: WorkDirectory, memory: Int) {
@@ -62,9 +66,10 @@ final class LinkStore {
         self.second = second
         let name = "links-\(first.name)"
         forward = RecordLog(directory: directory, name: name, width: LinkStore.width, indexWords: 2, memory: memory / 3)
-        backward = RecordLog(directory: directory, name: name, width: LinkStore.width, indexWords: 2, memory: memory / 3)
+        backward = RecordLog(
+            directory: directory, name: name, width: LinkStore.width, indexWords: 2, memory: memory / 3)
         touched = RecordLog(directory: directory, name: name, width: 3, indexWords: 2, memory: memory / 6)
-        givenOrders = RecordLog(directory: directory, name: name, width: 3, indexWords: 2, memory: memory / 6)
+        givenOrders = RecordLog(directory: directory, name: name, width: 5, indexWords: 2, memory: memory / 6)
     }
 
     /// The side on which a relationship stands.
@@ -77,23 +82,25 @@ final class LinkStore {
     /// - Parameters:
     ///   - side: the side on which `object` is the owner.
     ///   - orderOfPartner: the partner's place among the object's members.
-    func add(_ object: LinkEnd, _ partner: LinkEnd, side: Side, orderOfPartner: Int64? = nil) throws(MigrationError) {
+    func add(_ object: LinkEnd, _ partner: LinkEnd, side: Side, orderOfPartner: MemberOrder = .none)
+        throws(MigrationError)
+    {
         try write(object, partner, side, isAdded: true, orderOfPartner)
     }
 
     /// Unlinks two objects.
     func remove(_ object: LinkEnd, _ partner: LinkEnd, side: Side) throws(MigrationError) {
-        try write(object, partner, side, isAdded: false, nil)
+        try write(object, partner, side, isAdded: false, .none)
     }
 
     private func write(
-        _ object: LinkEnd, _ partner: LinkEnd, _ side: Side, isAdded: Bool, _ orderOfPartner: Int64?
+        _ object: LinkEnd, _ partner: LinkEnd, _ side: Side, isAdded: Bool, _ orderOfPartner: MemberOrder
     ) throws(MigrationError) {
         sequence += 1
         let base = isAdded ? Flag.added : 0
-        let own = orderOfPartner == nil ? base : base | Flag.partnerOrder
-        let theirs = orderOfPartner == nil ? base : base | Flag.objectOrder
-        let order = SortKey.encode(orderOfPartner ?? 0)
+        let (kind, order) = orderOfPartner.words
+        let own = base | kind << Flag.partnerShift
+        let theirs = base | kind << Flag.objectShift
         let here = log(side)
         let there = isReflexive ? forward : log(side.other)
         try LinkStore.append(to: here, object, partner, sequence, own, order, 0)
@@ -136,7 +143,9 @@ final class LinkStore {
         var failure: MigrationError?
         withUnsafeBytes(of: &words) { bytes in
             guard let base = bytes.bindMemory(to: UInt64.self).baseAddress else { return }
-            do throws(MigrationError) { try touched.forEach(prefix: base, words: 2) { _ in found = true } } catch { failure = error }
+            do throws(MigrationError) { try touched.forEach(prefix: base, words: 2) { _ in found = true } } catch {
+                failure = error
+            }
         }
         if let failure { throw failure }
         return found
@@ -186,7 +195,7 @@ final class LinkStore {
         _ flag: UInt64, word: Int, from earlier: UnsafeMutablePointer<UInt64>, in later: UnsafeMutablePointer<UInt64>
     ) {
         guard later[3] & flag == 0, earlier[3] & flag != 0 else { return }
-        later[3] |= flag
+        later[3] |= earlier[3] & flag
         later[word] = earlier[word]
     }
 
@@ -194,7 +203,8 @@ final class LinkStore {
         LinkView(
             object: LinkEnd(key: SortKey.decode(words[0]), entity: UInt32(truncatingIfNeeded: words[4] >> 32)),
             partner: LinkEnd(key: SortKey.decode(words[1]), entity: UInt32(truncatingIfNeeded: words[4])),
-            orderOfPartner: words[3] & Flag.partnerOrder == 0 ? nil : SortKey.decode(words[5]),
-            orderOfObject: words[3] & Flag.objectOrder == 0 ? nil : SortKey.decode(words[6]))
+            orderOfPartner: MemberOrder(
+                kind: (words[3] & Flag.partnerOrder) >> Flag.partnerShift, value: words[5]),
+            orderOfObject: MemberOrder(kind: (words[3] & Flag.objectOrder) >> Flag.objectShift, value: words[6]))
     }
 }

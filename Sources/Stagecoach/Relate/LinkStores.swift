@@ -14,7 +14,8 @@ final class LinkStores {
         var seen: Set<PropertyReference> = []
         for entity in schema.model.entities {
             for relationship in entity.relationships where relationship.entity == entity {
-                guard schema.storage(of: relationship) != .none, seen.insert(LinkStores.reference(relationship)).inserted
+                guard schema.storage(of: relationship) != .none,
+                    seen.insert(LinkStores.reference(relationship)).inserted
                 else { continue }
                 let inverse = LinkPlanner.mutualInverse(of: relationship)
                 if let inverse { seen.insert(LinkStores.reference(inverse)) }

@@ -3,6 +3,7 @@ import ManagedModel
 import Mapping
 import PersistentStore
 import Rows
+import SpillStorage
 
 /// A link that a declarative mapping makes: between two destination objects.
 struct Link {
@@ -18,8 +19,11 @@ struct Link {
     var ownerSource: Int64
     /// Source key of the member.
     var memberSource: Int64
-    /// The ordering key, where the source relationship is ordered.
-    var order: Int64?
+    /// What the argument says about the member's place among the owner's members.
+    var order: MemberOrder
+
+    /// A word that sorts the members of one owner as the argument has them: by place where it is ordered, else by key.
+    var rankAmongMembers: UInt64 { order.rank(orKey: memberSource) }
 }
 
 /// All links of one mapping's relationship, from the source's rows, in no particular order.
@@ -56,7 +60,11 @@ struct LinkStream {
                         memberSource: memberSource, order: order))
             }
             guard !found, countsMissing else { return }
-            if let existing, try !existing.contains(memberSource) { counts.dangling += 1 } else { counts.unmigrated += 1 }
+            if let existing, try !existing.contains(memberSource) {
+                counts.dangling += 1
+            } else {
+                counts.unmigrated += 1
+            }
         }
         session.add(counts)
     }

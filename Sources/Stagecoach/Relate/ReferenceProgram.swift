@@ -83,7 +83,9 @@ struct ReferenceProgram {
                 }
                 found = true
                 destination[destinationRow, step.column] = .integer(key)
-                if let column = step.entityColumn { destination[destinationRow, column] = .integer(candidate.entityNumber) }
+                if let column = step.entityColumn {
+                    destination[destinationRow, column] = .integer(candidate.entityNumber)
+                }
             }
             if found {
                 if let order = step.order { destination[destinationRow, order.column] = source[row, order.slot] }

@@ -158,7 +158,8 @@ struct StagedLoad {
     private func hiddenRelationships(into table: Int) -> [RelationshipDescription] {
         schema.model.entities.flatMap { entity in
             entity.relationships.filter { relationship in
-                guard relationship.entity == entity, case .toManyHidden(let target, _, _) = schema.storage(of: relationship)
+                guard relationship.entity == entity,
+                    case .toManyHidden(let target, _, _) = schema.storage(of: relationship)
                 else { return false }
                 return target == table
             }
@@ -173,17 +174,17 @@ struct StagedLoad {
             let owner = SortKey.encode(view.partner.key)
             let entity = UInt64(view.partner.entity)
             if isOrdered {
-                let place = view.orderOfObject
-                try decided.append(owner, holder, entity, place == nil ? 0 : 1, SortKey.encode(place ?? 0))
+                let (kind, value) = view.orderOfObject.words
+                try decided.append(owner, holder, entity, kind, value)
             } else {
                 try decided.append(holder, owner, entity, 0, 0)
             }
         }
         guard isOrdered else { return try decided.finish() }
-        let given = session.sorter(width: 3)
+        let given = session.sorter(width: 4)
         let cursor = try store.givenOrders.scan()
-        try withRecords(3) { record, _ in
-            while try cursor.next(into: record) { try given.append(record[0], record[1], record[2]) }
+        try withRecords(5) { record, _ in
+            while try cursor.next(into: record) { try given.append(record[0], record[1], record[2], record[3]) }
         }
         return try LinkResolution.place(try decided.finish(), given: try given.finish(), in: session)
     }
@@ -198,8 +199,8 @@ struct StagedLoad {
             try store.forEachLive(side: ownSide) { view throws(MigrationError) in
                 try sorter.append(
                     SortKey.encode(view.object.key), SortKey.encode(view.partner.key),
-                    view.orderOfObject == nil ? 0 : 1, SortKey.encode(view.orderOfObject ?? 0),
-                    view.orderOfPartner == nil ? 0 : 1, SortKey.encode(view.orderOfPartner ?? 0))
+                    view.orderOfObject.words.kind, view.orderOfObject.words.value, view.orderOfPartner.words.kind,
+                    view.orderOfPartner.words.value)
             }
         }
         return try sorter.finish()

@@ -90,8 +90,10 @@ struct TableLoad {
                 let entityNumber = source[row, 0].integerValue
                 if entityNumber != number {
                     number = entityNumber
-                    current = session.layout.entity(inTable: sourceTable, forFileNumber: Int(truncatingIfNeeded: entityNumber))
-                        .flatMap { byEntity[$0] }
+                    current = session.layout.entity(
+                        inTable: sourceTable, forFileNumber: Int(truncatingIfNeeded: entityNumber)
+                    )
+                    .flatMap { byEntity[$0] }
                 }
                 guard let compiled = current else { continue }
                 let sourceKey = source.key(row)
