@@ -71,6 +71,7 @@ public final class Migration {
         progress.begin(.publish)
         try source.checkUnchanged()
         try session.counts.checkBalance()
+        if options.fullCheck { try IntegrityCheck.run(on: finished, cacheBytes: prepared.budget.destinationCache) }
         let bytes = try FileSize.bytes(of: finished)
         if !options.isDryRun { try place.publish(finished) }
         progress.begin(.done)

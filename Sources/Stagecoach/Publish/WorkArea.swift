@@ -27,6 +27,8 @@ final class WorkArea {
             throw error
         }
         storePath = "\(place.workDirectory)/store.sqlite"
+        // The lock is ours: a store that stands here is the half of a run that was killed.
+        unlink(storePath)
         vfs = WorkVFS(temporaryDirectory: spills.path)
         vfsName = vfs.name
     }
