@@ -83,7 +83,8 @@ public final class Migration {
                     (destinationModel.entity(at: schema.tables[$0.table].root).definition.name, $0.keys.rawValue)
                 }, uniquingKeysWith: { first, _ in first }),
             seconds: clock.seconds, processorSeconds: clock.processorSeconds,
-            peakMemory: ProcessMemory.peakResident() ?? 0, memoryLimit: prepared.limit, spilledBytes: area.spills.bytesWritten,
+            peakMemory: ProcessMemory.peakResident() ?? 0, memoryLimit: prepared.limit,
+            spilledBytes: area.spills.bytesWritten,
             destinationBytes: bytes, isDryRun: options.isDryRun,
             notes: RunNotes.notes(counts: session.counts, tables: tables, schema: schema, options: options))
     }

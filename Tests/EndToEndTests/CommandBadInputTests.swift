@@ -19,8 +19,11 @@ struct CommandBadInputTests {
         try write("taken.sqlite", Data("old".utf8))
         try write("damaged.xml", Data("<model><entity name='A'".utf8))
         try write("damaged.json", Data("{ \"formatVersion\": 1, ".utf8))
-        try write("foreign.json", Data("{ \"formatVersion\": 1, \"entityMappings\": [{ \"sourceEntity\": \"Nobody\" }] }".utf8))
-        try FileManager.default.createSymbolicLink(atPath: folder.file("link.sqlite"), withDestinationPath: "library.sqlite")
+        try write(
+            "foreign.json",
+            Data("{ \"formatVersion\": 1, \"entityMappings\": [{ \"sourceEntity\": \"Nobody\" }] }".utf8))
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.file("link.sqlite"), withDestinationPath: "library.sqlite")
         try FileManager.default.linkItem(atPath: folder.file("library.sqlite"), toPath: folder.file("hard.sqlite"))
         try FileManager.default.createDirectory(atPath: folder.file("folder"), withIntermediateDirectories: false)
         return folder
@@ -38,11 +41,23 @@ struct CommandBadInputTests {
             ("a truncated database", ["truncated.sqlite", "new.sqlite"], 65, "truncated.sqlite"),
             ("a truncated header", ["header.sqlite", "new.sqlite"], 65, "header.sqlite"),
             ("a store of another model", ["library.sqlite", "new.sqlite", "--from", to], 78, "library.sqlite"),
-            ("a model that does not parse", ["library.sqlite", "new.sqlite", "--to", "damaged.xml"], 78, "damaged.xml"),
-            ("a model that is not there", ["library.sqlite", "new.sqlite", "--to", "no.xcdatamodeld"], 66, "no.xcdatamodeld"),
+            (
+                "a model that does not parse", ["library.sqlite", "new.sqlite", "--to", "damaged.xml"], 78,
+                "damaged.xml"
+            ),
+            (
+                "a model that is not there", ["library.sqlite", "new.sqlite", "--to", "no.xcdatamodeld"], 66,
+                "no.xcdatamodeld"
+            ),
             ("a version that is not there", ["library.sqlite", "new.sqlite", "--to", to + ":9"], 66, "9"),
-            ("a mapping that does not parse", ["library.sqlite", "new.sqlite", "--mapping", "damaged.json"], 78, "damaged.json"),
-            ("a mapping of other models", ["library.sqlite", "new.sqlite", "--mapping", "foreign.json"], 78, "foreign.json"),
+            (
+                "a mapping that does not parse", ["library.sqlite", "new.sqlite", "--mapping", "damaged.json"], 78,
+                "damaged.json"
+            ),
+            (
+                "a mapping of other models", ["library.sqlite", "new.sqlite", "--mapping", "foreign.json"], 78,
+                "foreign.json"
+            ),
             ("a mapping that is not there", ["library.sqlite", "new.sqlite", "--mapping", "no.json"], 66, "no.json"),
             ("a limit too low", ["library.sqlite", "new.sqlite", "--memory-limit", "4M"], 78, "--memory-limit"),
             ("a destination that exists", ["library.sqlite", "taken.sqlite"], 73, "taken.sqlite"),
@@ -72,7 +87,9 @@ struct CommandBadInputTests {
     func unwritable() throws {
         let folder = try Self.folder()
         let inner = folder.file("folder")
-        for path in [folder.path, inner] { try FileManager.default.setAttributes([.posixPermissions: 0o555], ofItemAtPath: path) }
+        for path in [folder.path, inner] {
+            try FileManager.default.setAttributes([.posixPermissions: 0o555], ofItemAtPath: path)
+        }
         defer {
             for path in [folder.path, inner] {
                 try? FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
@@ -95,7 +112,9 @@ struct CommandBadInputTests {
         return outcome?.code == 0
     }
 
-    @Test("a full disk is 74, and leaves neither destination nor work directory", .enabled(if: SmallDisk.isUsable, "mounting a small tmpfs needs root"))
+    @Test(
+        "a full disk is 74, and leaves neither destination nor work directory",
+        .enabled(if: SmallDisk.isUsable, "mounting a small tmpfs needs root"))
     func fullDisk() throws {
         let folder = try Self.folder()
         let before = try CommandBinary.contents(of: folder.path)

@@ -14,7 +14,8 @@ enum CommandBinary {
     /// The program beside the test bundle.
     static let path: String = {
         let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
-        let folders = [own, CommandLine.arguments[0]].map { URL(fileURLWithPath: $0).deletingLastPathComponent().path }
+        let folders =
+            [own, CommandLine.arguments[0]].map { URL(fileURLWithPath: $0).deletingLastPathComponent().path }
             + [SharedStores.repository.appendingPathComponent(".build/debug").path]
         let found = folders.map { $0 + "/stagecoach" }.first { FileManager.default.isExecutableFile(atPath: $0) }
         return found ?? "stagecoach"
@@ -26,7 +27,9 @@ enum CommandBinary {
     static let library: Result<TemporaryFolder, any Error> = Result {
         let folder = try TemporaryFolder()
         // A static is never released: the folder goes with the process.
-        atexit { if let folder = try? CommandBinary.library.get() { try? FileManager.default.removeItem(at: folder.url) } }
+        atexit {
+            if let folder = try? CommandBinary.library.get() { try? FileManager.default.removeItem(at: folder.url) }
+        }
         let outcome = try run(["demo", "--keep", folder.file("library")])
         try #require(outcome.code == 0, "\(outcome.messages)")
         return folder
@@ -70,7 +73,8 @@ enum CommandBinary {
         process.waitUntilExit()
         let code = process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
         return Outcome(
-            code: code, output: String(decoding: printed, as: UTF8.self), messages: String(decoding: said, as: UTF8.self))
+            code: code, output: String(decoding: printed, as: UTF8.self),
+            messages: String(decoding: said, as: UTF8.self))
     }
 
     /// Every file below a folder with its bytes, folders with none: what must not change.

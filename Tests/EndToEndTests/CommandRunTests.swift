@@ -13,8 +13,11 @@ struct CommandRunTests {
         let outcome = try CommandBinary.run(["demo"], in: folder.path, environment: ["TMPDIR": folder.path])
         #expect(outcome.code == 0, "\(outcome.messages)")
         #expect(outcome.output.contains("Making a store of 200,000 objects\n"))
-        #expect(outcome.output.contains("Book/p1  title 'On Comets, vol. 1', citation 'Clara Keller 32, On Comets, vol. 1'"))
-        let line = try #require(outcome.output.split(separator: "\n").first { $0.hasPrefix("Peak memory of the whole") })
+        #expect(
+            outcome.output.contains("Book/p1  title 'On Comets, vol. 1', citation 'Clara Keller 32, On Comets, vol. 1'")
+        )
+        let line = try #require(
+            outcome.output.split(separator: "\n").first { $0.hasPrefix("Peak memory of the whole") })
         let figure = try #require(line.split(separator: ":").last?.split(separator: " ").first.flatMap { Double($0) })
         print("demo: \(line)")
         #expect(figure > 5 && figure <= 64)
@@ -47,16 +50,23 @@ struct CommandRunTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["new.sqlite"])
         let connection = try Connection(path: folder.file("new.sqlite"), flags: SQLITE_OPEN_READONLY)
         #expect(try connection.integer("SELECT count(*) FROM ZITEM") == 45_000)
-        #expect(try connection.integer("SELECT count(*) FROM ZSECTION WHERE ZBOOK IN (SELECT Z_PK FROM ZITEM WHERE Z_ENT = (SELECT Z_ENT FROM Z_PRIMARYKEY WHERE Z_NAME = 'Book'))") == 149_800)
+        #expect(
+            try connection.integer(
+                "SELECT count(*) FROM ZSECTION WHERE ZBOOK IN (SELECT Z_PK FROM ZITEM WHERE Z_ENT = (SELECT Z_ENT FROM Z_PRIMARYKEY WHERE Z_NAME = 'Book'))"
+            ) == 149_800)
         #expect(try connection.integer("SELECT count(*) FROM ZAUTHOR WHERE ZFULLNAME LIKE '% %'") == 5_000)
-        #expect(try connection.integer("SELECT count(*) = 1 FROM pragma_integrity_check WHERE integrity_check = 'ok'") == 1)
+        #expect(
+            try connection.integer("SELECT count(*) = 1 FROM pragma_integrity_check WHERE integrity_check = 'ok'") == 1)
     }
 
     @Test(
         "real stores go to their next version by inference, untouched",
         .enabled(if: SharedStores.isPresent, "the folder of real stores is absent"),
         arguments: [
-            ("wibosco-revised", "CoreDataMigration_Example_1.sqlite", "CoreDataMigration_Example.xcdatamodeld:CoreDataMigration_Example 2", "ZPOST", 10),
+            (
+                "wibosco-revised", "CoreDataMigration_Example_1.sqlite",
+                "CoreDataMigration_Example.xcdatamodeld:CoreDataMigration_Example 2", "ZPOST", 10
+            ),
             ("objcio-moody", "Moody.moody", "Moody.xcdatamodeld:Moody 2", "ZMOOD", 4),
         ])
     func realStores(family: String, store: String, model: String, table: String, rows: Int) throws {
@@ -76,7 +86,8 @@ struct CommandRunTests {
         #expect(try connection.integer("SELECT count(*) FROM \(table)") == Int64(rows))
     }
 
-    @Test("SIGTERM and SIGINT during a run say so at once, end with 75 and leave nothing", arguments: [SIGTERM, SIGINT])
+    @Test(
+        "SIGTERM and SIGINT during a run say so at once, end with 75 and leave nothing", arguments: [SIGTERM, SIGINT])
     func signals(signal: Int32) throws {
         let source = try CommandBinary.librarySource()
         let folder = try TemporaryFolder()

@@ -12,13 +12,16 @@ struct CommandTests {
     private static let library: Result<TemporaryFolder, any Error> = Result {
         let folder = try TemporaryFolder()
         // A static is never released: the folder goes with the process.
-        atexit { if let folder = try? CommandTests.library.get() { try? FileManager.default.removeItem(at: folder.url) } }
+        atexit {
+            if let folder = try? CommandTests.library.get() { try? FileManager.default.removeItem(at: folder.url) }
+        }
         try DemoStore.create(
             at: folder.file("library.sqlite"),
             model: try ModelArgument.load("\(bundle):Library").model, cancellation: CancellationFlag())
         return folder
     }
-    private static let bundle = SharedStores.repository.appendingPathComponent("Fixtures/Models/Library.xcdatamodeld").path
+    private static let bundle = SharedStores.repository.appendingPathComponent("Fixtures/Models/Library.xcdatamodeld")
+        .path
     private static let mapping = SharedStores.repository.appendingPathComponent("Fixtures/Mappings/library.json").path
 
     private struct Run {
@@ -42,7 +45,8 @@ struct CommandTests {
     func plan() throws {
         let source = try Self.library.get().file("library.sqlite")
         let folder = try TemporaryFolder()
-        let text = run("plan", source, folder.file("new.sqlite"), "--to", Self.bundle, "--keys", "sequential", "--passes", "2")
+        let text = run(
+            "plan", source, folder.file("new.sqlite"), "--to", Self.bundle, "--keys", "sequential", "--passes", "2")
         #expect(text.code == 0 && text.messages.isEmpty)
         #expect(text.output.contains("Pass 2 of 2"))
         #expect(text.output.contains("keys sequential: asked for by --keys"))
@@ -120,7 +124,9 @@ struct CommandTests {
         #expect(run("migrate", source + "x", taken, "--to", Self.bundle).code == 66)
         #expect(run("migrate", source, taken, "--to", Self.bundle + "x").code == 66)
         #expect(run("migrate", source, taken, "--to", Self.bundle, "--from", Self.bundle).code == 78)
-        #expect(run("migrate", source, taken, "--to", Self.bundle, "--from", Self.bundle, "--report", "/no/r.json").code == 78)
+        #expect(
+            run("migrate", source, taken, "--to", Self.bundle, "--from", Self.bundle, "--report", "/no/r.json").code
+                == 78)
         #expect(run("migrate", source, taken, "--to", Self.bundle).code == 73)
         #expect(run("migrate", source, folder.file("n"), "--to", Self.bundle, "--report", "/no/r.json").code == 73)
         #expect(run("migrate", source, folder.file("n"), "--to", Self.bundle, "--report", folder.file("n")).code == 64)

@@ -33,21 +33,25 @@ struct WordingTests {
 
     @Test("numbers look the same everywhere")
     func figures() {
-        #expect([0, 7, 999, 1_000, 1_234_567, -12_345].map { Figures.count($0) }
-            == ["0", "7", "999", "1,000", "1,234,567", "-12,345"])
+        #expect(
+            [0, 7, 999, 1_000, 1_234_567, -12_345].map { Figures.count($0) }
+                == ["0", "7", "999", "1,000", "1,234,567", "-12,345"])
         #expect(Figures.count(Int.min) == "-9,223,372,036,854,775,808")
         #expect(Figures.count(1, "row") == "1 row" && Figures.count(2, "row") == "2 rows")
-        #expect([0, 1 << 20, 67_108_864, 10_737_418_240].map(Figures.size)
-            == ["0.00 MiB", "1.00 MiB", "64.0 MiB", "10,240.0 MiB"])
-        #expect([0.004, 9.994, 59.94, 61, 3_600, 7_265].map(Figures.duration)
-            == ["0.00 s", "9.99 s", "59.9 s", "1 min 1 s", "1 h 0 min", "2 h 1 min"])
+        #expect(
+            [0, 1 << 20, 67_108_864, 10_737_418_240].map(Figures.size)
+                == ["0.00 MiB", "1.00 MiB", "64.0 MiB", "10,240.0 MiB"])
+        #expect(
+            [0.004, 9.994, 59.94, 61, 3_600, 7_265].map(Figures.duration)
+                == ["0.00 s", "9.99 s", "59.9 s", "1 min 1 s", "1 h 0 min", "2 h 1 min"])
         #expect(Figures.duration(.infinity) == "?" && Figures.decimal(.nan, places: 2) == "?")
         #expect(Figures.decimal(-0.001, places: 2) == "0.00" && Figures.decimal(-1.5, places: 1) == "-1.5")
     }
 
     @Test("tables align, and end without spaces")
     func tables() {
-        let table = TextTable(rows: [["a", "1", "x"], ["long", "1,000", ""], ["ü"]], alignments: [.left, .right, .left])
+        let table = TextTable(
+            rows: [["a", "1", "x"], ["long", "1,000", ""], ["ü"]], alignments: [.left, .right, .left])
         #expect(table.lines(indent: 2) == ["  a         1  x", "  long  1,000", "  ü"])
     }
 

@@ -9,17 +9,22 @@ package enum CommandCatalog {
         .init("to", .text, "MODEL", isRequired: true, help: "The model version to migrate to."),
         .init(
             "from", .text, "MODEL",
-            help: "The model version that wrote the store. Left out: the store's cached model, or the version in the --to bundle whose hashes match."),
+            help:
+                "The model version that wrote the store. Left out: the store's cached model, or the version in the --to bundle whose hashes match."
+        ),
         .init("mapping", .text, "FILE", help: "The mapping model as JSON. Left out: inferred."),
         .init(
             "memory-limit", .size, "SIZE",
-            help: "Peak resident memory, as 64M or 1G. Left out: 256M, or three quarters of the cgroup's limit where that is lower."),
+            help:
+                "Peak resident memory, as 64M or 1G. Left out: 256M, or three quarters of the cgroup's limit where that is lower."
+        ),
         .init("batch-size", .count(least: 1), "N", help: "Rows fetched at a time. Left out: the memory limit decides."),
         .init("work-dir", .text, "DIR", help: "Folder for spill files. Left out: beside the destination."),
         .init(
             "keys", .choice(["auto", "kept", "sequential"]), "CHOICE",
             help: "Which keys destination rows get: auto (kept where possible), kept, or sequential."),
-        .init("passes", .count(least: 1), "N", help: "Cut the work into at most N passes. Left out: the planner decides."),
+        .init(
+            "passes", .count(least: 1), "N", help: "Cut the work into at most N passes. Left out: the planner decides."),
         .init("dry-run", .flag, help: "Do everything but publish the destination."),
         .init(
             "strict-validation", .flag,
@@ -44,7 +49,10 @@ package enum CommandCatalog {
         operands: ["SOURCE", "DESTINATION"],
         options: migrationOptions + [.init("json", .flag, help: "Print the report as JSON instead of the summary.")],
         examples: [
-            ("stagecoach migrate old.sqlite new.sqlite --to Library.xcdatamodeld", "to the current version, by inference"),
+            (
+                "stagecoach migrate old.sqlite new.sqlite --to Library.xcdatamodeld",
+                "to the current version, by inference"
+            ),
             (
                 "stagecoach migrate old.sqlite new.sqlite --to 'Library.xcdatamodeld:Library 2' --mapping library.json --memory-limit 64M",
                 "by a mapping model, within 64 MiB"

@@ -52,7 +52,7 @@ struct StoreDescription: Encodable {
         hasCachedModel = try store.cachedModelContent() != nil
         // A cached model that cannot be read is no reason to say nothing of the store.
         var model: ManagedObjectModel?
-        do { model = try ModelArgument.cachedModel(of: store) } catch where error.category != .io {}
+        do { model = try ModelArgument.cachedModel(of: store) } catch  where error.category != .io {}
         let connection = try Connection.openSource(path: store.path, vfs: .standard)
         let names = try StoreTables.names(connection)
         features = StoreFeatures.list(model: model, tables: names)
@@ -157,7 +157,9 @@ enum StoreFeatures {
         for entity in model?.entities ?? [] {
             let name = entity.definition.name
             for attribute in entity.definition.attributes {
-                if attribute.derivationExpression != nil { features.append("derived attribute \(name).\(attribute.name)") }
+                if attribute.derivationExpression != nil {
+                    features.append("derived attribute \(name).\(attribute.name)")
+                }
                 if attribute.allowsExternalBinaryDataStorage {
                     features.append("external storage allowed for \(name).\(attribute.name)")
                 }

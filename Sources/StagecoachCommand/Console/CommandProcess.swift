@@ -18,7 +18,8 @@ package enum CommandProcess {
         let code = Command.run(Array(CommandLine.arguments.dropFirst()), console: console)
         // Who closes a pipe has seen enough; a full disk has not taken the result.
         guard code == 0, output.failure != 0, output.failure != EPIPE else { return code }
-        console.messages.write("stagecoach: standard output: writing failed: \(String(cString: strerror(output.failure)))\n")
+        console.messages.write(
+            "stagecoach: standard output: writing failed: \(String(cString: strerror(output.failure)))\n")
         return MigrationError.Category.io.rawValue
     }
 
@@ -46,7 +47,8 @@ package enum CommandProcess {
                 switch console.interruption.interrupt(by: name) {
                 case .stopping:
                     console.messages.write(
-                        "stagecoach: \(name): stopping and removing the work directory; a second signal stops at once\n")
+                        "stagecoach: \(name): stopping and removing the work directory; a second signal stops at once\n"
+                    )
                 case .atOnce:
                     console.messages.write("stagecoach: \(name): stopped at once\n")
                     _exit(MigrationError.Category.temporary.rawValue)

@@ -46,9 +46,12 @@ struct DemoCommand {
 
         say("Making a store of \(Figures.count(DemoStore.objects)) objects")
         try DemoStore.create(at: source, model: old, cancellation: cancellation)
-        try showRows(source, old, [
-            ("Author", 1, ["name"]), ("Book", 1, ["title", "pageCount", "author"]), ("Chapter", 1, ["heading", "book"]),
-        ])
+        try showRows(
+            source, old,
+            [
+                ("Author", 1, ["name"]), ("Book", 1, ["title", "pageCount", "author"]),
+                ("Chapter", 1, ["heading", "book"]),
+            ])
 
         var options = MigrationOptions()
         options.memoryLimit = Self.memoryLimit
@@ -69,12 +72,16 @@ struct DemoCommand {
         console.output.write(
             SummaryWording.text(
                 MigrationResult(
-                    report: report, sourceVersion: "Library", destinationVersion: "Library 2", mapping: "library.json")))
+                    report: report, sourceVersion: "Library", destinationVersion: "Library 2", mapping: "library.json"))
+        )
         say("\nThe same objects afterwards")
-        try showRows(destination, new, [
-            ("Author", 1, ["fullName"]), ("Publisher", 32, ["name"]),
-            ("Book", 1, ["title", "citation", "isLong", "author", "publisher"]), ("Section", 1, ["heading", "book"]),
-        ])
+        try showRows(
+            destination, new,
+            [
+                ("Author", 1, ["fullName"]), ("Publisher", 32, ["name"]),
+                ("Book", 1, ["title", "citation", "isLong", "author", "publisher"]),
+                ("Section", 1, ["heading", "book"]),
+            ])
         try finish(folder)
     }
 
@@ -84,9 +91,12 @@ struct DemoCommand {
         guard peak <= Self.memoryLimit else {
             throw MigrationError(
                 "demo.memory", .internal,
-                "The demonstration held \(Figures.size(peak)), more than its limit of \(Figures.size(Self.memoryLimit))")
+                "The demonstration held \(Figures.size(peak)), more than its limit of \(Figures.size(Self.memoryLimit))"
+            )
         }
-        say("\nPeak memory of the whole demonstration (VmHWM): \(Figures.size(peak)) of \(Figures.size(Self.memoryLimit))")
+        say(
+            "\nPeak memory of the whole demonstration (VmHWM): \(Figures.size(peak)) of \(Figures.size(Self.memoryLimit))"
+        )
         guard kept != nil else { return say("The stores are removed; --keep DIR keeps them.") }
         say("Kept in \(folder.path): library.sqlite, library-2.sqlite, Library.xcdatamodeld, library.json")
     }

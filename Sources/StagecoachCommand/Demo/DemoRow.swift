@@ -46,7 +46,8 @@ final class DemoRow {
     func store(in batch: inout RowBatch, row: Int, columns: DemoColumns) {
         for (name, value) in values {
             switch value {
-            case .integer(let number): if let column = columns.attributes[name] { batch[row, column] = .integer(number) }
+            case .integer(let number):
+                if let column = columns.attributes[name] { batch[row, column] = .integer(number) }
             case .real(let number): if let column = columns.attributes[name] { batch[row, column] = .real(number) }
             case .text(var text):
                 guard let column = columns.attributes[name] else { continue }

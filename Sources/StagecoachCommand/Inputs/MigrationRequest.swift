@@ -47,7 +47,9 @@ struct MigrationRequest {
             throw .samePath(real + suffix, destination, what: "SOURCE's \(suffix) and DESTINATION")
         }
         guard let report else { return }
-        if PathIdentity.isSame(report, destination) { throw .samePath(report, destination, what: "--report and DESTINATION") }
+        if PathIdentity.isSame(report, destination) {
+            throw .samePath(report, destination, what: "--report and DESTINATION")
+        }
         if PathIdentity.isSame(report, source) { throw .samePath(report, source, what: "--report and SOURCE") }
     }
 }

@@ -68,6 +68,6 @@ struct ProgressFigures {
 
     /// Whole seconds: a remaining time has no tenths.
     private static func coarse(_ seconds: Double) -> String {
-        seconds < 60 ? "\(Int(seconds.rounded(.up))) s" : Figures.duration(seconds)
+        seconds < 60 ? "\(max(1, Int(seconds.rounded()))) s" : Figures.duration(seconds)
     }
 }

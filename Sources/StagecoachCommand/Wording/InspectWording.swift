@@ -9,7 +9,8 @@ enum InspectWording {
             ["framework version", store.frameworkVersion.map { "\($0)" } ?? "not said"],
             [
                 "model version",
-                store.modelVersionIdentifiers.isEmpty ? "unnamed" : store.modelVersionIdentifiers.joined(separator: ", "),
+                store.modelVersionIdentifiers.isEmpty
+                    ? "unnamed" : store.modelVersionIdentifiers.joined(separator: ", "),
             ],
             ["cached model", store.hasCachedModel ? "yes" : "no"],
             ["file", "\(Figures.size(store.fileBytes)), pages of \(Figures.count(store.pageSize)) bytes"],

@@ -80,7 +80,9 @@ enum SummaryWording {
         var rows: [[String]] = []
         for mapping in counts.mappings {
             if mapping.filtered > 0 {
-                rows.append([Figures.count(mapping.filtered), mapping.sourceEntity ?? "", "filtered by \(mapping.name)"])
+                rows.append([
+                    Figures.count(mapping.filtered), mapping.sourceEntity ?? "", "filtered by \(mapping.name)",
+                ])
             }
             if mapping.droppedByPolicy > 0 {
                 rows.append([

@@ -31,7 +31,8 @@ package enum UsageWording {
         case .wrongEnding(let option, let value, let ending):
             return "option '\(option)' needs a file name ending in \(ending), not '\(value)'"
         case .samePath(let first, let second, let what):
-            return first == second ? "\(what) are the same file: \(first)" : "\(what) are the same file: \(first) and \(second)"
+            return first == second
+                ? "\(what) are the same file: \(first)" : "\(what) are the same file: \(first) and \(second)"
         }
     }
 }
