@@ -49,43 +49,43 @@ public final class Migration {
     @discardableResult
     public func run() throws -> MigrationReport {
         let clock = RunClock()
-        let place = DestinationPath(path: destinationPath)
-        let prepared = try prepare(place)
-        let (source, layout, schema) = (prepared.source, prepared.layout, prepared.schema)
-        let (mappings, tables, plan) = (prepared.mappings, prepared.tables, prepared.plan)
-
         guard !DestinationPath.isSameFile(sourcePath, destinationPath) else {
             throw MigrationError(
                 "destination.isSource", .usage, "Source and destination are the same file",
                 context: .init(path: destinationPath))
         }
+        let place = DestinationPath(path: destinationPath)
+        let prepared = try prepare(place)
+        let (source, schema, tables) = (prepared.source, prepared.schema, prepared.tables)
+
         try place.checkFresh()
         let area = try WorkArea(beside: place, spills: options.workDirectory)
         defer { area.close() }
         let session = MigrationSession(
-            source: source, layout: layout, destinationSchema: schema, work: area.spills, budget: prepared.budget,
-            options: options, progress: progress, cancellation: cancellation)
-        session.counts = prepared.census.counts(for: mappings)
+            source: source, layout: prepared.layout, destinationSchema: schema, work: area.spills,
+            budget: prepared.budget, options: options, progress: progress, cancellation: cancellation)
+        session.counts = prepared.census.counts(for: prepared.mappings)
         progress.expect(rows: try prepared.expectedRows())
-        let finished = try load(session, mappings: mappings, tables: tables, isStaged: plan.isStaged, area: area)
+        let finished = try load(
+            session, mappings: prepared.mappings, tables: tables, isStaged: prepared.plan.isStaged, area: area)
         progress.begin(.publish)
         try source.checkUnchanged()
         try session.counts.checkBalance()
-        if options.fullCheck { try IntegrityCheck.run(on: finished, cacheBytes: prepared.budget.destinationCache) }
+        session.counts.links = session.linksWritten.reduce(0, +)
+        try PublicationCheck(session: session).run(finished)
         let bytes = try FileSize.bytes(of: finished)
         if !options.isDryRun { try place.publish(finished) }
         progress.begin(.done)
         return MigrationReport(
-            source: sourcePath, destination: destinationPath, counts: session.counts, passes: plan.passes.count,
-            isStaged: plan.isStaged,
+            source: sourcePath, destination: destinationPath, counts: session.counts,
+            passes: prepared.plan.passes.count, isStaged: prepared.plan.isStaged,
             keys: Dictionary(
                 tables.filter { !$0.mappings.isEmpty }.map {
                     (destinationModel.entity(at: schema.tables[$0.table].root).definition.name, $0.keys.rawValue)
                 }, uniquingKeysWith: { first, _ in first }),
             seconds: clock.seconds, processorSeconds: clock.processorSeconds,
             peakMemory: ProcessMemory.peakResident() ?? 0, memoryLimit: prepared.limit,
-            spilledBytes: area.spills.bytesWritten,
-            destinationBytes: bytes, isDryRun: options.isDryRun,
+            spilledBytes: area.spills.bytesWritten, destinationBytes: bytes, isDryRun: options.isDryRun,
             notes: RunNotes.notes(counts: session.counts, tables: tables, schema: schema, options: options))
     }
 
@@ -121,12 +121,14 @@ public final class Migration {
 
     /// Opens the source, resolves the mapping model and plans.
     private func prepare(_ place: DestinationPath) throws -> Prepared {
-        let limit = options.memoryLimit ?? MemoryShares.defaultLimit()
-        let budget = try MemoryShares(limit: limit, resident: ProcessMemory.currentResident() ?? 0)
+        let limit = options.memoryLimit ?? MemoryBudget.defaultLimit()
+        let resident = ProcessMemory.currentResident() ?? 0
+        let budget = try MemoryShares(limit: limit, resident: resident)
         // SQLite's own sorts of source rows go where the spills go, once that place is made.
         let source = try SourceStore(
             path: sourcePath, cacheBytes: budget.sourceCache, valueLimit: budget.value,
             temporaryDirectory: place.spillDirectory(in: options.workDirectory))
+        source.limitNeeded = { MemoryShares.limit(forValueOf: $0, resident: resident) }
         try StoreMatch.check(source.metadata, against: sourceModel, path: sourcePath)
         let layout = try source.layout(for: sourceModel)
         let schema = StoreSchema(model: destinationModel)

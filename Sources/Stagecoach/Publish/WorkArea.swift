@@ -27,7 +27,7 @@ final class WorkArea {
             throw error
         }
         storePath = "\(place.workDirectory)/store.sqlite"
-        // The lock is ours: a store that stands here is the half of a run that was killed.
+        // What a killed run left; the lock is ours, so nobody is building it.
         unlink(storePath)
         vfs = WorkVFS(temporaryDirectory: spills.path)
         vfsName = vfs.name
