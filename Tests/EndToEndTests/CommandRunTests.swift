@@ -91,9 +91,11 @@ struct CommandRunTests {
     func signals(signal: Int32) throws {
         let source = try CommandBinary.librarySource()
         let folder = try TemporaryFolder()
-        // Single rows make the run long enough to be met in the middle.
+        // Single rows make the run long enough to be met in the middle. A test run in the background of a script has
+        // SIGINT ignored, which the command would heed.
         let (process, output, messages) = try CommandBinary.start(
-            ["migrate", source, "new.sqlite", "--to", CommandBinary.models, "--batch-size", "1"], in: folder.path)
+            ["migrate", source, "new.sqlite", "--to", CommandBinary.models, "--batch-size", "1"], in: folder.path,
+            through: ["/usr/bin/env", "--default-signal=INT"])
         let work = folder.file(".new.sqlite.stagecoach/store.sqlite")
         while process.isRunning, !FileManager.default.fileExists(atPath: work) { usleep(1_000) }
         kill(process.processIdentifier, signal)
