@@ -113,5 +113,5 @@ package enum CommandCatalog {
         options: [
             .init("keep", .text, "DIR", help: "Keep stores, models and mapping model in a new or empty folder.")
         ],
-        examples: [("stagecoach demo --keep /tmp/library", "look at the stores afterwards")])
+        examples: [("stagecoach demo --keep library-demo", "look at the stores afterwards")])
 }
