@@ -39,7 +39,8 @@ let package = Package(
         .target(
             name: "Stagecoach",
             dependencies: [
-                "Diagnostics", "Rows", "ManagedModel", "Mapping", "PersistentStore", "SpillStorage",
+                "Diagnostics", "Rows", "Archives", "ManagedModel", "Mapping", "PersistentStore", "SpillStorage",
+                "CSQLite",
             ],
             swiftSettings: strict),
         // The command: arguments, wording, progress, exit codes.

@@ -49,13 +49,20 @@ public final class Migration {
     @discardableResult
     public func run() throws -> MigrationReport {
         let clock = RunClock()
-        let limit = options.memoryLimit ?? MemoryShares.defaultLimit()
-        let budget = try MemoryShares(limit: limit, resident: ProcessMemory.currentResident() ?? 0)
+        guard !DestinationPath.isSameFile(sourcePath, destinationPath) else {
+            throw MigrationError(
+                "destination.isSource", .usage, "Source and destination are the same file",
+                context: .init(path: destinationPath))
+        }
+        let limit = options.memoryLimit ?? MemoryBudget.defaultLimit()
+        let resident = ProcessMemory.currentResident() ?? 0
+        let budget = try MemoryShares(limit: limit, resident: resident)
         let place = DestinationPath(path: destinationPath)
         // SQLite's own sorts of source rows go where the spills go, once that place is made.
         let source = try SourceStore(
             path: sourcePath, cacheBytes: budget.sourceCache, valueLimit: budget.value,
             temporaryDirectory: place.spillDirectory(in: options.workDirectory))
+        source.limitNeeded = { MemoryShares.limit(forValueOf: $0, resident: resident) }
         try StoreMatch.check(source.metadata, against: sourceModel, path: sourcePath)
         let layout = try source.layout(for: sourceModel)
         let schema = StoreSchema(model: destinationModel)
@@ -68,11 +75,6 @@ public final class Migration {
         let isStaged = mappings.contains(where: \.hasPolicy) || !options.usesStoreSpecificMigrationManager
         let plan = planner.plan(tables, isStaged: isStaged)
 
-        guard !DestinationPath.isSameFile(sourcePath, destinationPath) else {
-            throw MigrationError(
-                "destination.isSource", .usage, "Source and destination are the same file",
-                context: .init(path: destinationPath))
-        }
         try place.checkFresh()
         let area = try WorkArea(beside: place, spills: options.workDirectory)
         defer { area.close() }
@@ -84,6 +86,8 @@ public final class Migration {
         progress.begin(.publish)
         try source.checkUnchanged()
         try session.counts.checkBalance()
+        session.counts.links = session.linksWritten.reduce(0, +)
+        try PublicationCheck(session: session).run(finished)
         let bytes = try FileSize.bytes(of: finished)
         if !options.isDryRun { try place.publish(finished) }
         progress.begin(.done)

@@ -27,6 +27,8 @@ final class WorkArea {
             throw error
         }
         storePath = "\(place.workDirectory)/store.sqlite"
+        // What a killed run left; the lock is ours, so nobody is building it.
+        unlink(storePath)
         vfs = WorkVFS(temporaryDirectory: spills.path)
         vfsName = vfs.name
     }

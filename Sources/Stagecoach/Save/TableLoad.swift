@@ -139,6 +139,7 @@ struct TableLoad {
     private func flush(_ batch: inout RowBatch, _ rules: [Int64: RowRules], to writer: any TableWriter) throws {
         guard !batch.isEmpty else { return }
         for patch in patches { try patch.apply(to: &batch) }
+        session.countExternalValues(batch, table: table.table)
         if !rules.isEmpty {
             for row in 0..<batch.count {
                 guard let rules = rules[batch[row, EntityTable.entityColumn].integerValue] else { continue }
@@ -146,6 +147,7 @@ struct TableLoad {
             }
         }
         try writer.append(batch)
+        session.rowsWritten[table.table] += batch.count
         batch.removeAll()
     }
 }
