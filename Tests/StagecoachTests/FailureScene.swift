@@ -62,7 +62,7 @@ final class FailureScene {
             INSERT INTO ZAUTHOR (Z_PK, Z_ENT, Z_OPT, ZNAME) SELECT i, 1, 1, 'Author ' || i FROM n;
             WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(books))
             INSERT INTO ZBOOK (Z_PK, Z_ENT, Z_OPT, ZPAGES, ZAUTHOR, ZISBN, ZNOTE, ZTITLE)
-            SELECT i, 2, 1, i, 1 + i % \(max(1, books / 10)), 'isbn ' || i, hex(zeroblob(\(textLength / 2))), 'Title ' || i
+            SELECT i, 2, 1, i, 1 + i % \(max(1, books / 10)), 'isbn ' || i, hex(randomblob(\(textLength / 2))), 'Title ' || i
             FROM n;
             UPDATE Z_PRIMARYKEY SET Z_MAX = CASE Z_ENT WHEN 1 THEN \(max(1, books / 10)) ELSE \(books) END
             """)
@@ -170,22 +170,33 @@ final class HookPolicy: EntityMigrationPolicy {
 
 /// A loop in a thread of its own beside a run: until its body says that it is done, or it is told to end.
 final class Watcher: @unchecked Sendable {
-    private let group = DispatchGroup()
-    private let lock = NSLock()
+    private let state = NSCondition()
+    private var hasStarted = false
+    private var isRunning = false
     private var isEnding = false
 
+    /// Returns when the thread runs.
     init(_ body: @escaping @Sendable () -> Bool) {
-        DispatchQueue.global().async(group: group) {
-            while !self.lock.withLock({ self.isEnding }) {
-                if body() { return }
-                usleep(200)
+        Thread {
+            self.state.withLock {
+                self.hasStarted = true
+                self.isRunning = true
+                self.state.broadcast()
             }
-        }
+            while !self.state.withLock({ self.isEnding }), !body() { usleep(100) }
+            self.state.withLock {
+                self.isRunning = false
+                self.state.broadcast()
+            }
+        }.start()
+        state.withLock { while !hasStarted { state.wait() } }
     }
 
     /// Ends the loop and waits for it.
     func finish() {
-        lock.withLock { isEnding = true }
-        group.wait()
+        state.withLock {
+            isEnding = true
+            while isRunning { state.wait() }
+        }
     }
 }
