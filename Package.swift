@@ -15,6 +15,7 @@ let package = Package(
         .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(name: "CLZ4", providers: [.apt(["liblz4-dev"])]),
         .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
+        .systemLibrary(name: "CMalloc"),
 
         // What went wrong, where, and what to do: one error type for all layers.
         .target(name: "Diagnostics", swiftSettings: strict),
@@ -34,7 +35,7 @@ let package = Package(
             dependencies: ["Diagnostics", "Rows", "Archives", "ManagedModel", "CSQLite"],
             swiftSettings: strict),
         // Keys and rows on disk: blocks, spills, association tables, sorted runs. Knows no models.
-        .target(name: "SpillStorage", dependencies: ["Diagnostics", "Rows", "CLZ4"], swiftSettings: strict),
+        .target(name: "SpillStorage", dependencies: ["Diagnostics", "Rows", "CLZ4", "CMalloc"], swiftSettings: strict),
         // The product: plan, create, relate, validate, save, publish.
         .target(
             name: "Stagecoach",
@@ -50,7 +51,8 @@ let package = Package(
                 "Diagnostics", "Rows", "ManagedModel", "Mapping", "PersistentStore", "Stagecoach",
             ],
             swiftSettings: strict),
-        .executableTarget(name: "StagecoachMain", dependencies: ["StagecoachCommand", "Stagecoach"], swiftSettings: strict),
+        .executableTarget(
+            name: "StagecoachMain", dependencies: ["StagecoachCommand", "Stagecoach"], swiftSettings: strict),
 
         // Tests, in the same order.
         .target(

@@ -55,6 +55,7 @@ public final class Migration {
                 context: .init(path: destinationPath))
         }
         let limit = options.memoryLimit ?? MemoryBudget.defaultLimit()
+        ProcessMemory.returnFreedBlocks()
         let resident = ProcessMemory.currentResident() ?? 0
         let budget = try MemoryShares(limit: limit, resident: resident)
         let place = DestinationPath(path: destinationPath)
