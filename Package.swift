@@ -108,7 +108,10 @@ let package = Package(
         // Benchmarks.
         .executableTarget(
             name: "MigrationBenchmarks",
-            dependencies: ["Stagecoach", "PersistentStore", "SpillStorage", "Rows", "CSQLite"],
+            dependencies: [
+                "Stagecoach", "Mapping", "ManagedModel", "PersistentStore", "SpillStorage", "Rows", "Diagnostics",
+                "CSQLite",
+            ],
             path: "Benchmarks/MigrationBenchmarks", swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]

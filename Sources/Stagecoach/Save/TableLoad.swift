@@ -114,7 +114,11 @@ struct TableLoad {
         }
         try flush(&destination, rules, to: writer)
         session.add(references)
-        for compiled in byEntity.values { session.counts.mappings[compiled.mapping.index].created += compiled.made }
+        for compiled in byEntity.values {
+            session.counts.mappings[compiled.mapping.index].created += compiled.made
+            guard let entity = compiled.mapping.destination else { continue }
+            session.counts.created[entity.definition.name, default: 0] += compiled.made
+        }
     }
 
     private func compile(_ mapping: PlannedMapping, slots: inout SourceSlots) throws(MigrationError) -> Compiled? {
