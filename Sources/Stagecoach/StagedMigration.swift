@@ -30,6 +30,7 @@ struct StagedMigration {
         session.sourceKeys = keys
         try AccountForSources.count(keys, mappings: mappings, in: session)
         let runtime = makeRuntime(keys)
+        session.concurrentSorts = 6 + (session.destinationSchema.tables.map { $0.columns.count }.max() ?? 0) / 4
         manager.attach(runtime)
         defer { manager.enter(nil) }
 

@@ -32,7 +32,7 @@ struct StagedLoad {
         for join in schema.joinTables.indices {
             session.progress.begin(.load)
             let writer = try destination.joinWriter(join)
-            session.counts.links += try JoinLinks(
+            session.linksWritten[join] = try JoinLinks(
                 session: session, mappings: mappings, keys: SourceKeys(byMapping: [:], byTable: [:]), joinTable: join
             ).load(try joinRecords(join), into: writer)
             try writer.finish()
@@ -57,11 +57,13 @@ struct StagedLoad {
             guard !out.isEmpty else { return }
             try session.checkCancelled()
             for patch in patches { try patch.apply(to: &out) }
+            session.countExternalValues(out, table: table.table)
             for row in 0..<out.count {
                 guard let rules = rules[out[row, EntityTable.entityColumn].integerValue] else { continue }
                 try rules.check(out, row: row) { session.counts.warnings[$0, default: 0] += 1 }
             }
             try writer.append(out)
+            session.rowsWritten[table.table] += out.count
             session.progress.advance(rows: out.count)
             out.removeAll()
         }
