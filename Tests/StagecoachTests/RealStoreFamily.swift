@@ -81,7 +81,7 @@ struct RealFamily: Sendable {
         let project = String(bundle.prefix { $0 != "/" })
         let family = RealFamily(
             name: url.deletingPathExtension().lastPathComponent, versions: versions,
-            stores: try stores(of: project).compactMap { try read($0, versions: versions) })
+            stores: try stores(of: project).compactMap { try read($0, versions: versions, isOfFamily: true) })
         cache.withLock { $0[bundle] = family }
         return family
     }
@@ -93,8 +93,10 @@ struct RealFamily: Sendable {
         }
     }
 
-    /// A store that belongs to one of the versions, or, by most of its entities, to the family.
-    private static func read(_ url: URL, versions: [RealVersion]) throws -> RealStore? {
+    /// A store with its model, its own or that of the version that wrote it; nil where there is none.
+    ///
+    /// - Parameter isOfFamily: whether a store that neither a version wrote nor shares most entities with them is nil.
+    static func read(_ url: URL, versions: [RealVersion], isOfFamily: Bool) throws -> RealStore? {
         let folder = try TemporaryFolder()
         let source = try SourceStore(
             path: folder.copyStore(url), cacheBytes: 1 << 16, valueLimit: 1 << 24, temporaryDirectory: nil)
@@ -102,7 +104,8 @@ struct RealFamily: Sendable {
         let hashes = source.metadata.versionHashes
         let writer = versions.first { $0.wrote(hashes) }
         let known = Set(versions.flatMap { $0.model.entities.map(\.definition.name) })
-        guard writer != nil || hashes.keys.count(where: known.contains) * 2 > hashes.count else { return nil }
+        let isKin = writer != nil || hashes.keys.count(where: known.contains) * 2 > hashes.count
+        guard isKin || !isOfFamily else { return nil }
         let cached = try source.cachedModel()
         guard let model = cached ?? writer?.model else { return nil }
         return RealStore(
