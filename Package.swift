@@ -48,7 +48,7 @@ let package = Package(
         .target(
             name: "StagecoachCommand",
             dependencies: [
-                "Diagnostics", "Rows", "ManagedModel", "Mapping", "PersistentStore", "Stagecoach",
+                "Diagnostics", "Rows", "ManagedModel", "Mapping", "PersistentStore", "SpillStorage", "Stagecoach",
             ],
             swiftSettings: strict),
         .executableTarget(
@@ -92,7 +92,11 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "StagecoachCommandTests",
-            dependencies: ["StagecoachCommand", "Diagnostics", "TestSupport"], swiftSettings: strict),
+            dependencies: [
+                "StagecoachCommand", "Stagecoach", "ManagedModel", "Mapping", "PersistentStore", "SpillStorage",
+                "Diagnostics", "TestSupport",
+            ],
+            swiftSettings: strict),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
