@@ -107,9 +107,10 @@ struct RealStoreMigration {
 
     private func modelCacheDifferences() throws -> [String] {
         guard let cached = try cachedModel() else { return ["there is no cached model"] }
-        var lines = ModelDifference.describe(storeModel: cached, model: destination).map { "cached model: \($0)" }
+        var lines: [String] = []
         if cached.entityVersionHashesByName != destination.entityVersionHashesByName {
-            lines.append("cached model: other hashes")
+            lines += ["cached model: other hashes"]
+            lines += ModelDifference.describe(storeModel: cached, model: destination).map { "cached model: \($0)" }
         }
         let (found, expected) = (StoreSchema(model: cached), StoreSchema(model: destination))
         if RealStoreSchema.statements(found) != RealStoreSchema.statements(expected) {

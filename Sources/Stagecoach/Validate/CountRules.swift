@@ -11,48 +11,70 @@ struct CountRules {
     /// Whether rules that the source model had already are warnings.
     let isExcused: Bool
 
-    /// Checks every to-many relationship that has a bound.
+    /// How many objects a to-many relationship may have.
+    private struct Bounds {
+        /// At least this many, 0 where none is fine.
+        let least: Int
+        /// At least this many where there is any.
+        let leastWhenAny: Int
+        let most: Int
+
+        init(_ relationship: RelationshipDescription) {
+            least = relationship.isOptional ? 0 : max(1, relationship.minCount)
+            leastWhenAny = relationship.minCount
+            most = relationship.maxCount > 1 ? relationship.maxCount : Int.max
+        }
+
+        var isEmpty: Bool { least == 0 && leastWhenAny <= 1 && most == Int.max }
+
+        /// Whether the source's relationship had the bound that a number of objects breaks.
+        func isExcused(_ count: Int, _ new: RelationshipDescription, _ old: RelationshipDescription) -> Bool {
+            if count == 0 { return !old.isOptional }
+            return count > most ? old.maxCount == new.maxCount : old.minCount == new.minCount
+        }
+    }
+
+    /// Checks every to-many relationship that has a bound, entity by entity: subentities may come from elsewhere than
+    /// the entity that declares the relationship, which may be new.
     ///
     /// - Throws: `validation.tooFew`, `validation.tooMany` (65).
     /// - Complexity: one index probe an owner of a bounded relationship.
     func check(_ destination: DestinationStore) throws {
-        let model = session.destinationSchema.model
-        for entity in model.entities {
-            for relationship in entity.relationships
-            where relationship.entity == entity && relationship.isToMany && !relationship.isTransient {
-                let least = relationship.isOptional ? 0 : max(1, relationship.minCount)
-                let whenAny = relationship.minCount
-                let most = relationship.maxCount > 1 ? relationship.maxCount : Int.max
-                guard least > 0 || whenAny > 1 || most < Int.max else { continue }
-                let excused = isExcused && hadRule(relationship)
-                try check(
-                    relationship, least: least, leastWhenAny: whenAny, most: most, isExcused: excused, in: destination)
+        for entity in session.destinationSchema.model.entities where !entity.isAbstract {
+            for relationship in entity.relationships where relationship.isToMany && !relationship.isTransient {
+                let bounds = Bounds(relationship)
+                guard !bounds.isEmpty else { continue }
+                let old = isExcused ? try counterpart(of: relationship, in: entity) : nil
+                try check(relationship, of: entity, bounds, old: old, in: destination)
             }
         }
     }
 
-    private func hadRule(_ relationship: RelationshipDescription) -> Bool {
+    /// The relationship of the source entity that an entity's relationship is copied from.
+    private func counterpart(
+        of relationship: RelationshipDescription, in entity: EntityDescription
+    ) throws(MigrationError) -> RelationshipDescription? {
         let source = session.layout.schema.model
-        for mapping in mappingModel.entityMappings ?? [] {
-            guard mapping.destinationEntityName == relationship.entity.definition.name,
-                let entity = mapping.sourceEntityName.flatMap(source.entity(named:)),
-                let old = entity.relationship(named: relationship.name)
-                    ?? entity.relationships.first(where: { $0.name == relationship.renamingIdentifier })
+        for mapping in mappingModel.entityMappings ?? [] where mapping.destinationEntityName == entity.definition.name {
+            guard let origin = mapping.sourceEntityName.flatMap(source.entity(named:)),
+                let expression = mapping.relationshipMapping(named: relationship.name)?.valueExpression
             else { continue }
-            return old.isOptional == relationship.isOptional && old.minCount == relationship.minCount
-                && old.maxCount == relationship.maxCount
+            switch try RelationshipExpression(expression) {
+            case .lookup(_, let argument), .lookupByRelationship(_, let argument):
+                guard argument.components.count == 1 else { return nil }
+                return origin.relationship(named: argument.components[0])
+            case .constantNil: return nil
+            }
         }
-        return false
+        return nil
     }
 
     private func check(
-        _ relationship: RelationshipDescription, least: Int, leastWhenAny: Int, most: Int, isExcused: Bool,
-        in destination: DestinationStore
+        _ relationship: RelationshipDescription, of owner: EntityDescription, _ bounds: Bounds,
+        old: RelationshipDescription?, in destination: DestinationStore
     ) throws {
         let schema = session.destinationSchema
-        let owner = relationship.entity
         let ownerTable = schema.tables[schema.tableIndex(of: owner)].name
-        let numbers = owner.withDescendants.map { String(schema.number(of: $0)) }.joined(separator: ", ")
         let counted: String
         switch schema.storage(of: relationship) {
         case .toManyByInverse(let table, let column, _, _), .toManyHidden(let table, let column, _):
@@ -65,19 +87,20 @@ struct CountRules {
         }
         let statement = try destination.connection.prepare(
             """
-            SELECT o.Z_PK, (\(counted)) AS n FROM \(ownerTable) AS o
-            WHERE o.Z_ENT IN (\(numbers)) AND (n < \(least) OR n > \(most) OR (n > 0 AND n < \(leastWhenAny)))
+            SELECT o.Z_PK, (\(counted)) AS n FROM \(ownerTable) AS o WHERE o.Z_ENT = \(schema.number(of: owner))
+            AND (n < \(bounds.least) OR n > \(bounds.most) OR (n > 0 AND n < \(bounds.leastWhenAny)))
             """)
         while try statement.step() {
-            let count = statement.integer(1)
-            let label = count > most ? "too many" : "too few"
-            if isExcused {
+            let count = Int(statement.integer(1))
+            let label = count > bounds.most ? "too many" : "too few"
+            if let old, bounds.isExcused(count, relationship, old) {
                 session.counts.warnings["\(owner).\(relationship.name): \(label) objects", default: 0] += 1
                 continue
             }
+            let most = bounds.most == Int.max ? "any number" : String(bounds.most)
             throw MigrationError(
-                count > most ? "validation.tooMany" : "validation.tooFew", .data,
-                "A relationship has \(label) objects: \(count), and the model allows \(least) to \(most == Int.max ? "any number" : String(most))",
+                count > bounds.most ? "validation.tooMany" : "validation.tooFew", .data,
+                "A relationship has \(label) objects: \(count), and the model allows \(bounds.least) to \(most)",
                 remedy: "Map the relationship differently, or relax the rule in the destination model",
                 context: .init(
                     entity: owner.definition.name, objectID: "\(owner)/p\(statement.integer(0))",
