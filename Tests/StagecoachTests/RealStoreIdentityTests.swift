@@ -41,7 +41,7 @@ struct RealStoreIdentityTests {
                 destinationPath: folder.file("destination.sqlite"), destination: store.model, real: store,
                 // What is compared here is the store itself.
                 usesReference: false)
-            guard case .migrated = try tally.add(store.name, migration) else {
+            guard case .migrated(let report, _) = try tally.add(store.name, migration) else {
                 Issue.record("\(store.name) does not migrate to itself")
                 continue
             }
@@ -50,6 +50,8 @@ struct RealStoreIdentityTests {
             let expected = Self.mended(source)
             #expect(found.differences(from: expected) == [], "\(store.name)")
             #expect(expected.differences(from: source).isEmpty != Self.putRight.contains(store.name), "\(store.name)")
+            let hasHistory = store.name == "SampleModel2_V1.sqlite"
+            #expect(report.notes.contains { $0.contains("history") } == hasHistory, "\(store.name): \(report.notes)")
         }
         tally.close(project, stores: count)
     }

@@ -24,6 +24,8 @@ struct RealStoreMigration {
     let destination: ManagedObjectModel
     /// A real store of the destination's version.
     var real: RealStore?
+    /// The hashes that the destination's compiled model has.
+    var compiledHashes: [String: [UInt8]]?
     /// Whether the rows are compared with the reference's; it is quadratic in rows.
     var usesReference = true
     var variant = MigrationComparison.Variant()
@@ -92,6 +94,7 @@ struct RealStoreMigration {
         expect((now.versionChecksum == nil) == (was.versionChecksum == nil), "the checksum's presence")
         if let digest = now.versionHashesDigest { expect(digest == VersionHash.digest(of: hashes), "the digest") }
         if let sum = now.versionChecksum { expect(sum == VersionHash.checksum(of: hashes), "the checksum") }
+        if let compiledHashes { expect(hashes == compiledHashes, "hashes are not those of the compiled model") }
         if let real {
             let file = try RealStoreFile(real.url).metadata
             expect(hashes == file.versionHashes, "hashes are not those of \(real.name)")

@@ -36,7 +36,7 @@ struct RealStoreModelTests {
                     try ReferenceStore.random(source.model, rows: 12, seed: seed).write(path: path)
                     return RealStoreMigration(
                         sourcePath: path, source: source.model, destinationPath: folder.file("destination.sqlite"),
-                        destination: destination.model, real: nil)
+                        destination: destination.model, compiledHashes: destination.compiledHashes)
                 }
             }
         }

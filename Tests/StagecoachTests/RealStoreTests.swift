@@ -71,7 +71,7 @@ struct RealStoreTests {
         let path = try copy(store.url, into: place)
         return RealStoreMigration(
             sourcePath: path, source: store.model, destinationPath: folder.file("destination.sqlite"),
-            destination: version.model, real: family.store(of: version),
+            destination: version.model, real: family.store(of: version), compiledHashes: version.compiledHashes,
             usesReference: store.name != large)
     }
 
