@@ -166,7 +166,7 @@ public final class Migration {
             highest = try FusedMigration(session: session, mappings: mappings, tables: tables, excuses: excuses)
                 .run(into: destination)
         }
-        try Publication(session: session, uuid: uuid, excuses: excuses, mappingModel: mappingModel).finish(
+        try Publication(session: session, uuid: uuid, excuses: excuses, mappings: mappings).finish(
             destination, highest: highest)
         return area.storePath
     }

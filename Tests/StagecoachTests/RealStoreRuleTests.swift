@@ -111,4 +111,34 @@ struct RealStoreRuleTests {
             sourcePath: path, source: old, destinationPath: folder.file("destination.sqlite"), destination: old)
         expectWarnings(["Owner.items: too few objects": 1], try migration.run())
     }
+
+    @Test("A required reference that is lost with a removed entity is an error, an empty one a warning")
+    func removed() throws {
+        let pet = toOne("pet", "Animal", required: true)
+        let animal = [entity("Animal", abstract: true), entity("Cat", parent: "Animal")]
+        let old = try model(entity("Owner", [], [pet]), animal[0], animal[1], entity("Dog", parent: "Animal"))
+        let new = try model(entity("Owner", [], [pet]), animal[0], animal[1])
+        func run(_ to: ManagedObjectModel, pet: Int64?) throws -> RealStoreMigration.Outcome {
+            let folder = try TemporaryFolder()
+            let place = folder.url.appendingPathComponent("source")
+            try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
+            let path = place.appendingPathComponent("source.sqlite").path
+            try ReferenceStore.make(old) { store in
+                store.insert("Dog", 1)
+                store.insert("Cat", 2)
+                store.insert("Owner", 1, toOne: pet.map { ["pet": $0] } ?? [:])
+            }.write(path: path)
+            return try RealStoreMigration(
+                sourcePath: path, source: old, destinationPath: folder.file("destination.sqlite"), destination: to
+            ).run()
+        }
+        expectWarnings([:], try run(new, pet: 2))
+        expectWarnings(["Owner.pet: missing value": 1], try run(old, pet: nil))
+        guard case .invalid(let error, let lines) = try run(new, pet: 1) else {
+            Issue.record("migrated")
+            return
+        }
+        #expect(lines == [])
+        #expect(error.code == "validation.missing" && error.context.property == "pet")
+    }
 }

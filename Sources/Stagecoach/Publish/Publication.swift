@@ -13,7 +13,7 @@ struct Publication {
     let uuid: String
     /// Whether rules that the source model had already are warnings.
     let excuses: Bool
-    let mappingModel: MappingModel
+    let mappings: [PlannedMapping]
 
     /// Completes the private store and closes it, synced.
     ///
@@ -21,7 +21,7 @@ struct Publication {
     /// - Throws: `validation.…`, `store.…`.
     func finish(_ destination: DestinationStore, highest: [Int64]) throws {
         session.progress.begin(.validate)
-        try CountRules(session: session, mappingModel: mappingModel, isExcused: excuses).check(destination)
+        try CountRules(session: session, mappings: mappings, isExcused: excuses).check(destination)
         session.progress.begin(.publish)
         try destination.createTriggers()
         try destination.finish(

@@ -1,13 +1,12 @@
 import Diagnostics
 import ManagedModel
-import Mapping
 import PersistentStore
 
 /// The model's rules for numbers of related objects and for required to-many relationships, checked on the private
 /// store once its indexes stand.
 struct CountRules {
     let session: MigrationSession
-    let mappingModel: MappingModel
+    let mappings: [PlannedMapping]
     /// Whether rules that the source model had already are warnings.
     let isExcused: Bool
 
@@ -44,27 +43,21 @@ struct CountRules {
             for relationship in entity.relationships where relationship.isToMany && !relationship.isTransient {
                 let bounds = Bounds(relationship)
                 guard !bounds.isEmpty else { continue }
-                let old = isExcused ? try counterpart(of: relationship, in: entity) : nil
+                let old = isExcused ? counterpart(of: relationship, in: entity) : nil
                 try check(relationship, of: entity, bounds, old: old, in: destination)
             }
         }
     }
 
-    /// The relationship of the source entity that an entity's relationship is copied from.
+    /// The relationship of the source entity that an entity's relationship is copied from with all its members.
     private func counterpart(
         of relationship: RelationshipDescription, in entity: EntityDescription
-    ) throws(MigrationError) -> RelationshipDescription? {
-        let source = session.layout.schema.model
-        for mapping in mappingModel.entityMappings ?? [] where mapping.destinationEntityName == entity.definition.name {
-            guard let origin = mapping.sourceEntityName.flatMap(source.entity(named:)),
-                let expression = mapping.relationshipMapping(named: relationship.name)?.valueExpression
+    ) -> RelationshipDescription? {
+        for mapping in mappings where mapping.destination == entity {
+            guard let planned = mapping.relationship(named: relationship.name), planned.keepsMembers,
+                case .lookup(let argument, _)? = planned.value, let old = argument.singleRelationship
             else { continue }
-            switch try RelationshipExpression(expression) {
-            case .lookup(_, let argument), .lookupByRelationship(_, let argument):
-                guard argument.components.count == 1 else { return nil }
-                return origin.relationship(named: argument.components[0])
-            case .constantNil: return nil
-            }
+            return mapping.source?.relationship(named: old.name)
         }
         return nil
     }

@@ -58,7 +58,8 @@ struct RowRules {
             guard case .toOne(_, let column, _, _) = schema.storage(of: relationship) else { continue }
             let old = mapping?.source.flatMap { source in
                 mapping?.relationship(named: relationship.name).flatMap { planned -> RelationshipDescription? in
-                    guard case .lookup(let argument, _)? = planned.value else { return nil }
+                    // A reference to an object that was left behind was not empty in the source.
+                    guard planned.keepsMembers, case .lookup(let argument, _)? = planned.value else { return nil }
                     return argument.singleRelationship.flatMap { source.relationship(named: $0.name) }
                 }
             }
