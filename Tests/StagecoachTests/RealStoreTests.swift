@@ -89,6 +89,6 @@ struct RealStoreTests {
     /// is tried by ``RealStoreIdentityTests`` too.
     static func isTried(_ position: Int, of count: Int, store: Int) -> Bool {
         if isThorough || count <= 6 { return true }
-        return position == 1 || position == count - 1 && store % 3 == 0 || (position + 5 * store) % 31 == 0
+        return position == 1 || position == count - 1 && store % 3 == 0 || (position + 5 * store) % 61 == 0
     }
 }
