@@ -92,7 +92,8 @@ public final class Migration {
             seconds: clock.seconds, processorSeconds: clock.processorSeconds,
             peakMemory: ProcessMemory.peakResident() ?? 0, memoryLimit: prepared.limit,
             spilledBytes: area.spills.bytesWritten, destinationBytes: bytes, isDryRun: options.isDryRun,
-            notes: RunNotes.notes(counts: session.counts, tables: tables, schema: schema, options: options))
+            notes: RunNotes.notes(
+                counts: session.counts, tables: tables, schema: schema, options: options, source: source))
     }
 
     /// The passes of the migration, their tables and keys. Nothing is written anywhere.
