@@ -36,6 +36,13 @@ struct StagedMigration {
         session.progress.begin(.create)
         for mapping in mappings { try create(mapping, policies, runtime, keys) }
         session.progress.begin(.relate)
+        // The links of mapping models are there before the first policy is asked; what policies set comes on top.
+        runtime.objects.links.beginDeclaredLinks()
+        try runtime.relating.relateAll()
+        try runtime.objects.links.replayEarlyChanges { end throws(MigrationError) in
+            guard runtime.objects.hasDeletions else { return true }
+            return try runtime.objects.exists(end)
+        }
         for mapping in mappings { try relate(mapping, policies, runtime) }
         session.progress.begin(.validate)
         for mapping in mappings { try validate(mapping, policies, runtime) }
@@ -82,9 +89,9 @@ struct StagedMigration {
         manager.enter(mapping.mapping)
         runtime.objects.creating = mapping.index
         defer { runtime.objects.creating = nil }
-        try call(mapping, "begin", runtime) { try policy.begin(mapping.mapping, with: manager) }
+        try call(mapping, .begin, runtime) { try policy.begin(mapping.mapping, with: manager) }
         if mapping.source != nil { try createObjects(mapping, policy, runtime) }
-        try call(mapping, "endInstanceCreation", runtime) {
+        try call(mapping, .endInstanceCreation, runtime) {
             try policy.endInstanceCreation(forMapping: mapping.mapping, manager: manager)
         }
     }
@@ -158,7 +165,7 @@ struct StagedMigration {
                 }
                 let object = runtime.sourceContext.object(with: sources.id(entity: entity, table: table, key: key))
                 let isAssociated = try runtime.creating(mapping, from: key) {
-                    try called(mapping, "createDestinationInstances", object.objectID) {
+                    try call(mapping, .createDestinationInstances, runtime, object: object.objectID) {
                         try policy.createDestinationInstances(forSource: object, in: mapping.mapping, manager: manager)
                     }
                 }
@@ -173,32 +180,23 @@ struct StagedMigration {
 
     private func relate(_ mapping: PlannedMapping, _ policies: Policies, _ runtime: StagedRuntime) throws {
         try session.checkCancelled()
-        let associations = runtime.associations[mapping.index]
-        if let keys = associations.keys { try runtime.relating.relateAll(mapping, keys: keys) }
-        let policy = policies[mapping]
-        if policy != nil { manager.enter(mapping.mapping) }
-        let cursor = try associations.pairs.destinationsInOrderOfFirstAssociation()
-        var count = 0
+        guard let policy = policies[mapping] else { return }
+        manager.enter(mapping.mapping)
+        runtime.objects.creating = mapping.index
+        defer { runtime.objects.creating = nil }
+        let cursor = try runtime.associations[mapping.index].pairs.destinationsInOrderOfFirstAssociation()
         while let pair = try cursor.next() {
-            count += 1
-            if count % 1000 == 0 { try session.checkCancelled() }
             let entity = session.destinationSchema.model.entity(at: Int(pair.destination.entity))
             let id = runtime.objects.id(entity: entity, key: pair.destination.key)
             if runtime.objects.hasDeletions, try !runtime.objects.exists(id) { continue }
-            guard let policy else {
-                try runtime.relating.relate(runtime.objects.end(id), source: pair.firstSource.key, in: mapping)
-                continue
-            }
             let object = runtime.destinationContext.object(with: id)
-            try called(mapping, "createRelationships", id) {
+            try call(mapping, .createRelationships, runtime, object: id) {
                 try policy.createRelationships(forDestination: object, in: mapping.mapping, manager: manager)
             }
-            try runtime.failures.rethrow()
+            session.progress.advance(rows: 1)
         }
-        if let policy {
-            try call(mapping, "endRelationshipCreation", runtime) {
-                try policy.endRelationshipCreation(forMapping: mapping.mapping, manager: manager)
-            }
+        try call(mapping, .endRelationshipCreation, runtime) {
+            try policy.endRelationshipCreation(forMapping: mapping.mapping, manager: manager)
         }
     }
 
@@ -206,10 +204,12 @@ struct StagedMigration {
         try session.checkCancelled()
         guard let policy = policies[mapping] else { return }
         manager.enter(mapping.mapping)
-        try call(mapping, "performCustomValidation", runtime) {
+        runtime.objects.creating = mapping.index
+        defer { runtime.objects.creating = nil }
+        try call(mapping, .performCustomValidation, runtime) {
             try policy.performCustomValidation(forMapping: mapping.mapping, manager: manager)
         }
-        try call(mapping, "end", runtime) { try policy.end(mapping.mapping, manager: manager) }
+        try call(mapping, .end, runtime) { try policy.end(mapping.mapping, manager: manager) }
         policies.release(mapping)
     }
 
@@ -223,54 +223,37 @@ struct StagedMigration {
 
     // MARK: - User code
 
+    /// Calls user code. Its error keeps its identity as the cause; a failure of a call that could not throw, and a
+    /// cancellation, end the run as soon as the method returns.
     private func call(
-        _ mapping: PlannedMapping, _ method: String, _ runtime: StagedRuntime, _ body: () throws -> Void
+        _ mapping: PlannedMapping, _ method: PolicyMethod, _ runtime: StagedRuntime, object: ManagedObjectID? = nil,
+        _ body: () throws -> Void
     ) throws {
-        try called(mapping, method, nil, body)
-        try runtime.failures.rethrow()
-    }
-
-    /// Calls user code; its error keeps its identity as the cause.
-    private func called(
-        _ mapping: PlannedMapping, _ method: String, _ object: ManagedObjectID?, _ body: () throws -> Void
-    ) throws {
-        var context = mapping.context
-        context.objectID = object?.description
-        context.policy = "\(mapping.mapping.entityMigrationPolicyClassName ?? "").\(method)"
         do {
             try body()
+            try runtime.failures.rethrow()
         } catch let error as MigrationError {
-            throw error.inside(context)
+            throw error.inside(context(mapping, method, object))
         } catch {
-            throw MigrationError("policy.failed", .data, "The migration policy failed", context: context, cause: error)
+            throw MigrationError(
+                "policy.failed", .data, "The migration policy failed", context: context(mapping, method, object),
+                cause: error)
         }
+        if let error = session.cancellation.error { throw error }
+    }
+
+    private func context(
+        _ mapping: PlannedMapping, _ method: PolicyMethod, _ object: ManagedObjectID?
+    ) -> MigrationError.Context {
+        var context = mapping.context
+        context.objectID = object?.description
+        context.policy = "\(mapping.mapping.entityMigrationPolicyClassName ?? "").\(method.rawValue)"
+        return context
     }
 }
 
-/// One policy object for each entity mapping that names one, from its begin to its end.
-final class Policies {
-    private var byMapping: [Int: EntityMigrationPolicy] = [:]
-
-    /// Makes all policies before anything runs.
-    ///
-    /// - Throws: `policy.unknown` (78) naming the class and what is registered.
-    init(mappings: [PlannedMapping], registry: PolicyRegistry) throws(MigrationError) {
-        for mapping in mappings where mapping.hasPolicy {
-            let name = mapping.mapping.entityMigrationPolicyClassName ?? ""
-            guard let policy = registry.makePolicy(named: name) else {
-                let known = registry.names
-                throw MigrationError(
-                    "policy.unknown", .configuration, "The migration policy \(name) is not registered",
-                    remedy: known.isEmpty
-                        ? "Register it in code: PolicyRegistry.shared.register(\"\(name)\") { … }"
-                        : "Registered are: \(known.joined(separator: ", "))",
-                    context: mapping.context)
-            }
-            byMapping[mapping.index] = policy
-        }
-    }
-
-    subscript(mapping: PlannedMapping) -> EntityMigrationPolicy? { byMapping[mapping.index] }
-
-    func release(_ mapping: PlannedMapping) { byMapping[mapping.index] = nil }
+/// The methods of a policy, by the name that errors give.
+private enum PolicyMethod: String {
+    case begin, createDestinationInstances, endInstanceCreation, createRelationships, endRelationshipCreation
+    case performCustomValidation, end
 }

@@ -76,7 +76,6 @@ final class StagedRuntime {
         isAssociated = false
         defer { creatingFrom = nil }
         try body()
-        try failures.rethrow()
         return isAssociated
     }
 
@@ -120,7 +119,7 @@ final class StagedRuntime {
         try associations[planned.index].sources(of: reference(destination.objectID), into: &found)
         // With several sources of one destination object, `$source` is the first.
         guard let source = found.first else { return }
-        try relating.relate(objects.end(destination.objectID), source: source.key, in: planned)
+        try relating.setAll(of: objects.end(destination.objectID), source: source.key, in: planned)
     }
 
     private func planned(_ mapping: EntityMapping) throws(MigrationError) -> PlannedMapping {
@@ -157,7 +156,7 @@ final class StagedRuntime {
     private func associate(
         _ source: ManagedObjectID, _ destination: ManagedObjectID, _ mapping: PlannedMapping
     ) throws(MigrationError) {
-        try associations[mapping.index].pairs.add(
+        try associations[mapping.index].add(
             source: ObjectReference(entity: UInt32(source.table), key: source.key), destination: reference(destination))
         if let creatingFrom, creatingFrom.mapping == mapping.index, creatingFrom.key == source.key {
             isAssociated = true

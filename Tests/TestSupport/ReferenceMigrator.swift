@@ -111,7 +111,10 @@ package final class ReferenceMigrator {
         try resolveDeclarativeLinks()
         let early = earlyChanges ?? []
         earlyChanges = nil
-        for change in early { set(change.object, change.relationship, change.claim) }
+        for var change in early where !change.object.isDeleted {
+            change.claim.members.removeAll { $0.object.isDeleted }
+            set(change.object, change.relationship, change.claim)
+        }
         for (index, mapping) in mappings.enumerated() where mapping.destinationEntityName != nil {
             if mapping.hasPolicy {
                 for object in destinations(ofMapping: index) {

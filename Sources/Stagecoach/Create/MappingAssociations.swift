@@ -19,12 +19,46 @@ final class MappingAssociations {
         pairs = AssociationTable(directory: directory, name: "pairs-\(mapping.index)", memory: memory)
     }
 
+    private var probe: [ObjectReference] = []
+    /// Whether policies associated anything for the mapping.
+    private(set) var hasPairs = false
+
+    /// Associates by hand.
+    func add(source: ObjectReference, destination: ObjectReference) throws(MigrationError) {
+        hasPairs = true
+        try pairs.add(source: source, destination: destination)
+    }
+
+    /// The key of the row that the mapping itself made of a source row.
+    func ownDestination(ofKey key: Int64, table: Int) throws(MigrationError) -> Int64? {
+        guard let keys, isCreated, mapping.sourceTable == table else { return nil }
+        return try keys.destinationKey(of: key)
+    }
+
+    /// Shows what policies associated with a source object, in order of association, without the mapping's own row.
+    func forEachPair(ofKey key: Int64, table: Int, _ body: (ObjectReference) throws -> Void) throws {
+        var found = probe
+        probe = []
+        found.removeAll(keepingCapacity: true)
+        defer { probe = found }
+        try pairs.destinations(of: ObjectReference(entity: UInt32(table), key: key), into: &found)
+        guard !found.isEmpty else { return }
+        let own = try ownDestination(ofKey: key, table: table)
+        for reference in found {
+            if let own, own == reference.key, Int(reference.entity) == mapping.destination?.index { continue }
+            try body(reference)
+        }
+    }
+
     /// The destination objects of a source object, in order of association.
     func destinations(ofKey key: Int64, table: Int, into found: inout [ObjectReference]) throws(MigrationError) {
-        if let keys, isCreated, mapping.sourceTable == table, let entity = mapping.destination,
-            let made = try keys.destinationKey(of: key)
-        {
+        if let entity = mapping.destination, let made = try ownDestination(ofKey: key, table: table) {
             found.append(ObjectReference(entity: UInt32(entity.index), key: made))
+        }
+        guard hasPairs else { return }
+        guard !found.isEmpty else {
+            try pairs.destinations(of: ObjectReference(entity: UInt32(table), key: key), into: &found)
+            return
         }
         var more: [ObjectReference] = []
         try pairs.destinations(of: ObjectReference(entity: UInt32(table), key: key), into: &more)
@@ -37,6 +71,11 @@ final class MappingAssociations {
             let table = mapping.sourceTable, let source = try keys.sourceKey(of: destination.key)
         {
             found.append(ObjectReference(entity: UInt32(table), key: source))
+        }
+        guard hasPairs else { return }
+        guard !found.isEmpty else {
+            try pairs.sources(of: destination, into: &found)
+            return
         }
         var more: [ObjectReference] = []
         try pairs.sources(of: destination, into: &more)

@@ -100,12 +100,18 @@ final class DestinationObjects: ManagedObjectContext.Backing {
                 try store.remove(view.object, view.partner, side: side)
             }
         }
+        // What refers to it without an inverse.
+        for store in links.all where store.second == nil && id.entity.isKindOf(entity: store.first.destination) {
+            for view in try store.partners(of: id.key, side: .second) {
+                try store.remove(view.object, view.partner, side: .second)
+            }
+        }
         try rows[id.table].delete(id.key)
         hasDeletions = true
         session.counts.created[id.entity.definition.name, default: 0] -= 1
     }
 
-    func exists(_ id: ManagedObjectID) throws -> Bool {
+    func exists(_ id: ManagedObjectID) throws(MigrationError) -> Bool {
         guard rows.indices.contains(id.table) else { return false }
         return try rows[id.table].read(id.key) { _, _ throws(MigrationError) in true } ?? false
     }
@@ -163,16 +169,12 @@ final class DestinationObjects: ManagedObjectContext.Backing {
         guard let relationship = id.entity.relationship(named: name) else { throw ObjectFailure.unknownKey(name, id) }
         guard let (store, side) = links.store(of: relationship) else { return }
         let members = try members(value, of: relationship, owner: object)
-        if relationship.isToMany {
-            try setMembers(members, of: id, relationship, store, side)
-        } else {
-            guard members.count <= 1 else {
-                throw MigrationError(
-                    "value.type", .data, "A to-one relationship was given \(members.count) objects",
-                    context: .init(entity: id.entity.definition.name, objectID: id.description, property: name))
-            }
-            try setPartner(members.first, of: id, store, side)
+        guard relationship.isToMany || members.count <= 1 else {
+            throw MigrationError(
+                "value.type", .data, "A to-one relationship was given \(members.count) objects",
+                context: .init(entity: id.entity.definition.name, objectID: id.description, property: name))
         }
+        try links.set(end(id), store, side, to: members.map { LinkMember(end: end($0)) })
     }
 
     /// The objects of a policy's value: one object, or a set, ordered set or array of objects.
@@ -217,47 +219,5 @@ final class DestinationObjects: ManagedObjectContext.Backing {
             "value.type", .data, message ?? "The object belongs to the source",
             context: .init(
                 entity: object.entity.definition.name, objectID: object.objectID.description, property: property))
-    }
-
-    private func setPartner(
-        _ partner: ManagedObjectID?, of id: ManagedObjectID, _ store: LinkStore, _ side: LinkStore.Side
-    ) throws {
-        let owner = end(id)
-        try store.touch(id.key, side: side)
-        for view in try store.partners(of: id.key, side: side) where view.partner.key != partner?.key {
-            try store.remove(owner, view.partner, side: side)
-        }
-        guard let partner else { return }
-        try store.touch(partner.key, side: side.other)
-        try links.unlinkExclusive(store, end(partner), from: side.other, but: owner)
-        try store.add(owner, end(partner), side: side)
-    }
-
-    private func setMembers(
-        _ members: [ManagedObjectID], of id: ManagedObjectID, _ relationship: RelationshipDescription,
-        _ store: LinkStore,
-        _ side: LinkStore.Side
-    ) throws {
-        let owner = end(id)
-        try store.touch(id.key, side: side)
-        let kept = Set(members.map(\.key))
-        var present: Set<Int64> = []
-        for view in try store.partners(of: id.key, side: side) {
-            if kept.contains(view.partner.key) {
-                present.insert(view.partner.key)
-            } else {
-                try store.touch(view.partner.key, side: side.other)
-                try store.remove(owner, view.partner, side: side)
-            }
-        }
-        for (position, member) in members.enumerated() {
-            let order: MemberOrder = relationship.isOrdered ? .key(OrderingKey.key(at: Int64(position))) : .none
-            try store.touch(member.key, side: side.other)
-            if present.contains(member.key), order.isNone { continue }
-            if !present.contains(member.key) {
-                try links.unlinkExclusive(store, end(member), from: side.other, but: owner)
-            }
-            try store.add(owner, end(member), side: side, orderOfPartner: order)
-        }
     }
 }
