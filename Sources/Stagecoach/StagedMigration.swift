@@ -213,12 +213,42 @@ struct StagedMigration {
         policies.release(mapping)
     }
 
+    /// Counts what the policies made and dropped.
     private func account(_ runtime: StagedRuntime) throws {
         for (index, made) in runtime.objects.createdByMapping {
             session.counts.mappings[index].created += made
             let associated = try runtime.associations[index].countOfDestinations()
             session.counts.mappings[index].createdByPolicy = max(0, made - associated)
         }
+        for mapping in mappings where mapping.hasPolicy && mapping.source != nil {
+            guard runtime.objects.hasDeletions || runtime.associations[mapping.index].hasLatePairs else { continue }
+            try recount(mapping, runtime)
+        }
+    }
+
+    /// Counts the source objects that have a destination object in the end: policies may associate later, and delete.
+    private func recount(_ mapping: PlannedMapping, _ runtime: StagedRuntime) throws {
+        guard let entity = mapping.source, let table = mapping.sourceTable else { return }
+        let isShared = session.layout.schema.tables[table].entities.count > 1
+        let model = session.destinationSchema.model
+        var migrated = 0
+        try runtime.associations[mapping.index].forEachSource(
+            inTable: table,
+            whereExists: { reference in
+                guard runtime.objects.hasDeletions else { return true }
+                return try runtime.objects.exists(
+                    runtime.objects.id(entity: model.entity(at: Int(reference.entity)), key: reference.key))
+            }
+        ) { key in
+            guard try !isShared || runtime.sources.id(table: table, key: key)?.entity == entity else { return }
+            migrated += 1
+        }
+        let fetched =
+            session.counts.mappings[mapping.index].sourceObjects
+            - session.counts.mappings[mapping.index].filtered
+        migrated = min(migrated, fetched)
+        session.counts.mappings[mapping.index].migrated = migrated
+        session.counts.mappings[mapping.index].droppedByPolicy = fetched - migrated
     }
 
     // MARK: - User code

@@ -21,6 +21,8 @@ final class StagedRuntime {
     private(set) var creatingFrom: (mapping: Int, key: Int64)?
     private var isAssociated = false
     private var programs: [Int: CreationProgram] = [:]
+    /// What a lookup found; kept for the next one.
+    private var found: [ObjectReference] = []
 
     /// A mapping's attribute program and the source columns it reads: all own columns of the table first.
     final class CreationProgram {
@@ -50,6 +52,7 @@ final class StagedRuntime {
             session: session, mappings: mappings, associations: associations, objects: objects, sources: sources)
         sources.context = sourceContext
         objects.context = destinationContext
+        objects.associations = associations
     }
 
     // MARK: - Creation
@@ -115,7 +118,7 @@ final class StagedRuntime {
     /// What the default relating method does: evaluates the relationship mappings for one destination object.
     func relateDefault(_ destination: ManagedObject, in mapping: EntityMapping) throws {
         let planned = try planned(mapping)
-        var found: [ObjectReference] = []
+        found.removeAll(keepingCapacity: true)
         try associations[planned.index].sources(of: reference(destination.objectID), into: &found)
         // With several sources of one destination object, `$source` is the first.
         guard let source = found.first else { return }
@@ -158,8 +161,12 @@ final class StagedRuntime {
     ) throws(MigrationError) {
         try associations[mapping.index].add(
             source: ObjectReference(entity: UInt32(source.table), key: source.key), destination: reference(destination))
-        if let creatingFrom, creatingFrom.mapping == mapping.index, creatingFrom.key == source.key {
+        if let creatingFrom, creatingFrom.mapping == mapping.index, creatingFrom.key == source.key,
+            source.table == mapping.sourceTable
+        {
             isAssociated = true
+        } else {
+            associations[mapping.index].hasLatePairs = true
         }
     }
 
@@ -169,35 +176,51 @@ final class StagedRuntime {
 
     func destinationInstances(_ name: String, _ sources: [ManagedObject]?) throws -> [ManagedObject] {
         let table = try table(named: name)
-        var found: [ObjectReference] = []
+        found.removeAll(keepingCapacity: true)
         if let sources {
             for source in sources {
-                var more: [ObjectReference] = []
-                try table.destinations(ofKey: source.objectID.key, table: source.objectID.table, into: &more)
-                found.append(contentsOf: more)
+                try table.destinations(ofKey: source.objectID.key, table: source.objectID.table, into: &found)
             }
+            if sources.count > 1 { StagedRuntime.dropRepeats(&found) }
         } else {
             try table.forEachDestination { found.append($0) }
+            if table.isMixed { StagedRuntime.dropRepeats(&found) }
         }
-        var seen: Set<ObjectReference> = []
-        return found.filter { seen.insert($0).inserted }.compactMap { reference in
+        var instances: [ManagedObject] = []
+        instances.reserveCapacity(found.count)
+        for reference in found {
             let entity = session.destinationSchema.model.entity(at: Int(reference.entity))
-            return destinationContext.object(with: objects.id(entity: entity, key: reference.key))
+            let id = objects.id(entity: entity, key: reference.key)
+            if objects.hasDeletions, try !objects.exists(id) { continue }
+            instances.append(destinationContext.object(with: id))
         }
+        return instances
     }
 
     func sourceInstances(_ name: String, _ destinations: [ManagedObject]?) throws -> [ManagedObject] {
         let table = try table(named: name)
-        var found: [ObjectReference] = []
+        found.removeAll(keepingCapacity: true)
         if let destinations {
             for destination in destinations { try table.sources(of: reference(destination.objectID), into: &found) }
+            if destinations.count > 1 { StagedRuntime.dropRepeats(&found) }
         } else {
             try table.forEachSource { found.append($0) }
+            StagedRuntime.dropRepeats(&found)
         }
+        var instances: [ManagedObject] = []
+        instances.reserveCapacity(found.count)
+        for reference in found {
+            if let object = try sources.object(table: Int(reference.entity), key: reference.key) {
+                instances.append(object)
+            }
+        }
+        return instances
+    }
+
+    private static func dropRepeats(_ references: inout [ObjectReference]) {
+        guard references.count > 1 else { return }
         var seen: Set<ObjectReference> = []
-        return try found.filter { seen.insert($0).inserted }.compactMap {
-            try sources.object(table: Int($0.entity), key: $0.key)
-        }
+        references.removeAll { !seen.insert($0).inserted }
     }
 
     private func table(named name: String) throws(MigrationError) -> MappingAssociations {

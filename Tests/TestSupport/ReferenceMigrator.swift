@@ -29,6 +29,8 @@ package final class ReferenceMigrator {
     private var pairsBySource: [ObjectIdentifier: [(mapping: Int, destination: ReferenceObject)]] = [:]
     /// The mapping and source that a default policy made an object from.
     var origins: [ObjectIdentifier: (mapping: Int, source: ReferenceObject)] = [:]
+    /// Source objects that a mapping fetched and did not filter.
+    var fetched: [(mapping: Int, source: ReferenceObject)] = []
     private var danglingSeen: Set<String> = []
     /// What policy code sets before stage 2, to be applied on top of the declarative links.
     var earlyChanges: [ReferenceChange]? = []
@@ -94,12 +96,7 @@ package final class ReferenceMigrator {
                     continue
                 }
                 try hook { try policy.createDestinationInstances(forSource: object, mapping, self) }
-                let found = pairs(of: object).contains { $0.mapping == index }
-                if found {
-                    report.migrated[mapping.name, default: 0] += 1
-                } else {
-                    report.droppedByPolicy[mapping.name, default: 0] += 1
-                }
+                fetched.append((index, object))
             }
             try hook { try policy.endInstanceCreation(mapping, self) }
         }

@@ -23,6 +23,11 @@ final class MappingAssociations {
     /// Whether policies associated anything for the mapping.
     private(set) var hasPairs = false
 
+    /// Whether a source object was associated at another time than in its own creation call.
+    var hasLatePairs = false
+    /// Whether an object may be among the mapping's own rows and among the pairs.
+    var isMixed: Bool { keys != nil && hasPairs }
+
     /// Associates by hand.
     func add(source: ObjectReference, destination: ObjectReference) throws(MigrationError) {
         hasPairs = true
@@ -100,13 +105,28 @@ final class MappingAssociations {
         return count
     }
 
-    /// All source objects, as ``forEachDestination(_:)`` has it; their `entity` is their table.
+    /// All source objects: those of the mapping's own rows, then those that policies associated, in order of
+    /// association, each as often as it was associated; their `entity` is their table.
     func forEachSource(_ body: (ObjectReference) throws -> Void) throws {
         if let keys, isCreated, let table = mapping.sourceTable {
             try keys.forEachPair { key, _ in try body(ObjectReference(entity: UInt32(table), key: key)) }
         }
+        try pairs.forEachSourceInOrderOfAssociation(body)
+    }
+
+    /// The distinct source objects of a table that policies associated with an object that still exists, ascending.
+    func forEachSource(
+        inTable table: Int, whereExists exists: (ObjectReference) throws -> Bool, _ body: (Int64) throws -> Void
+    ) throws {
         let cursor = try pairs.pairs()
-        while let pair = try cursor.next() { try body(pair.source) }
+        var last: Int64?
+        while let pair = try cursor.next() {
+            guard Int(pair.source.entity) == table, pair.source.key != last, try exists(pair.destination) else {
+                continue
+            }
+            last = pair.source.key
+            try body(pair.source.key)
+        }
     }
 }
 

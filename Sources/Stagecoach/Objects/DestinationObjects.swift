@@ -19,6 +19,8 @@ final class DestinationObjects: ManagedObjectContext.Backing {
     var createdByMapping: [Int: Int] = [:]
     /// Whether any object was deleted: links are then checked for their ends.
     private(set) var hasDeletions = false
+    /// The association tables of all mappings; set once, right after the runtime is made.
+    var associations: [MappingAssociations] = []
     /// Stored defaults by entity index: column and value.
     private var defaults: [Int: [(column: Int, value: StoredValue)]] = [:]
 
@@ -108,7 +110,17 @@ final class DestinationObjects: ManagedObjectContext.Backing {
         }
         try rows[id.table].delete(id.key)
         hasDeletions = true
+        try countDeletion(of: id)
         session.counts.created[id.entity.definition.name, default: 0] -= 1
+    }
+
+    /// A row that a mapping without policy made is gone: its source object counts as dropped by a policy.
+    private func countDeletion(of id: ManagedObjectID) throws(MigrationError) {
+        for table in associations where table.isCreated && table.mapping.destination == id.entity {
+            guard let keys = table.keys, try keys.sourceKey(of: id.key) != nil else { continue }
+            session.counts.mappings[table.mapping.index].migrated -= 1
+            session.counts.mappings[table.mapping.index].droppedByPolicy += 1
+        }
     }
 
     func exists(_ id: ManagedObjectID) throws(MigrationError) -> Bool {
