@@ -23,6 +23,7 @@ struct StagedMigration {
     ///
     /// - Returns: Z_MAX by destination table.
     func run(into destination: DestinationStore) throws -> [Int64] {
+        session.progress.expect(rows: expectedRows)
         session.progress.begin(.keys)
         let policies = try Policies(mappings: mappings, registry: manager.policies)
         let scan = try KeyScan(session: session, mappings: mappings, tables: tables).run()
@@ -31,7 +32,10 @@ struct StagedMigration {
         try AccountForSources.count(keys, mappings: mappings, in: session)
         let runtime = makeRuntime(keys)
         manager.attach(runtime)
-        defer { manager.enter(nil) }
+        defer {
+            manager.detach()
+            runtime.close()
+        }
 
         session.progress.begin(.create)
         for mapping in mappings { try create(mapping, policies, runtime, keys) }
@@ -50,6 +54,17 @@ struct StagedMigration {
         return try StagedLoad(
             session: session, mappings: mappings, tables: tables, runtime: runtime, excuses: excuses
         ).run(into: destination)
+    }
+
+    /// Rows that the run will count: keys, creation, relating by policies, load.
+    private var expectedRows: Int {
+        let scanned = mappings.compactMap(\.source).reduce(0) { sum, entity in
+            sum + (session.counts.mappings.first { $0.sourceEntity == entity.definition.name }?.sourceObjects ?? 0)
+        }
+        return mappings.reduce(scanned) { sum, mapping in
+            let rows = session.counts.mappings[mapping.index].sourceObjects
+            return sum + rows * (mapping.hasPolicy ? 3 : 2)
+        }
     }
 
     private func makeRuntime(_ keys: SourceKeys) -> StagedRuntime {
@@ -163,9 +178,9 @@ struct StagedMigration {
                     line.filtered += 1
                     continue
                 }
-                let object = runtime.sourceContext.object(with: sources.id(entity: entity, table: table, key: key))
+                let object = runtime.sourceContext.object(at: sources.place(entity: entity, table: table, key: key))
                 let isAssociated = try runtime.creating(mapping, from: key) {
-                    try call(mapping, .createDestinationInstances, runtime, object: object.objectID) {
+                    try call(mapping, .createDestinationInstances, runtime, object: object) {
                         try policy.createDestinationInstances(forSource: object, in: mapping.mapping, manager: manager)
                     }
                 }
@@ -187,10 +202,10 @@ struct StagedMigration {
         let cursor = try runtime.associations[mapping.index].pairs.destinationsInOrderOfFirstAssociation()
         while let pair = try cursor.next() {
             let entity = session.destinationSchema.model.entity(at: Int(pair.destination.entity))
-            let id = runtime.objects.id(entity: entity, key: pair.destination.key)
-            if runtime.objects.hasDeletions, try !runtime.objects.exists(id) { continue }
-            let object = runtime.destinationContext.object(with: id)
-            try call(mapping, .createRelationships, runtime, object: id) {
+            let place = runtime.objects.place(entity: entity, key: pair.destination.key)
+            if runtime.objects.hasDeletions, try !runtime.objects.exists(place) { continue }
+            let object = runtime.destinationContext.object(at: place)
+            try call(mapping, .createRelationships, runtime, object: object) {
                 try policy.createRelationships(forDestination: object, in: mapping.mapping, manager: manager)
             }
             session.progress.advance(rows: 1)
@@ -215,6 +230,10 @@ struct StagedMigration {
 
     /// Counts what the policies made and dropped.
     private func account(_ runtime: StagedRuntime) throws {
+        for (index, made) in runtime.objects.createdByEntity.enumerated() where made != 0 {
+            let name = session.destinationSchema.model.entity(at: index).definition.name
+            session.counts.created[name, default: 0] += made
+        }
         for (index, made) in runtime.objects.createdByMapping {
             session.counts.mappings[index].created += made
             let associated = try runtime.associations[index].countOfDestinations()
@@ -237,10 +256,10 @@ struct StagedMigration {
             whereExists: { reference in
                 guard runtime.objects.hasDeletions else { return true }
                 return try runtime.objects.exists(
-                    runtime.objects.id(entity: model.entity(at: Int(reference.entity)), key: reference.key))
+                    runtime.objects.place(entity: model.entity(at: Int(reference.entity)), key: reference.key))
             }
         ) { key in
-            guard try !isShared || runtime.sources.id(table: table, key: key)?.entity == entity else { return }
+            guard try !isShared || runtime.sources.place(table: table, key: key)?.entity == entity else { return }
             migrated += 1
         }
         let fetched =
@@ -256,7 +275,7 @@ struct StagedMigration {
     /// Calls user code. Its error keeps its identity as the cause; a failure of a call that could not throw, and a
     /// cancellation, end the run as soon as the method returns.
     private func call(
-        _ mapping: PlannedMapping, _ method: PolicyMethod, _ runtime: StagedRuntime, object: ManagedObjectID? = nil,
+        _ mapping: PlannedMapping, _ method: PolicyMethod, _ runtime: StagedRuntime, object: ManagedObject? = nil,
         _ body: () throws -> Void
     ) throws {
         do {
@@ -273,10 +292,10 @@ struct StagedMigration {
     }
 
     private func context(
-        _ mapping: PlannedMapping, _ method: PolicyMethod, _ object: ManagedObjectID?
+        _ mapping: PlannedMapping, _ method: PolicyMethod, _ object: ManagedObject?
     ) -> MigrationError.Context {
         var context = mapping.context
-        context.objectID = object?.description
+        context.objectID = object?.objectID.description
         context.policy = "\(mapping.mapping.entityMigrationPolicyClassName ?? "").\(method.rawValue)"
         return context
     }

@@ -82,7 +82,6 @@ final class DeclaredLinks {
             if case .lookup(let argument, let candidates) = value {
                 try forEachMember(argument, candidates, of: source, planned.relationship, in: mapping) {
                     member, order, _ in
-                    if objects.hasDeletions, try !objects.exists(member) { return }
                     members.append(LinkMember(end: member, order: order))
                 }
                 if planned.relationship.isToMany { arrange() }
@@ -119,6 +118,7 @@ final class DeclaredLinks {
             var isFound = false
             for (rank, candidate) in candidates.enumerated() {
                 try forEachCandidate(of: key, table: argument.table, candidate, relationship) { member in
+                    if objects.hasDeletions, try !objects.exists(member) { return }
                     isFound = true
                     if relationship.isToMany {
                         try body(member, order, candidate)
@@ -163,24 +163,30 @@ final class DeclaredLinks {
         _ mapping: PlannedMapping, _ keys: MappingKeys, _ number: UInt32, _ relationship: RelationshipDescription,
         _ argument: SourceArgument, _ candidates: [Int]
     ) throws {
-        // Words: owner, candidate's rank, place, member, its Z_ENT, candidate.
-        let firsts = relationship.isToMany ? nil : session.sorter(width: 6)
+        // A to-one takes the first that is found. Where policies made several sources' object one, the links of a to-many
+        // have to come in the order of their owners, because the last owner wins.
+        // Words: owner, candidate's rank, place, sequence, member, its Z_ENT and candidate, the words of its place.
+        let isSorted = !relationship.isToMany || candidates.contains { associations[$0].hasPairs }
+        let sorter = isSorted ? session.sorter(width: 8) : nil
         var counts = ReferenceCounts()
+        var sequence: UInt64 = 0
         try SourcePairs(session: session).forEach(mapping, keys, argument) { source, key, order in
             guard let owner = try keys.destinationKey(of: source) else { return }
             var isFound = false
             for (rank, candidate) in candidates.enumerated() {
                 try forEachCandidate(of: key, table: argument.table, candidate, relationship) { member in
+                    if objects.hasDeletions, try !objects.exists(member) { return }
                     isFound = true
-                    if let firsts {
-                        try firsts.append(
-                            SortKey.encode(owner), UInt64(rank), order.rank(orKey: key), SortKey.encode(member.key),
-                            UInt64(member.entity), UInt64(candidate))
-                    } else {
-                        try link(
+                    guard let sorter else {
+                        return try link(
                             LinkEnd(key: owner, entity: number), member, relationship, order: order,
                             memberMapping: candidate)
                     }
+                    sequence += 1
+                    try sorter.append(
+                        SortKey.encode(owner), relationship.isToMany ? 0 : UInt64(rank), order.rank(orKey: key),
+                        sequence, SortKey.encode(member.key), UInt64(member.entity) << 32 | UInt64(candidate),
+                        order.words.kind, order.words.value)
                 }
             }
             guard !isFound else { return }
@@ -190,33 +196,45 @@ final class DeclaredLinks {
                 counts.dangling += 1
             }
         }
-        if let firsts { counts.surplus = try linkFirsts(try firsts.finish(), number, relationship) }
+        if let sorter { counts.surplus = try link(try sorter.finish(), number, relationship) }
         session.add(counts)
     }
 
-    /// Links every owner of a to-one to the first object found for it.
+    /// Links every owner to the objects found for it, owner by owner; of a to-one to the first.
     ///
-    /// - Returns: how many further ones there were.
-    private func linkFirsts(
-        _ sorted: SortedRecords, _ number: UInt32, _ relationship: RelationshipDescription
-    ) throws -> Int {
+    /// - Returns: how many further ones of a to-one there were.
+    private func link(_ sorted: SortedRecords, _ number: UInt32, _ relationship: RelationshipDescription) throws -> Int
+    {
         var surplus = 0
-        try withRecords(6) { record, _ in
+        try withRecords(8) { record, _ in
             var previous: UInt64?
             while try sorted.next(into: record) {
-                guard previous != record[0] else {
+                if !relationship.isToMany, previous == record[0] {
                     surplus += 1
                     continue
                 }
                 previous = record[0]
+                let owner = LinkEnd(key: SortKey.decode(record[0]), entity: number)
+                let member = LinkEnd(
+                    key: SortKey.decode(record[4]), entity: UInt32(truncatingIfNeeded: record[5] >> 32))
+                let order = MemberOrder(kind: record[6], value: record[7])
+                if relationship.isOrdered, try hasPlace(member, in: owner, relationship) { continue }
                 try link(
-                    LinkEnd(key: SortKey.decode(record[0]), entity: number),
-                    LinkEnd(key: SortKey.decode(record[3]), entity: UInt32(truncatingIfNeeded: record[4])),
-                    relationship,
-                    order: .none, memberMapping: Int(record[5]))
+                    owner, member, relationship, order: relationship.isToMany ? order : .none,
+                    memberMapping: Int(UInt32(truncatingIfNeeded: record[5])))
             }
         }
         return surplus
+    }
+
+    /// Whether a link is there with a place: an object that is found twice stands where it was found first.
+    private func hasPlace(
+        _ member: LinkEnd, in owner: LinkEnd, _ relationship: RelationshipDescription
+    ) throws(MigrationError) -> Bool {
+        guard let (store, side) = objects.links.store(of: relationship) else { return false }
+        return try store.partners(of: member.key, side: side.other).contains {
+            $0.partner.key == owner.key && !$0.orderOfObject.isNone
+        }
     }
 
     private func hasInnerPair(_ mapping: PlannedMapping, _ entity: EntityDescription) -> Bool {
@@ -318,7 +336,7 @@ final class DeclaredLinks {
     ) throws {
         guard let (store, side) = objects.links.store(of: relationship) else { return }
         if objects.hasDeletions {
-            guard try objects.exists(owner), try objects.exists(member) else { return }
+            guard try objects.exists(owner) else { return }
         }
         let inverse = store.isReflexive ? store.first : store.relationship(of: side.other)
         let isOneToManySide = relationship.isToMany && inverse.map { !$0.isToMany } ?? false
