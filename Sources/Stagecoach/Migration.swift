@@ -67,6 +67,7 @@ public final class Migration {
         let tables = try planner.tables()
         let isStaged = mappings.contains(where: \.hasPolicy) || !options.usesStoreSpecificMigrationManager
         let plan = planner.plan(tables, isStaged: isStaged)
+        let policies = try Policies(mappings: mappings, registry: manager.policies)
 
         guard !DestinationPath.isSameFile(sourcePath, destinationPath) else {
             throw MigrationError(
@@ -80,7 +81,8 @@ public final class Migration {
             source: source, layout: layout, destinationSchema: schema, work: area.spills, budget: budget,
             options: options, progress: progress, cancellation: cancellation)
         session.counts = census.counts(for: mappings)
-        let finished = try load(session, mappings: mappings, tables: tables, isStaged: isStaged, area: area)
+        let finished = try load(
+            session, mappings: mappings, tables: tables, policies: isStaged ? policies : nil, area: area)
         progress.begin(.publish)
         try source.checkUnchanged()
         try session.counts.checkBalance()
@@ -101,8 +103,11 @@ public final class Migration {
     }
 
     /// Fills a fresh store in the work area and returns its path.
+    ///
+    /// - Parameter policies: nil where no user code runs and the stages are fused.
     private func load(
-        _ session: MigrationSession, mappings: [PlannedMapping], tables: [PlannedTable], isStaged: Bool, area: WorkArea
+        _ session: MigrationSession, mappings: [PlannedMapping], tables: [PlannedTable], policies: Policies?,
+        area: WorkArea
     ) throws -> String {
         let destination = try DestinationStore(
             creating: area.storePath, schema: session.destinationSchema, cacheBytes: session.budget.destinationCache,
@@ -111,10 +116,10 @@ public final class Migration {
         // A value copied unchanged under a rule that the source model had already is a warning where the mapping was inferred.
         let excuses = mappingModel.isInferred && !options.strictValidation
         let highest: [Int64]
-        if isStaged {
+        if let policies {
             highest = try StagedMigration(
-                session: session, mappings: mappings, tables: tables, manager: manager, excuses: excuses,
-                storeUUID: uuid
+                session: session, mappings: mappings, tables: tables, policies: policies, manager: manager,
+                excuses: excuses, storeUUID: uuid
             ).run(into: destination)
         } else {
             highest = try FusedMigration(session: session, mappings: mappings, tables: tables, excuses: excuses)

@@ -15,6 +15,7 @@ struct StagedMigration {
     let session: MigrationSession
     let mappings: [PlannedMapping]
     let tables: [PlannedTable]
+    let policies: Policies
     let manager: MigrationManager
     let excuses: Bool
     let storeUUID: String
@@ -25,7 +26,6 @@ struct StagedMigration {
     func run(into destination: DestinationStore) throws -> [Int64] {
         session.progress.expect(rows: expectedRows)
         session.progress.begin(.keys)
-        let policies = try Policies(mappings: mappings, registry: manager.policies)
         let scan = try KeyScan(session: session, mappings: mappings, tables: tables).run()
         let keys = SourceKeys(byMapping: scan.byMapping, byTable: scan.byTable)
         session.sourceKeys = keys
@@ -38,7 +38,7 @@ struct StagedMigration {
         }
 
         session.progress.begin(.create)
-        for mapping in mappings { try create(mapping, policies, runtime, keys) }
+        for mapping in mappings { try create(mapping, runtime, keys) }
         session.progress.begin(.relate)
         // The links of mapping models are there before the first policy is asked; what policies set comes on top.
         runtime.objects.links.beginDeclaredLinks()
@@ -47,9 +47,9 @@ struct StagedMigration {
             guard runtime.objects.hasDeletions else { return true }
             return try runtime.objects.exists(end)
         }
-        for mapping in mappings { try relate(mapping, policies, runtime) }
+        for mapping in mappings { try relate(mapping, runtime) }
         session.progress.begin(.validate)
-        for mapping in mappings { try validate(mapping, policies, runtime) }
+        for mapping in mappings { try validate(mapping, runtime) }
         try account(runtime)
         return try StagedLoad(
             session: session, mappings: mappings, tables: tables, runtime: runtime, excuses: excuses
@@ -58,13 +58,14 @@ struct StagedMigration {
 
     /// Rows that the run will count: keys, creation, relating by policies, load.
     private var expectedRows: Int {
-        let scanned = mappings.compactMap(\.source).reduce(0) { sum, entity in
-            sum + (session.counts.mappings.first { $0.sourceEntity == entity.definition.name }?.sourceObjects ?? 0)
+        var rows = 0
+        var scanned: Set<Int> = []
+        for mapping in mappings {
+            let objects = session.counts.mappings[mapping.index].sourceObjects
+            rows += objects * (mapping.hasPolicy ? 3 : 2)
+            if let entity = mapping.source, scanned.insert(entity.index).inserted { rows += objects }
         }
-        return mappings.reduce(scanned) { sum, mapping in
-            let rows = session.counts.mappings[mapping.index].sourceObjects
-            return sum + rows * (mapping.hasPolicy ? 3 : 2)
-        }
+        return rows
     }
 
     private func makeRuntime(_ keys: SourceKeys) -> StagedRuntime {
@@ -95,7 +96,7 @@ struct StagedMigration {
     // MARK: - Stage 1
 
     private func create(
-        _ mapping: PlannedMapping, _ policies: Policies, _ runtime: StagedRuntime, _ keys: SourceKeys
+        _ mapping: PlannedMapping, _ runtime: StagedRuntime, _ keys: SourceKeys
     ) throws {
         guard let policy = policies[mapping] else {
             if let own = keys.byMapping[mapping.index] { try createRows(mapping, own, runtime) }
@@ -193,7 +194,7 @@ struct StagedMigration {
 
     // MARK: - Stages 2 and 3
 
-    private func relate(_ mapping: PlannedMapping, _ policies: Policies, _ runtime: StagedRuntime) throws {
+    private func relate(_ mapping: PlannedMapping, _ runtime: StagedRuntime) throws {
         try session.checkCancelled()
         guard let policy = policies[mapping] else { return }
         manager.enter(mapping.mapping)
@@ -215,7 +216,7 @@ struct StagedMigration {
         }
     }
 
-    private func validate(_ mapping: PlannedMapping, _ policies: Policies, _ runtime: StagedRuntime) throws {
+    private func validate(_ mapping: PlannedMapping, _ runtime: StagedRuntime) throws {
         try session.checkCancelled()
         guard let policy = policies[mapping] else { return }
         manager.enter(mapping.mapping)

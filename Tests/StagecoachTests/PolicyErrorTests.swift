@@ -182,7 +182,6 @@ struct PolicyErrorTests {
         fixture.policy("Persons", Steps())
         fixture.mapping.entityMappings[1].entityMigrationPolicyClassName = "App.Unknown"
         let manager = fixture.manager()
-        manager.options.workDirectory = fixture.folder.file("work")
         let error = #expect(throws: MigrationError.self) { try fixture.run(manager) }
         #expect(error?.code == "policy.unknown")
         #expect(error?.description.contains("App.Unknown") == true)

@@ -110,12 +110,13 @@ final class PolicyFixture {
                 store.insert("Person", key, lock: 3, ["name": .text("person \(key)"), "age": .integer(key * 10)])
                 store.insert("Pet", key, lock: 4, ["name": .text("pet \(key)")])
             }
+            store.insert("Thing", 1)
+            guard persons > 2 else { return }
             // Person 1 has pets 3, 1; person 2 has pet 2; the others have none.
             store.setMembers("Person", 1, "pets", [3, 1])
             store.setMembers("Person", 2, "pets", [2])
             store.setMembers("Person", 1, "friends", [2, 3])
             store.setToOne("Person", 1, "best", 2)
-            store.insert("Thing", 1)
         }
         sourcePath = folder.file("source.sqlite")
         try store.write(path: sourcePath)

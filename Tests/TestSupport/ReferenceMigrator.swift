@@ -184,7 +184,11 @@ package final class ReferenceMigrator {
             case .null: values.append((relationship, ReferenceClaim(members: [], ordering: .none)))
             case .value: throw .mismatch("a value for \(object.entity).\(name)")
             case .objects(let members, let ordering):
-                let fitting = members.filter { $0.object.entity.isKindOf(entity: relationship.destination) }
+                var fitting = members.filter { $0.object.entity.isKindOf(entity: relationship.destination) }
+                // A to-one takes the first in mapping order.
+                if !relationship.isToMany, let least = fitting.map(\.mapping).min() {
+                    fitting = fitting.filter { $0.mapping == least } + fitting.filter { $0.mapping != least }
+                }
                 if !relationship.isToMany, fitting.count > 1 { report.furtherDestinations += 1 }
                 values.append((relationship, ReferenceClaim(members: fitting, ordering: ordering)))
             }
