@@ -15,6 +15,7 @@ let package = Package(
         .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(name: "CLZ4", providers: [.apt(["liblz4-dev"])]),
         .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
+        .systemLibrary(name: "CMalloc"),
 
         // What went wrong, where, and what to do: one error type for all layers.
         .target(name: "Diagnostics", swiftSettings: strict),
@@ -34,22 +35,24 @@ let package = Package(
             dependencies: ["Diagnostics", "Rows", "Archives", "ManagedModel", "CSQLite"],
             swiftSettings: strict),
         // Keys and rows on disk: blocks, spills, association tables, sorted runs. Knows no models.
-        .target(name: "SpillStorage", dependencies: ["Diagnostics", "Rows", "CLZ4"], swiftSettings: strict),
+        .target(name: "SpillStorage", dependencies: ["Diagnostics", "Rows", "CLZ4", "CMalloc"], swiftSettings: strict),
         // The product: plan, create, relate, validate, save, publish.
         .target(
             name: "Stagecoach",
             dependencies: [
-                "Diagnostics", "Rows", "ManagedModel", "Mapping", "PersistentStore", "SpillStorage",
+                "Diagnostics", "Rows", "Archives", "ManagedModel", "Mapping", "PersistentStore", "SpillStorage",
+                "CSQLite",
             ],
             swiftSettings: strict),
         // The command: arguments, wording, progress, exit codes.
         .target(
             name: "StagecoachCommand",
             dependencies: [
-                "Diagnostics", "Rows", "ManagedModel", "Mapping", "PersistentStore", "Stagecoach",
+                "Diagnostics", "Rows", "ManagedModel", "Mapping", "PersistentStore", "SpillStorage", "Stagecoach",
             ],
             swiftSettings: strict),
-        .executableTarget(name: "StagecoachMain", dependencies: ["StagecoachCommand", "Stagecoach"], swiftSettings: strict),
+        .executableTarget(
+            name: "StagecoachMain", dependencies: ["StagecoachCommand", "Stagecoach"], swiftSettings: strict),
 
         // Tests, in the same order.
         .target(
@@ -89,7 +92,11 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "StagecoachCommandTests",
-            dependencies: ["StagecoachCommand", "Diagnostics", "TestSupport"], swiftSettings: strict),
+            dependencies: [
+                "StagecoachCommand", "Stagecoach", "ManagedModel", "Mapping", "PersistentStore", "SpillStorage",
+                "Diagnostics", "TestSupport",
+            ],
+            swiftSettings: strict),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
@@ -101,7 +108,10 @@ let package = Package(
         // Benchmarks.
         .executableTarget(
             name: "MigrationBenchmarks",
-            dependencies: ["Stagecoach", "PersistentStore", "SpillStorage", "Rows", "CSQLite"],
+            dependencies: [
+                "Stagecoach", "Mapping", "ManagedModel", "PersistentStore", "SpillStorage", "Rows", "Diagnostics",
+                "CSQLite",
+            ],
             path: "Benchmarks/MigrationBenchmarks", swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]

@@ -1,4 +1,34 @@
+import Diagnostics
+import Glibc
+
+/// Measures migrations: makes a store, runs each way of migrating it in a process of its own, compares.
+///
+///     MigrationBenchmarks store --books 98000 library.sqlite
+///     MigrationBenchmarks run --store library.sqlite --rounds 3 --memory-limit 64M --json results.json
 @main
 struct Main {
-    static func main() {}
+    static func main() {
+        var arguments = CommandLine.arguments.dropFirst()
+        do {
+            switch arguments.popFirst() {
+            case "store": try StoreCommand.run(Array(arguments))
+            case "run": exit(try RunCommand.run(Array(arguments)))
+            // Not for people: what the children of `run`, and tests of the memory limit, execute.
+            case "migrate": try MigrateCommand.run(Array(arguments))
+            default: throw Arguments.usage("Name a subcommand: store or run")
+            }
+        } catch let error as MigrationError {
+            complain("\(error)")
+            exit(error.category.rawValue)
+        } catch {
+            complain("\(error)")
+            exit(MigrationError.Category.internal.rawValue)
+        }
+    }
+
+    /// Writes a line to standard error.
+    static func complain(_ line: String) {
+        let text = line + "\n"
+        _ = text.withCString { write(STDERR_FILENO, $0, strlen($0)) }
+    }
 }

@@ -25,6 +25,8 @@ struct FusedMigration {
         let links = LinkPlanner(
             mappings: mappings, source: session.layout.schema, destination: session.destinationSchema
         ).plan()
+        // A pair's resolution has up to six sorts at hand; what it gives waits for its table's load.
+        session.concurrentSorts = 6 + links.columns.count
         let stream = LinkStream(session: session, keys: keys)
         for (mapping, planned) in links.counted { try stream.forEach(mapping, planned, countsMissing: true) { _ in } }
         let passes = (tables.map(\.pass).max() ?? 0) + 1
@@ -68,8 +70,10 @@ struct FusedMigration {
                 joined.insert(join)
                 session.progress.begin(.load)
                 let writer = try destination.joinWriter(join)
-                session.counts.links += try JoinLinks(session: session, mappings: mappings, keys: keys, joinTable: join)
-                    .load(into: writer)
+                session.linksWritten[join] = try JoinLinks(
+                    session: session, mappings: mappings, keys: keys, joinTable: join
+                )
+                .load(into: writer)
                 try writer.finish()
                 session.progress.begin(.indexes)
                 try destination.createIndexes(joinTable: join)

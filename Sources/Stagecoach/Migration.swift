@@ -49,13 +49,92 @@ public final class Migration {
     @discardableResult
     public func run() throws -> MigrationReport {
         let clock = RunClock()
-        let limit = options.memoryLimit ?? MemoryShares.defaultLimit()
-        let budget = try MemoryShares(limit: limit, resident: ProcessMemory.currentResident() ?? 0)
+        guard !DestinationPath.isSameFile(sourcePath, destinationPath) else {
+            throw MigrationError(
+                "destination.isSource", .usage, "Source and destination are the same file",
+                context: .init(path: destinationPath))
+        }
         let place = DestinationPath(path: destinationPath)
+        let prepared = try prepare(place)
+        let (source, schema, tables) = (prepared.source, prepared.schema, prepared.tables)
+
+        try place.checkFresh()
+        let area = try WorkArea(beside: place, spills: options.workDirectory)
+        defer { area.close() }
+        let session = MigrationSession(
+            source: source, layout: prepared.layout, destinationSchema: schema, work: area.spills,
+            budget: prepared.budget, options: options, progress: progress, cancellation: cancellation)
+        session.counts = prepared.census.counts(for: prepared.mappings)
+        progress.expect(rows: try prepared.expectedRows())
+        let finished = try load(
+            session, mappings: prepared.mappings, tables: tables, policies: prepared.policies, area: area)
+        progress.begin(.publish)
+        try source.checkUnchanged()
+        try session.counts.checkBalance()
+        session.counts.links = session.linksWritten.reduce(0, +)
+        try PublicationCheck(session: session).run(finished)
+        let bytes = try FileSize.bytes(of: finished)
+        if !options.isDryRun { try place.publish(finished) }
+        progress.begin(.done)
+        return MigrationReport(
+            source: sourcePath, destination: destinationPath, counts: session.counts,
+            passes: prepared.plan.passes.count, isStaged: prepared.plan.isStaged,
+            keys: Dictionary(
+                tables.filter { !$0.mappings.isEmpty }.map {
+                    (destinationModel.entity(at: schema.tables[$0.table].root).definition.name, $0.keys.rawValue)
+                }, uniquingKeysWith: { first, _ in first }),
+            seconds: clock.seconds, processorSeconds: clock.processorSeconds,
+            peakMemory: ProcessMemory.peakResident() ?? 0, memoryLimit: prepared.limit,
+            spilledBytes: area.spills.bytesWritten, destinationBytes: bytes, isDryRun: options.isDryRun,
+            notes: RunNotes.notes(counts: session.counts, tables: tables, schema: schema, options: options))
+    }
+
+    /// The passes of the migration, their tables and keys. Nothing is written anywhere.
+    ///
+    /// - Throws: ``MigrationError`` for inputs that ``run()`` would refuse; the destination is not looked at.
+    /// - Complexity: O(rows) to count the source's objects.
+    public func plan() throws -> MigrationPlan { try prepare(DestinationPath(path: destinationPath)).plan }
+
+    /// What is known before anything is written.
+    private struct Prepared {
+        let limit: Int
+        let budget: MemoryShares
+        let source: SourceStore
+        let layout: StoreLayout
+        let schema: StoreSchema
+        let mappings: [PlannedMapping]
+        let census: SourceCensus
+        let tables: [PlannedTable]
+        let plan: MigrationPlan
+        /// Nil where no user code runs and the stages are fused.
+        let policies: Policies?
+
+        /// Rows that the run will count: keys scanned, rows made, related by policies and loaded, links.
+        func expectedRows() throws(MigrationError) -> Int {
+            let scanned = Set(mappings.compactMap(\.sourceTable)).reduce(0) { sum, table in
+                sum + census.rows[table].values.reduce(0, +)
+            }
+            let loaded = plan.passes.flatMap(\.tables).reduce(0) { $0 + $1.sourceRows }
+            var links = 0
+            for join in layout.joinTables.indices { links += try source.estimatedCount(joinTable: join, in: layout) }
+            let related = mappings.reduce(0) { sum, mapping in
+                sum + (mapping.hasPolicy ? mapping.source.map(census.count(of:)) ?? 0 : 0)
+            }
+            return scanned + loaded * (plan.isStaged ? 2 : 1) + links + related
+        }
+    }
+
+    /// Opens the source, resolves the mapping model and plans.
+    private func prepare(_ place: DestinationPath) throws -> Prepared {
+        let limit = options.memoryLimit ?? MemoryBudget.defaultLimit()
+        ProcessMemory.returnFreedBlocks()
+        let resident = ProcessMemory.currentResident() ?? 0
+        let budget = try MemoryShares(limit: limit, resident: resident)
         // SQLite's own sorts of source rows go where the spills go, once that place is made.
         let source = try SourceStore(
             path: sourcePath, cacheBytes: budget.sourceCache, valueLimit: budget.value,
             temporaryDirectory: place.spillDirectory(in: options.workDirectory))
+        source.limitNeeded = { MemoryShares.limit(forValueOf: $0, resident: resident) }
         try StoreMatch.check(source.metadata, against: sourceModel, path: sourcePath)
         let layout = try source.layout(for: sourceModel)
         let schema = StoreSchema(model: destinationModel)
@@ -66,40 +145,10 @@ public final class Migration {
             rowCounts: census.rows)
         let tables = try planner.tables()
         let isStaged = mappings.contains(where: \.hasPolicy) || !options.usesStoreSpecificMigrationManager
-        let plan = planner.plan(tables, isStaged: isStaged)
-        let policies = try Policies(mappings: mappings, registry: manager.policies)
-
-        guard !DestinationPath.isSameFile(sourcePath, destinationPath) else {
-            throw MigrationError(
-                "destination.isSource", .usage, "Source and destination are the same file",
-                context: .init(path: destinationPath))
-        }
-        try place.checkFresh()
-        let area = try WorkArea(beside: place, spills: options.workDirectory)
-        defer { area.close() }
-        let session = MigrationSession(
-            source: source, layout: layout, destinationSchema: schema, work: area.spills, budget: budget,
-            options: options, progress: progress, cancellation: cancellation)
-        session.counts = census.counts(for: mappings)
-        let finished = try load(
-            session, mappings: mappings, tables: tables, policies: isStaged ? policies : nil, area: area)
-        progress.begin(.publish)
-        try source.checkUnchanged()
-        try session.counts.checkBalance()
-        let bytes = try FileSize.bytes(of: finished)
-        if !options.isDryRun { try place.publish(finished) }
-        progress.begin(.done)
-        return MigrationReport(
-            source: sourcePath, destination: destinationPath, counts: session.counts, passes: plan.passes.count,
-            isStaged: isStaged,
-            keys: Dictionary(
-                tables.filter { !$0.mappings.isEmpty }.map {
-                    (destinationModel.entity(at: schema.tables[$0.table].root).definition.name, $0.keys.rawValue)
-                }, uniquingKeysWith: { first, _ in first }),
-            seconds: clock.seconds, processorSeconds: clock.processorSeconds,
-            peakMemory: ProcessMemory.peakResident() ?? 0, memoryLimit: limit, spilledBytes: area.spills.bytesWritten,
-            destinationBytes: bytes, isDryRun: options.isDryRun,
-            notes: RunNotes.notes(counts: session.counts, tables: tables, schema: schema, options: options))
+        let policies = isStaged ? try Policies(mappings: mappings, registry: manager.policies) : nil
+        return Prepared(
+            limit: limit, budget: budget, source: source, layout: layout, schema: schema, mappings: mappings,
+            census: census, tables: tables, plan: planner.plan(tables, isStaged: isStaged), policies: policies)
     }
 
     /// Fills a fresh store in the work area and returns its path.
@@ -125,7 +174,7 @@ public final class Migration {
             highest = try FusedMigration(session: session, mappings: mappings, tables: tables, excuses: excuses)
                 .run(into: destination)
         }
-        try Publication(session: session, uuid: uuid, excuses: excuses, mappingModel: mappingModel).finish(
+        try Publication(session: session, uuid: uuid, excuses: excuses, mappings: mappings).finish(
             destination, highest: highest)
         return area.storePath
     }

@@ -10,12 +10,20 @@ final class MigrationSession {
     let source: SourceStore
     let layout: StoreLayout
     let destinationSchema: StoreSchema
+    /// Columns of attributes that allow external storage, by destination table.
+    private let externalColumns: [[Int]]
     let work: WorkDirectory
     let budget: MemoryShares
     let options: MigrationOptions
     let progress: ProgressCounter
     let cancellation: CancellationFlag
     var counts = MigrationCounts()
+    /// Rows written, by destination table.
+    var rowsWritten: [Int]
+    /// Links written, by join table of the destination.
+    var linksWritten: [Int]
+    /// Sorts that may hold memory at a time: set once the links are planned.
+    var concurrentSorts = 6
     /// Set once the keys are read.
     var sourceKeys: SourceKeys?
 
@@ -26,6 +34,14 @@ final class MigrationSession {
         self.source = source
         self.layout = layout
         self.destinationSchema = destinationSchema
+        rowsWritten = Array(repeating: 0, count: destinationSchema.tables.count)
+        linksWritten = Array(repeating: 0, count: destinationSchema.joinTables.count)
+        externalColumns = destinationSchema.tables.map { table in
+            table.attributeColumns.compactMap { reference, column in
+                let attribute = destinationSchema.model.entity(at: reference.entity).attribute(named: reference.name)
+                return attribute?.definition.allowsExternalBinaryDataStorage == true ? column : nil
+            }
+        }
         self.work = work
         self.budget = budget
         self.options = options
@@ -58,7 +74,17 @@ final class MigrationSession {
 
     /// An external sort with its share of memory.
     func sorter(width: Int) -> RecordSorter {
-        RecordSorter(directory: work, name: "sort", width: width, memory: budget.sort)
+        RecordSorter(
+            directory: work, name: "sort", width: width, memory: max(256 << 10, budget.sorts / concurrentSorts))
+    }
+
+    /// Counts values that lie in external files: their marker byte is 2 (`core-data-formats.md` A.7).
+    func countExternalValues(_ batch: borrowing RowBatch, table: Int) {
+        for column in externalColumns[table] {
+            for row in 0..<batch.count where batch[row, column].kind == .blob {
+                if batch.bytes(batch[row, column]).first == 2 { counts.externalValues += 1 }
+            }
+        }
     }
 
     func add(_ references: ReferenceCounts) {

@@ -24,13 +24,13 @@ struct StagedMigration {
     ///
     /// - Returns: Z_MAX by destination table.
     func run(into destination: DestinationStore) throws -> [Int64] {
-        session.progress.expect(rows: expectedRows)
         session.progress.begin(.keys)
         let scan = try KeyScan(session: session, mappings: mappings, tables: tables).run()
         let keys = SourceKeys(byMapping: scan.byMapping, byTable: scan.byTable)
         session.sourceKeys = keys
         try AccountForSources.count(keys, mappings: mappings, in: session)
         let runtime = makeRuntime(keys)
+        session.concurrentSorts = 6 + (session.destinationSchema.tables.map { $0.columns.count }.max() ?? 0) / 4
         manager.attach(runtime)
         defer {
             manager.detach()
@@ -38,7 +38,11 @@ struct StagedMigration {
         }
 
         session.progress.begin(.create)
-        for mapping in mappings { try create(mapping, runtime, keys) }
+        for mapping in mappings {
+            try create(mapping, runtime, keys)
+            // What the next mapping fills is a batch of its own; many entities must not hold one each.
+            for rows in runtime.objects.rows { try rows.seal() }
+        }
         session.progress.begin(.relate)
         // The links of mapping models are there before the first policy is asked; what policies set comes on top.
         runtime.objects.links.beginDeclaredLinks()
@@ -54,18 +58,6 @@ struct StagedMigration {
         return try StagedLoad(
             session: session, mappings: mappings, tables: tables, runtime: runtime, excuses: excuses
         ).run(into: destination)
-    }
-
-    /// Rows that the run will count: keys, creation, relating by policies, load.
-    private var expectedRows: Int {
-        var rows = 0
-        var scanned: Set<Int> = []
-        for mapping in mappings {
-            let objects = session.counts.mappings[mapping.index].sourceObjects
-            rows += objects * (mapping.hasPolicy ? 3 : 2)
-            if let entity = mapping.source, scanned.insert(entity.index).inserted { rows += objects }
-        }
-        return rows
     }
 
     private func makeRuntime(_ keys: SourceKeys) -> StagedRuntime {
@@ -121,7 +113,7 @@ struct StagedMigration {
         let run: DestinationRows.Run
         if own.mode == .sequential {
             own.base = try rows.reserveKeys(own.index.count)
-            run = rows.lastRun
+            run = rows.openLastRun()
         } else {
             run = rows.addRun(for: own)
         }

@@ -1,4 +1,7 @@
+import Glibc
+import StagecoachCommand
+
 @main
 struct Main {
-    static func main() {}
+    static func main() { exit(CommandProcess.run()) }
 }

@@ -117,6 +117,7 @@ private struct PlainAssociations {
                 let again = model.pairs[random.below(model.pairs.count)]
                 try table.add(source: again.source, destination: again.destination)
             }
+            if random.chance(5000) { try table.prepareForLookups() }
             if random.chance(1500) { try check(table, model, &random, "seed \(seed), pair \(number)") }
             if random.chance(4000) { try checkWhole(table, model, "seed \(seed), pair \(number)") }
         }

@@ -78,6 +78,8 @@ import Testing
         var appended: [Int64] = []
         for (position, key) in keys.enumerated() {
             try index.append(key)
+            // Sealing in between puts keys of one range into several chunks.
+            if position % 30_011 == 5 || position == 3 { try index.seal() }
             if position % 40_001 == 7 {
                 appended = Array(keys[...position])
                 try check(index, appended, &random)

@@ -172,7 +172,8 @@ struct RandomMapping {
         case .integer32: return [.integer16, .boolean].contains(from)
         case .integer64: return [.integer16, .integer32, .boolean].contains(from)
         case .double: return from.isNumeric
-        case .boolean: return from.isNumeric && from != .decimal
+        // Other numbers are mostly out of its range.
+        case .boolean: return false
         case .float: return [.integer16, .integer32, .integer64, .boolean].contains(from)
         default: return false
         }

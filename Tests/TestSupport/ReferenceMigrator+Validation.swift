@@ -110,15 +110,18 @@ extension ReferenceMigrator {
         }
     }
 
-    /// Whether the source object's relationship was required and empty already. A dangling reference was not empty.
+    /// Whether an inferred mapping cannot help it: the source object's relationship was required and empty already (a
+    /// dangling reference is empty), or the relationship is new.
     private func wasMissing(_ object: ReferenceObject, _ relationship: RelationshipDescription) -> Bool {
         guard mappingModel.isInferred, let origin = origins[ObjectIdentifier(object)],
-            let property = mappings[origin.mapping].relationshipMapping(named: relationship.name), property.isAutomatic,
-            case .function(_, _, let arguments) = property.valueExpression?.node,
+            let property = mappings[origin.mapping].relationshipMapping(named: relationship.name), property.isAutomatic
+        else { return false }
+        guard let expression = property.valueExpression else { return true }
+        guard case .function(_, _, let arguments) = expression.node,
             case .keyPath(.variable("source"), let path)? = arguments.last, path.count == 1,
             let old = origin.source.entity.relationship(named: path[0])
         else { return false }
-        return !old.isOptional && origin.source.related(path[0]).isEmpty && origin.source.dangling[path[0]] == nil
+        return !old.isOptional && origin.source.related(path[0]).isEmpty
     }
 
     private static func violation(

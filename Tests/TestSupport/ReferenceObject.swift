@@ -57,10 +57,10 @@ extension ReferenceStore {
     package func objects() -> [[ReferenceObject]] {
         var creation = 0
         var byKey: [[Int64: ReferenceObject]] = []
-        for rows in tables {
+        for (table, rows) in tables.enumerated() {
             var objects: [Int64: ReferenceObject] = [:]
             for (key, row) in rows.sorted(by: { $0.key < $1.key }) {
-                guard let entity = entity(of: row) else { continue }
+                guard let entity = entity(of: row, inTable: table) else { continue }
                 let lock = row.values[EntityTable.lockColumn].integer ?? 1
                 let object = ReferenceObject(entity: entity, key: key, lock: lock, creation: creation)
                 creation += 1

@@ -52,6 +52,14 @@ package struct ReferenceStore {
         return schema.entityByNumber[number].map { model.entity(at: $0) }
     }
 
+    /// The entity of a row of a table. Core Data does not look at Z_ENT in a table of one entity (ArtsyPartner 1.3: an
+    /// Artwork with the number of Collection); a number of another table's entity is that of none.
+    package func entity(of row: ReferenceRow, inTable table: Int) -> EntityDescription? {
+        let entities = schema.tables[table].entities
+        if entities.count == 1 { return model.entity(at: entities[0]) }
+        return entity(of: row).flatMap { entities.contains($0.index) ? $0 : nil }
+    }
+
     /// The highest key handed out in the table of an entity (Z_MAX of its root).
     package func maximum(of entity: EntityDescription) -> Int64 {
         primaryKey[schema.number(of: entity.root)]?.maximum ?? 0

@@ -1,7 +1,7 @@
 import Foundation
 
 /// A fresh folder that is removed with its contents when the value is released.
-package final class TemporaryFolder {
+package final class TemporaryFolder: Sendable {
     package let url: URL
     package var path: String { url.path }
 

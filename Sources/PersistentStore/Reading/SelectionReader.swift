@@ -131,7 +131,8 @@ extension SourceStore {
             "store.valueTooLarge", .configuration,
             "The value in \(source.name).\(source.columns[best.column]) has \(best.bytes) bytes, the limit is "
                 + "\(valueLimit)",
-            remedy: "Give the command a --memory-limit that allows values of \(best.bytes) bytes", context: place)
+            remedy: limitNeeded.map { "Give --memory-limit \($0(best.bytes))M or more" }
+                ?? "Allow values of \(best.bytes) bytes", context: place)
     }
 
     /// Bytes of a text or blob as stored, not read; 0 for another kind.

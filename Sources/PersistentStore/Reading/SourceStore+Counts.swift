@@ -17,6 +17,16 @@ extension SourceStore {
         }
     }
 
+    /// About the rows of a join table: its highest rowid, which is their number where none were deleted.
+    ///
+    /// - Complexity: O(log rows).
+    package func estimatedCount(joinTable: Int, in layout: StoreLayout) throws(MigrationError) -> Int {
+        try blamingData { () throws(MigrationError) in
+            let highest = try connection.integer("SELECT max(rowid) FROM \(layout.joinTables[joinTable].name.quoted)")
+            return Int(min(max(0, highest ?? 0), 1 << 40))
+        }
+    }
+
     /// Rows of an entity table by entity.
     ///
     /// Counted row by row and not by GROUP BY, which would sort the whole table where it has no index on Z_ENT.

@@ -18,6 +18,8 @@ package final class SourceStore {
     package let primaryKeys: [PrimaryKeyRow]
     /// Bytes of the largest value that is read.
     package let valueLimit: Int
+    /// The memory limit, in MiB, under which a value of so many bytes could be read: for the error's remedy.
+    package var limitNeeded: ((Int) -> Int)?
     let connection: Connection
     let pool: StatementPool
 

@@ -3,7 +3,8 @@ import Diagnostics
 extension AssociationTable {
     /// The distinct destinations in order of first association, each with the source it was first associated with.
     ///
-    /// They are those of now: pairs added later are not seen. Where destinations were not associated in ascending order, they are
+    /// They are those of now: pairs added later are not seen. Where destinations were not associated in ascending
+    /// order, they are
     /// sorted first.
     ///
     /// Memory of the cursor: a block for each run, or a quarter of the table's allowance.

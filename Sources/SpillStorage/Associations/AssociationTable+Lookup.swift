@@ -56,7 +56,8 @@ extension AssociationTable {
         return destination
     }
 
-    /// The destination first associated with each of many sources of one entity, `ObjectReference.none` where there is none.
+    /// The destination first associated with each of many sources of one entity, `ObjectReference.none` where there is
+    /// none.
     ///
     /// The fast way for large tables: each block is read once for all sources in it.
     /// Memory: 16 to 24 bytes a key during the call, where the table is not monotonic.

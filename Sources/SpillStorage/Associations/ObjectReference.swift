@@ -16,7 +16,8 @@ package struct ObjectReference: Hashable, Sendable {
 
 /// How a pair of references stands in the words of a record.
 ///
-/// Narrow: a word a reference, the entity in the top 16 bits and the key, made unsigned, in 48. Wide, where a number does not fit:
+/// Narrow: a word a reference, the entity in the top 16 bits and the key, made unsigned, in 48. Wide, where a number
+/// does not fit:
 /// two words a reference. Both orders are the same: by entity, then by key.
 struct PairLayout {
     let isWide: Bool

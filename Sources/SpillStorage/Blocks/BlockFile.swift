@@ -14,7 +14,8 @@ enum BlockKind: UInt16 {
 /// The format, version 1, little-endian throughout.
 ///
 ///     file    header, then blocks without gaps
-///     header  16 bytes: "SPILLBLK", version UInt16, kind UInt16, low 32 bits of the checksum of these 12 bytes (seed 0)
+///     header  16 bytes: "SPILLBLK", version UInt16, kind UInt16, low 32 bits of the checksum of these 12 bytes (seed
+/// 0)
 ///     block   16 bytes: raw length UInt32; stored length UInt32, its top bit set where the bytes are not compressed;
 ///                       checksum UInt64 of the stored bytes, seeded with the block's offset and both length fields;
 ///             then the stored bytes: one LZ4 block, or the raw bytes where LZ4 does not shrink them

@@ -7,8 +7,10 @@
 ///     packed    per column, beginning at a byte: `count` numbers of `bits` bits, low bits first
 ///     slack     8 bytes zero, so that numbers can be loaded as words
 ///
-/// A packed number plus `base` (wrapping) is, by mode: 0 the word itself; 1 its difference from the same word of the record
-/// before (`first` for the first one); 2 + j its difference from word j of the same record, j being an earlier column. The encoder takes the
+/// A packed number plus `base` (wrapping) is, by mode: 0 the word itself; 1 its difference from the same word of the
+/// record
+/// before (`first` for the first one); 2 + j its difference from word j of the same record, j being an earlier column.
+/// The encoder takes the
 /// mode with the fewest bits. Keys that ascend by one, and destinations numbered along with their sources, take no bits
 /// at all; a random permutation of n keys takes log2 n.
 enum ColumnCodec {

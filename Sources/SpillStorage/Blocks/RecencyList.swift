@@ -18,7 +18,8 @@ struct RecencyList {
         older = Array(repeating: -1, count: capacity)
     }
 
-    /// A slot to fill: a fresh one, or the one unused for longest (its content is to be thrown away). It becomes the newest.
+    /// A slot to fill: a fresh one, or the one unused for longest (its content is to be thrown away). It becomes the
+    /// newest.
     mutating func take() -> (slot: Int, isFresh: Bool) {
         if used < capacity {
             let slot = Int32(used)

@@ -2,11 +2,14 @@ import Diagnostics
 
 /// A set of ascending keys that knows their ranks: the association table of mappings whose keys follow source order.
 ///
-/// Keys are appended in ascending order and can be looked up at any time in between. They stand in chunks: the keys of one
-/// aligned range of 65,536 in the smallest of four forms (``KeyContainer``), or up to 2,048 keys that lie far apart. Dense
+/// Keys are appended in ascending order and can be looked up at any time in between. They stand in chunks: the keys of
+/// one
+/// aligned range of 65,536 in the smallest of four forms (``KeyContainer``), or up to 2,048 keys that lie far apart.
+/// Dense
 /// keys take 0.13 bytes each, keys without gaps nothing.
 ///
-/// Memory: the allowance for chunks, 8.5 KiB for the range being filled, 16 KiB for far keys, and a directory of 48 bytes
+/// Memory: the allowance for chunks, 8.5 KiB for the range being filled, 16 KiB for far keys, and a directory of 48
+/// bytes
 /// a chunk, which has at least 1,024 keys on average where the set is large. Above the allowance the chunks are in a
 /// file, the last used ones decoded in memory.
 /// Complexity: append O(1); lookup O(1) for keys of dense ranges, else O(log chunks), and a block's decoding on a miss.
@@ -31,6 +34,8 @@ package final class KeyIndex {
         var lastKey: Int64 = .min
         // The range being filled: a bitmap whose ranks are set as far as it is filled.
         var liveRange: Int64 = 0
+        /// The smallest key in it: after a seal, smaller ones of the range stand in a chunk.
+        var liveFirst: Int64 = 0
         var liveCount = 0
         var liveBlock = -1
         var live: UnsafeMutableRawPointer?
@@ -108,7 +113,7 @@ package final class KeyIndex {
     package func append(_ key: Int64) throws(MigrationError) {
         precondition(count == 0 || key > lastKey, "keys are appended in ascending order")
         let range = key >> KeyContainer.rangeBits
-        if hot.pointee.liveCount == 0 || range != hot.pointee.liveRange { try begin(range) }
+        if hot.pointee.liveCount == 0 || range != hot.pointee.liveRange { try begin(range, with: key) }
         let bitmap = hot.pointee.live.unsafelyUnwrapped
         let offset = Int(key & 0xFFFF)
         let block = offset >> 9
@@ -169,7 +174,8 @@ package final class KeyIndex {
         return found == 1 ? key : nil
     }
 
-    /// Writes the keys from a rank on, in order, and returns how many: fewer than there is room for at the set's end only.
+    /// Writes the keys from a rank on, in order, and returns how many: fewer than there is room for at the set's end
+    /// only.
     ///
     /// This is the set's iteration: it stays valid while keys are appended.
     ///
@@ -219,7 +225,7 @@ package final class KeyIndex {
     private func find(_ key: Int64) throws(MigrationError) -> Int {
         let range = key >> KeyContainer.rangeBits
         guard count > 0, key <= lastKey else { return -1 }
-        if hot.pointee.liveCount > 0, range == hot.pointee.liveRange {
+        if hot.pointee.liveCount > 0, key >= hot.pointee.liveFirst {
             let rank = KeyContainer.bitmapRank(hot.pointee.live.unsafelyUnwrapped, offset: Int(key & 0xFFFF))
             return rank < 0 ? -1 : hot.pointee.chunkedKeys + hot.pointee.farCount + rank
         }
@@ -286,7 +292,7 @@ package final class KeyIndex {
 
     // MARK: Closing ranges
 
-    private func begin(_ range: Int64) throws(MigrationError) {
+    private func begin(_ range: Int64, with key: Int64) throws(MigrationError) {
         try closeLive()
         if hot.pointee.live == nil {
             let bitmap = UnsafeMutableRawPointer.allocate(byteCount: KeyContainer.bitmapBytes, alignment: 8)
@@ -294,6 +300,7 @@ package final class KeyIndex {
             hot.pointee.live = bitmap
         }
         hot.pointee.liveRange = range
+        hot.pointee.liveFirst = key
         hot.pointee.liveBlock = -1
     }
 

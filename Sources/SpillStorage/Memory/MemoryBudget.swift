@@ -60,7 +60,8 @@ package struct MemoryBudget: Sendable {
         return min(usual, cgroupLimit / 4 * 3)
     }
 
-    /// Reads a size: `67108864`, `64M`, `64MiB` (1024 each step), `64MB` (1000 each step), with K, M, G or T in either case.
+    /// Reads a size: `67108864`, `64M`, `64MiB` (1024 each step), `64MB` (1000 each step), with K, M, G or T in either
+    /// case.
     ///
     /// - Throws: `usage.size` (64).
     package static func parse(_ text: String) throws(MigrationError) -> Int {

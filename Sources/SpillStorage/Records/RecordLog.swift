@@ -2,11 +2,14 @@ import Diagnostics
 
 /// Records of fixed width that are appended in any order and can be read in order at any time in between.
 ///
-/// A log-structured merge tree of a multiset: records gather in memory, in sorted segments whose sizes double; a full buffer
-/// becomes a run on disk (or the end of the last run, where the records come in order); eight runs of a level become one of the
+/// A log-structured merge tree of a multiset: records gather in memory, in sorted segments whose sizes double; a full
+/// buffer
+/// becomes a run on disk (or the end of the last run, where the records come in order); eight runs of a level become
+/// one of the
 /// next. A later record replaces nothing: whoever needs the order of appending puts a sequence number in a word.
 ///
-/// Memory: the allowance, shared by records, their scratch space and unpacked blocks; 16 to 24 bytes for each block of 1,024
+/// Memory: the allowance, shared by records, their scratch space and unpacked blocks; 16 to 24 bytes for each block of
+/// 1,024
 /// records; at most seven runs a level.
 /// Complexity: append O(log n) amortised; a lookup a binary search in each run, and a block's unpacking on a miss.
 package final class RecordLog {
@@ -41,7 +44,8 @@ package final class RecordLog {
     /// - Parameters:
     ///   - name: the beginning of its files' names.
     ///   - width: words a record, 1 to 8.
-    ///   - indexWords: first words of each block to hold in memory; lookups by a longer prefix are slower where these are equal.
+    ///   - indexWords: first words of each block to hold in memory; lookups by a longer prefix are slower where these
+    /// are equal.
     ///   - memory: bytes to use; 128 KiB is the least that it keeps to.
     package init(directory: WorkDirectory, name: String, width: Int, indexWords: Int, memory: Int) {
         precondition(width >= 1 && width <= 8 && indexWords >= 1 && indexWords <= width && memory >= 0)

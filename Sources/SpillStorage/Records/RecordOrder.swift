@@ -47,8 +47,10 @@ enum RecordOrder {
 
     /// Sorts records.
     ///
-    /// A radix sort from the last word to the first, one byte a pass; bytes that are the same in all records are skipped, and
-    /// so are words after which the records stand in order already (a sequence number in order of appending costs one scan).
+    /// A radix sort from the last word to the first, one byte a pass; bytes that are the same in all records are
+    /// skipped, and
+    /// so are words after which the records stand in order already (a sequence number in order of appending costs one
+    /// scan).
     ///
     /// - Parameter scratch: room for as many records.
     /// - Complexity: O(count · differing bytes), no allocation.

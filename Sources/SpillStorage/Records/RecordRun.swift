@@ -18,7 +18,8 @@ final class RecordRun {
     private(set) var count = 0
     private(set) var offsets: [Int] = []
     private var firstWords: [UInt64] = []
-    private let pending: UnsafeMutablePointer<UInt64>
+    /// Only there while records come one by one.
+    private var pending: UnsafeMutablePointer<UInt64>?
     private var pendingCount = 0
     private let lastRecord: UnsafeMutablePointer<UInt64>
     private let block: RawBuffer
@@ -39,12 +40,11 @@ final class RecordRun {
         self.level = level
         self.block = block
         file = try BlockFile(directory: directory, named: name, kind: .records, scratch: scratch)
-        pending = .allocate(capacity: recordsPerBlock * width)
         lastRecord = .allocate(capacity: width)
     }
 
     deinit {
-        pending.deallocate()
+        pending?.deallocate()
         lastRecord.deallocate()
     }
 
@@ -63,18 +63,20 @@ final class RecordRun {
     /// - Throws: `spill.full`, `spill.io` (74).
     @inline(__always)
     func append(_ record: UnsafePointer<UInt64>) throws(MigrationError) {
-        (pending + pendingCount * width).update(from: record, count: width)
+        let space = pending ?? .allocate(capacity: recordsPerBlock * width)
+        pending = space
+        (space + pendingCount * width).update(from: record, count: width)
         pendingCount += 1
-        if pendingCount == recordsPerBlock { try flush() }
+        if pendingCount == recordsPerBlock { try writePending() }
     }
 
     /// Writes what was appended as a block.
     ///
     /// - Throws: `spill.full`, `spill.io` (74); the records are then still to be written.
     func flush() throws(MigrationError) {
-        guard pendingCount > 0 else { return }
-        try write(pending, count: pendingCount)
-        pendingCount = 0
+        try writePending()
+        pending?.deallocate()
+        pending = nil
     }
 
     /// Adds sorted records that are not before the last one, straight from where they stand.
@@ -123,6 +125,12 @@ final class RecordRun {
             guard let start = words.baseAddress else { return false }
             return RecordOrder.isLess(prefix, start + index * indexWords, words: compared)
         }
+    }
+
+    private func writePending() throws(MigrationError) {
+        guard pendingCount > 0, let pending else { return }
+        try write(pending, count: pendingCount)
+        pendingCount = 0
     }
 
     private func write(_ records: UnsafePointer<UInt64>, count here: Int) throws(MigrationError) {

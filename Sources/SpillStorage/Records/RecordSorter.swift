@@ -2,8 +2,10 @@ import Diagnostics
 
 /// Sorts any number of records of 1 to 8 words out of core: fill it, then ``finish()`` it.
 ///
-/// Order is unsigned and lexicographic; ``SortKey`` makes words of Int64s. Records gather in memory; when the allowance is used
-/// up they are sorted and written as a run. The runs are merged, several times over where there are more than can be open at once.
+/// Order is unsigned and lexicographic; ``SortKey`` makes words of Int64s. Records gather in memory; when the allowance
+/// is used
+/// up they are sorted and written as a run. As many runs as fit the allowance become one, so that few files are ever
+/// open.
 ///
 /// Memory: the allowance (records and as much scratch space again share it; then a block a run being merged).
 /// Complexity: O(n log n) time; on disk the packed records once, twice during a merge of several passes.
@@ -21,6 +23,8 @@ package final class RecordSorter {
     private let duplicates: Duplicates
     private let recordsPerBlock: Int
     private let most: Int
+    /// Runs merged at once.
+    private let fanIn: Int
     private var records: UnsafeMutablePointer<UInt64>
     private var capacity: Int
     private var gathered = 0
@@ -31,7 +35,7 @@ package final class RecordSorter {
     package private(set) var appended = 0
     /// Runs written, those of merges included.
     package private(set) var runsWritten = 0
-    /// Merges that wrote a run, because too many were there to be merged at once.
+    /// Merges that wrote a run.
     package private(set) var mergePasses = 0
 
     /// An empty sorter; no file is made until the allowance is used up.
@@ -52,6 +56,7 @@ package final class RecordSorter {
         let recordBytes = width * 8
         recordsPerBlock = max(16, min(64 * 1024, self.memory / 16) / recordBytes)
         most = max(64, (self.memory - 4 * recordsPerBlock * recordBytes) / (2 * recordBytes))
+        fanIn = max(2, min(64, self.memory / (recordsPerBlock * recordBytes) - 3))
         capacity = min(256, most)
         records = .allocate(capacity: capacity * width)
     }
@@ -118,12 +123,8 @@ package final class RecordSorter {
             sortGathered()
             sources = [RecordSource(copying: records, count: gathered, width: width)]
         } else {
-            // The merge's blocks take the place of the records.
-            records.deallocate()
-            capacity = min(256, most)
-            records = .allocate(capacity: capacity * width)
-            let fanIn = max(2, memory / (recordsPerBlock * width * 8) - 3)
-            while runs.count > fanIn { try mergeOldest(min(fanIn, runs.count - fanIn + 1)) }
+            shrink()
+            while runs.count > fanIn { try mergeNewest(min(fanIn, runs.count - fanIn + 1)) }
             sources = runs.map { RecordSource(run: $0) }
         }
         let sorted = SortedRecords(sources, width: width, count: appended, dropsDuplicates: duplicates == .dropped)
@@ -176,31 +177,43 @@ package final class RecordSorter {
         if let last = runs.last, !RecordOrder.isLess(records, last.last, words: width) {
             try last.append(records, count: gathered)
         } else {
-            let run = try newRun()
+            let run = try newRun(level: 0)
             try run.append(records, count: gathered)
             runs.append(run)
         }
         gathered = 0
+        while runs.count >= fanIn, runs[runs.count - fanIn].level == runs[runs.count - 1].level {
+            shrink()
+            try mergeNewest(fanIn)
+        }
     }
 
-    private func mergeOldest(_ number: Int) throws(MigrationError) {
-        let run = try newRun()
-        var merger = RecordMerger(runs.prefix(number).map { RecordSource(run: $0) }, width: width)
+    /// Gives the records' memory back: the blocks of a merge take its place.
+    private func shrink() {
+        records.deallocate()
+        capacity = min(256, most)
+        records = .allocate(capacity: capacity * width)
+    }
+
+    private func mergeNewest(_ number: Int) throws(MigrationError) {
+        let first = runs.count - number
+        let run = try newRun(level: (runs[first...].map(\.level).max() ?? 0) + 1)
+        var merger = RecordMerger(runs[first...].map { RecordSource(run: $0) }, width: width)
         while let record = try merger.current() {
             try run.append(record)
             try merger.advance()
         }
         try run.flush()
-        runs.removeFirst(number)
+        runs.removeSubrange(first...)
         runs.append(run)
         mergePasses += 1
     }
 
-    private func newRun() throws(MigrationError) -> RecordRun {
+    private func newRun(level: Int) throws(MigrationError) -> RecordRun {
         runsWritten += 1
         return try RecordRun(
             directory: directory, named: name, width: width, indexWords: 0, recordsPerBlock: recordsPerBlock,
-            number: runsWritten, level: 0, scratch: scratch, block: block)
+            number: runsWritten, level: level, scratch: scratch, block: block)
     }
 }
 

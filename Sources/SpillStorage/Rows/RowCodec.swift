@@ -80,15 +80,21 @@ enum RowCodec {
     static func row(
         in bytes: UnsafeRawBufferPointer, at offset: Int
     ) -> (key: Int64, slice: Slice, next: Int)? {
+        guard let (key, end) = header(in: bytes, at: offset) else { return nil }
+        let flags = bytes[offset + 12]
+        guard flags <= deleted else { return nil }
+        let cells = UnsafeRawBufferPointer(rebasing: bytes[(offset + headerBytes)..<end])
+        return (key, Slice(cells: cells, isDeleted: flags == deleted), end)
+    }
+
+    /// The key of the row that begins at an offset, and where the next one begins; nil where it does not fit the bytes.
+    @inline(__always)
+    static func header(in bytes: UnsafeRawBufferPointer, at offset: Int) -> (key: Int64, next: Int)? {
         guard bytes.count - offset >= headerBytes else { return nil }
         let length = Int(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self)))
         guard length >= headerBytes - 4, length <= bytes.count - offset - 4 else { return nil }
         let key = Int64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset + 4, as: Int64.self))
-        let flags = bytes[offset + 12]
-        guard flags <= deleted else { return nil }
-        let end = offset + 4 + length
-        let cells = UnsafeRawBufferPointer(rebasing: bytes[(offset + headerBytes)..<end])
-        return (key, Slice(cells: cells, isDeleted: flags == deleted), end)
+        return (key, offset + 4 + length)
     }
 
     /// Sets those cells of a row in a batch that are still absent.

@@ -28,15 +28,28 @@ final class RowBlock {
 
     /// Notes the rows of the buffer; false where they are no rows in ascending order.
     func index() -> Bool {
-        keys.removeAll(keepingCapacity: true)
-        offsets.removeAll(keepingCapacity: true)
+        // Local arrays: appending to a property costs a check of exclusive access a row.
+        var keys: [Int64] = []
+        var offsets: [Int] = []
+        let bytes = buffer.bytes
         var offset = 0
-        while offset < buffer.count {
-            guard let row = RowCodec.row(in: buffer.bytes, at: offset) else { return false }
-            if let last = keys.last, row.key <= last { return false }
-            note(row.key, at: offset)
-            offset = row.next
+        var last = Int64.min
+        while offset < bytes.count {
+            guard let (key, next) = RowCodec.header(in: bytes, at: offset), key > last || offset == 0 else {
+                return false
+            }
+            if offset == 0 {
+                let expected = min(bytes.count / next + 1, 8192)
+                keys.reserveCapacity(expected)
+                offsets.reserveCapacity(expected)
+            }
+            keys.append(key)
+            offsets.append(offset)
+            last = key
+            offset = next
         }
+        self.keys = keys
+        self.offsets = offsets
         return !keys.isEmpty
     }
 

@@ -3,13 +3,17 @@ import Rows
 
 /// Rows on disk in ascending order of their keys, patched and deleted at any time, read in order or by key.
 ///
-/// Rows are appended in LZ4 blocks of about 64 KiB; a larger row has a block of its own. Patches gather in memory and are written as
-/// sorted runs, four of a level become one of the next, and every read merges them: of all patches of a row the latest wins, slot by
+/// Rows are appended in LZ4 blocks of about 64 KiB; a larger row has a block of its own. Patches gather in memory and
+/// are written as
+/// sorted runs, four of a level become one of the next, and every read merges them: of all patches of a row the latest
+/// wins, slot by
 /// slot, wherever it stands. A deleted row stays deleted.
 ///
-/// Memory: the allowance (patches in memory and decoded blocks), 16 bytes a block, an open block, and for a row above 64 KiB three times
+/// Memory: the allowance (patches in memory and decoded blocks), 16 bytes a block, an open block, and for a row above
+/// 64 KiB three times
 /// its size while it is written or read. For use by one thread. After an error of writing it is only to be released.
-/// Complexity: append O(row); a read by key a binary search in the rows and in each run of patches, and a block's decoding on a miss.
+/// Complexity: append O(row); a read by key a binary search in the rows and in each run of patches, and a block's
+/// decoding on a miss.
 package final class RowSpill {
     static let blockBytes = 64 * 1024
     private static let patchBlockBytes = 16 * 1024

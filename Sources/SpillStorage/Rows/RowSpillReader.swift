@@ -32,7 +32,8 @@ final class RowWalk {
         block = index < run.blockCount ? try run.read(index) : run.open
     }
 
-    /// Goes forward to the first row whose key is not smaller, leaving out blocks in between; true where it has the key.
+    /// Goes forward to the first row whose key is not smaller, leaving out blocks in between; true where it has the
+    /// key.
     ///
     /// - Throws: `spill.damaged`, `spill.io` (74).
     func seek(_ key: Int64) throws(MigrationError) -> Bool {
@@ -72,10 +73,10 @@ package final class RowSpillReader {
     ///
     /// At the end it may be called again after rows were appended.
     ///
-    /// - Precondition: the batch has the spill's slots.
+    /// - Precondition: the batch has the spill's slots and is not full.
     /// - Throws: `spill.damaged`, `spill.io` (74).
     package func next(into batch: inout RowBatch) throws(MigrationError) -> Bool {
-        precondition(batch.slots == spill.slots)
+        precondition(batch.slots == spill.slots && !batch.isFull)
         guard let rows = spill.rows, !isDone else { return false }
         try matchWalks()
         // The open block may have been written and filled anew since the last call: the place is found by its key.

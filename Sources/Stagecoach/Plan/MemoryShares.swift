@@ -13,8 +13,8 @@ struct MemoryShares: Sendable {
     let batch: Int
     /// All association tables together.
     let keys: Int
-    /// One external sort; a few run at a time.
-    let sort: Int
+    /// All external sorts that run at a time together.
+    let sorts: Int
     /// Spilled rows and patches of the staged path: blocks and buffers at hand.
     let spill: Int
     /// The largest value that is read; larger ones are refused.
@@ -46,15 +46,23 @@ struct MemoryShares: Sendable {
         sourceCache = min(2 << 20, max(512 << 10, usable / 16))
         batch = min(1 << 20, max(128 << 10, usable / 32))
         keys = min(64 << 20, max(1 << 20, usable / 6))
-        sort = min(32 << 20, max(512 << 10, usable / 20))
+        sorts = min(128 << 20, max(2 << 20, usable / 4))
         spill = min(32 << 20, max(1 << 20, usable / 8))
-        value = max(1 << 20, limit / 8)
+        // While a value is on its way, SQLite's source row, both batches, the record being written and a spare copy of
+        // malloc's hold it: five times in all, beside the caches.
+        let beside = destinationCache + sourceCache + 2 * batch + keys + (4 << 20)
+        value = max(256 << 10, min(limit / 8, (room - beside) / 5))
     }
 
-    /// The limit where none is given: 256 MiB, or three quarters of the cgroup's limit where that is lower.
-    static func defaultLimit() -> Int {
-        let usual = 256 << 20
-        guard let cgroup = ProcessMemory.cgroupLimit() else { return usual }
-        return min(usual, cgroup / 4 * 3)
+    /// The least limit, in MiB, under which a value of so many bytes can be read.
+    static func limit(forValueOf bytes: Int, resident: Int) -> Int {
+        var mebibytes = (resident + least + (1 << 20)) >> 20
+        while mebibytes < 1 << 20 {
+            if let shares = try? MemoryShares(limit: mebibytes << 20, resident: resident), shares.value >= bytes {
+                break
+            }
+            mebibytes += 1 + mebibytes / 64
+        }
+        return mebibytes
     }
 }

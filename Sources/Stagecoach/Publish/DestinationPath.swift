@@ -61,15 +61,17 @@ struct DestinationPath {
 
     /// Gives a finished file the destination's name, in one step that never replaces a file.
     ///
-    /// - Throws: `destination.exists` where a file came to stand there meanwhile, `destination.rename` (74).
+    /// - Throws: what ``checkFresh()`` throws where a file or a journal came to stand there meanwhile;
+    ///   `destination.rename` (74).
     func publish(_ finished: String) throws(MigrationError) {
+        // The run may have taken hours; what SQLite would apply to the new store must not stand there now.
+        try checkFresh()
         if link(finished, path) == 0 {
             unlink(finished)
         } else if errno == EEXIST {
             throw error("destination.exists", .cannotCreate, "A file came to stand at the destination during the run")
         } else if errno == EPERM || errno == EOPNOTSUPP || errno == EMLINK {
-            // File systems without hard links: look, then rename.
-            try checkFresh()
+            // File systems without hard links: we have just looked, so rename.
             guard rename(finished, path) == 0 else {
                 throw systemError("destination.rename", "Renaming the finished store")
             }

@@ -1,8 +1,8 @@
 import Archives
+import CSQLite
 import Diagnostics
 import Foundation
 import ManagedModel
-import Mapping
 import PersistentStore
 
 /// The end of a load: counts of relationships checked, triggers made, metadata and cached model written.
@@ -12,7 +12,7 @@ struct Publication {
     let uuid: String
     /// Whether rules that the source model had already are warnings.
     let excuses: Bool
-    let mappingModel: MappingModel
+    let mappings: [PlannedMapping]
 
     /// Completes the private store and closes it, synced.
     ///
@@ -20,7 +20,7 @@ struct Publication {
     /// - Throws: `validation.…`, `store.…`.
     func finish(_ destination: DestinationStore, highest: [Int64]) throws {
         session.progress.begin(.validate)
-        try CountRules(session: session, mappingModel: mappingModel, isExcused: excuses).check(destination)
+        try CountRules(session: session, mappings: mappings, isExcused: excuses).check(destination)
         session.progress.begin(.publish)
         try destination.createTriggers()
         try destination.finish(
@@ -48,6 +48,37 @@ struct Publication {
     private func isUnchanged(_ name: String) -> Bool {
         session.layout.schema.model.entity(named: name)?.definition
             == session.destinationSchema.model.entity(named: name)?.definition
+    }
+}
+
+/// Reads the finished file once more before it is published.
+struct PublicationCheck {
+    let session: MigrationSession
+    /// - Throws: `internal.publication` (70) where the file does not hold what was written, or SQLite finds it damaged.
+    func run(_ path: String) throws(MigrationError) {
+        let connection = try Connection(path: path, flags: SQLITE_OPEN_READONLY)
+        let schema = session.destinationSchema
+        for (table, expected) in zip(
+            schema.tables.map(\.name) + schema.joinTables.map(\.name), session.rowsWritten + session.linksWritten)
+        {
+            let found = try connection.integer("SELECT count(*) FROM \(table)") ?? -1
+            guard found == expected else {
+                throw failure("Table \(table) of the finished store has \(found) rows, \(expected) were written", path)
+            }
+        }
+        if let free = try connection.integer("PRAGMA freelist_count"), free != 0 {
+            throw failure("The finished store has \(free) unused pages", path)
+        }
+        if session.options.fullCheck {
+            let check = try connection.prepare("PRAGMA integrity_check(1)")
+            guard try check.step(), check.text(0) == "ok" else {
+                throw failure("SQLite's integrity check says: \(check.text(0) ?? "nothing")", path)
+            }
+        }
+    }
+
+    private func failure(_ message: String, _ path: String) -> MigrationError {
+        MigrationError("internal.publication", .internal, message, context: .init(path: path))
     }
 }
 

@@ -27,6 +27,8 @@ final class WorkArea {
             throw error
         }
         storePath = "\(place.workDirectory)/store.sqlite"
+        // What a killed run left; the lock is ours, so nobody is building it.
+        unlink(storePath)
         vfs = WorkVFS(temporaryDirectory: spills.path)
         vfsName = vfs.name
     }
@@ -35,7 +37,13 @@ final class WorkArea {
     func close() {
         unlink(storePath)
         vfs.close()
-        if spills !== beside { try? spills.remove() }
+        // A folder that was there before is ours by its name, even where a killed run had not locked it yet. One that
+        // holds other files stays.
+        if spills !== beside {
+            try? spills.remove()
+            rmdir(spills.path)
+        }
         try? beside.remove()
+        rmdir(beside.path)
     }
 }

@@ -28,7 +28,7 @@ struct JoinLinks {
 
     /// Writes all rows, from records in primary key order in which a link may come several times.
     func load(_ records: SortedRecords, into writer: any TableWriter) throws -> Int {
-        var sorted = try merged(records)
+        var sorted = records
         for side in 0...1 where join.sides[side].orderColumn != nil {
             sorted = try placed(sorted, side: side)
         }
@@ -37,37 +37,61 @@ struct JoinLinks {
 
     private func collect(into sorter: RecordSorter) throws {
         let stream = LinkStream(session: session, keys: keys)
-        let sides = join.sides.map(\.relationship)
-        let isReflexive = sides[0] == sides[1]
-        for side in 0...1 {
-            if side == 1, isReflexive { continue }
-            let entity = session.destinationSchema.model.entity(at: sides[side].entity)
-            guard let relationship = entity.relationship(named: sides[side].name) else { continue }
-            for (mapping, planned) in LinkPlanner.lookups(of: relationship, among: mappings) {
-                try stream.forEach(mapping, planned, countsMissing: true) { link in
-                    let owner = SortKey.encode(link.owner)
-                    let member = SortKey.encode(link.member)
-                    let (has, order) = link.order.words
-                    // The place of the member stands in the member's column group.
-                    if side == 0 {
-                        try sorter.append(owner, member, 0, 0, has, order)
-                        if isReflexive { try sorter.append(member, owner, 0, 0, 0, 0) }
-                    } else {
-                        try sorter.append(member, owner, has, order, 0, 0)
-                    }
+        let relationships = join.sides.map { side in
+            session.destinationSchema.model.entity(at: side.relationship.entity)
+                .relationship(named: side.relationship.name)
+        }
+        guard let first = relationships[0], let second = relationships[1] else { return }
+        let isReflexive = first == second
+        for (mapping, planned) in LinkPlanner.lookups(of: first, among: mappings) {
+            try stream.forEach(mapping, planned, countsMissing: true) { link in
+                let (kind, order) = link.order.words
+                // The place of the member stands in the member's column group.
+                try sorter.append(SortKey.encode(link.owner), SortKey.encode(link.member), 0, 0, kind, order)
+                if isReflexive {
+                    try sorter.append(SortKey.encode(link.member), SortKey.encode(link.owner), 0, 0, 0, 0)
                 }
+            }
+        }
+        guard !isReflexive else { return }
+        let isMirrored = isMirror(first, second)
+        for (mapping, planned) in LinkPlanner.lookups(of: second, among: mappings) {
+            try stream.forEach(mapping, planned, countsMissing: true) { link in
+                // The same links again: only what is missing has to be counted.
+                guard !isMirrored else { return }
+                let (kind, order) = link.order.words
+                try sorter.append(SortKey.encode(link.member), SortKey.encode(link.owner), kind, order, 0, 0)
             }
         }
     }
 
-    /// Makes one record of equal links, keeping the order that either side gave.
-    private func merged(_ sorted: SortedRecords) throws -> SortedRecords {
-        let result = session.sorter(width: JoinLinks.width)
+    /// Whether both sides' mappings read the same links of the source, and the second gives no places.
+    private func isMirror(_ first: RelationshipDescription, _ second: RelationshipDescription) -> Bool {
+        guard !second.isOrdered else { return false }
+        let one = LinkPlanner.lookups(of: first, among: mappings)
+        let other = LinkPlanner.lookups(of: second, among: mappings)
+        var read: RelationshipDescription?
+        for (_, planned) in one {
+            guard case .lookup(.toMany(let steps, let original, _), let candidates)? = planned.value, steps.isEmpty,
+                read == nil || read == original, Set(candidates) == Set(other.map(\.mapping.index))
+            else { return false }
+            read = original
+        }
+        guard let inverse = read.flatMap(LinkPlanner.mutualInverse(of:)) else { return false }
+        return other.allSatisfy { _, planned in
+            guard case .lookup(.toMany(let steps, let original, _), let candidates)? = planned.value else {
+                return false
+            }
+            return steps.isEmpty && original == inverse && Set(candidates) == Set(one.map(\.mapping.index))
+        }
+    }
+
+    /// Shows one record for equal links, with the places that either side gave.
+    private func forEachMerged(
+        _ sorted: SortedRecords, _ body: (UnsafeMutablePointer<UInt64>) throws -> Void
+    ) throws {
         try withRecords(JoinLinks.width) { link, next in
             var has = false
-            func emit() throws {
-                try result.append(link[0], link[1], link[2], link[3], link[4], link[5])
-            }
             while try sorted.next(into: next) {
                 if has, link[0] == next[0], link[1] == next[1] {
                     for word in [2, 4] where link[word] == 0 && next[word] != 0 {
@@ -76,13 +100,12 @@ struct JoinLinks {
                     }
                     continue
                 }
-                if has { try emit() }
+                if has { try body(link) }
                 link.update(from: next, count: JoinLinks.width)
                 has = true
             }
-            if has { try emit() }
+            if has { try body(link) }
         }
-        return try result.finish()
     }
 
     /// Gives the objects of a side's column their places among the members of the other side's object.
@@ -90,15 +113,12 @@ struct JoinLinks {
         let word = side == 0 ? 2 : 4
         // Words: owner, class, rank or member, member, then the two orders.
         let grouped = session.sorter(width: 8)
-        try withRecords(JoinLinks.width) { link, _ in
-            while try sorted.next(into: link) {
-                let (owner, member) = side == 0 ? (link[1], link[0]) : (link[0], link[1])
-                let place = PlacementClass(kind: link[word])
-                try grouped.append(
-                    owner, place.rawValue, place == .ranked ? link[word + 1] : member, member, link[2], link[3],
-                    link[4],
-                    link[5])
-            }
+        try forEachMerged(sorted) { link in
+            let (owner, member) = side == 0 ? (link[1], link[0]) : (link[0], link[1])
+            let place = PlacementClass(kind: link[word])
+            try grouped.append(
+                owner, place.rawValue, place == .ranked ? link[word + 1] : member, member, link[2], link[3], link[4],
+                link[5])
         }
         let result = session.sorter(width: JoinLinks.width)
         let byOwner = try grouped.finish()
@@ -121,21 +141,19 @@ struct JoinLinks {
         let orderWords = (0...1).filter { join.sides[$0].orderColumn != nil }.map { 2 + 2 * $0 }
         var batch = session.destinationBatch(slots: 2 + orderWords.count)
         var written = 0
-        try withRecords(JoinLinks.width) { link, _ in
-            while try sorted.next(into: link) {
-                written += 1
-                let row = batch.appendRow(key: Int64(written))
-                batch[row, 0] = .integer(SortKey.decode(link[0]))
-                batch[row, 1] = .integer(SortKey.decode(link[1]))
-                for (slot, word) in orderWords.enumerated() where link[word] == 1 {
-                    batch[row, 2 + slot] = .integer(SortKey.decode(link[word + 1]))
-                }
-                if batch.isFull {
-                    try session.checkCancelled()
-                    try writer.append(batch)
-                    session.progress.advance(rows: batch.count)
-                    batch.removeAll()
-                }
+        try forEachMerged(sorted) { link in
+            written += 1
+            let row = batch.appendRow(key: Int64(written))
+            batch[row, 0] = .integer(SortKey.decode(link[0]))
+            batch[row, 1] = .integer(SortKey.decode(link[1]))
+            for (slot, word) in orderWords.enumerated() where link[word] == 1 {
+                batch[row, 2 + slot] = .integer(SortKey.decode(link[word + 1]))
+            }
+            if batch.isFull {
+                try session.checkCancelled()
+                try writer.append(batch)
+                session.progress.advance(rows: batch.count)
+                batch.removeAll()
             }
         }
         if !batch.isEmpty {

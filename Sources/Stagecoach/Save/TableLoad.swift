@@ -114,7 +114,11 @@ struct TableLoad {
         }
         try flush(&destination, rules, to: writer)
         session.add(references)
-        for compiled in byEntity.values { session.counts.mappings[compiled.mapping.index].created += compiled.made }
+        for compiled in byEntity.values {
+            session.counts.mappings[compiled.mapping.index].created += compiled.made
+            guard let entity = compiled.mapping.destination else { continue }
+            session.counts.created[entity.definition.name, default: 0] += compiled.made
+        }
     }
 
     private func compile(_ mapping: PlannedMapping, slots: inout SourceSlots) throws(MigrationError) -> Compiled? {
@@ -139,6 +143,7 @@ struct TableLoad {
     private func flush(_ batch: inout RowBatch, _ rules: [Int64: RowRules], to writer: any TableWriter) throws {
         guard !batch.isEmpty else { return }
         for patch in patches { try patch.apply(to: &batch) }
+        session.countExternalValues(batch, table: table.table)
         if !rules.isEmpty {
             for row in 0..<batch.count {
                 guard let rules = rules[batch[row, EntityTable.entityColumn].integerValue] else { continue }
@@ -146,6 +151,7 @@ struct TableLoad {
             }
         }
         try writer.append(batch)
+        session.rowsWritten[table.table] += batch.count
         batch.removeAll()
     }
 }

@@ -1,13 +1,12 @@
 import Diagnostics
 import ManagedModel
-import Mapping
 import PersistentStore
 
 /// The model's rules for numbers of related objects and for required to-many relationships, checked on the private
 /// store once its indexes stand.
 struct CountRules {
     let session: MigrationSession
-    let mappingModel: MappingModel
+    let mappings: [PlannedMapping]
     /// Whether rules that the source model had already are warnings.
     let isExcused: Bool
 
@@ -31,18 +30,18 @@ struct CountRules {
         }
     }
 
+    /// Whether a broken rule is no news: every mapping that makes owners reads a relationship that had it already, or
+    /// knows none to read, so that no inferred mapping could satisfy it.
     private func hadRule(_ relationship: RelationshipDescription) -> Bool {
-        let source = session.layout.schema.model
-        for mapping in mappingModel.entityMappings ?? [] {
-            guard mapping.destinationEntityName == relationship.entity.definition.name,
-                let entity = mapping.sourceEntityName.flatMap(source.entity(named:)),
-                let old = entity.relationship(named: relationship.name)
-                    ?? entity.relationships.first(where: { $0.name == relationship.renamingIdentifier })
-            else { continue }
-            return old.isOptional == relationship.isOptional && old.minCount == relationship.minCount
+        mappings.allSatisfy { mapping in
+            guard mapping.source != nil, let planned = mapping.relationship(named: relationship.name),
+                planned.relationship == relationship
+            else { return true }
+            guard case .lookup(let argument, _)? = planned.value else { return planned.value == nil }
+            guard let old = argument.singleRelationship else { return false }
+            return (relationship.isOptional || !old.isOptional) && old.minCount >= relationship.minCount
                 && old.maxCount == relationship.maxCount
         }
-        return false
     }
 
     private func check(

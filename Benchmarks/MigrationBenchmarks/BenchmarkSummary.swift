@@ -1,0 +1,75 @@
+import Foundation
+
+/// All runs of one way.
+struct WayResult: Codable {
+    var name: String
+    var runs: [WayRun] = []
+    /// ``ContentChecksum`` of its destination.
+    var contents: [String] = []
+
+    /// Whether the memory limit was given to it.
+    var isBounded: Bool { runs.contains { $0.spilledBytes != nil } }
+    /// The highest of all runs, in bytes.
+    var peakMemory: Int { runs.map(\.peakMemory).max() ?? 0 }
+}
+
+/// The results of a benchmark, for people and for programs.
+struct BenchmarkSummary: Codable {
+    var store: String
+    var storeBytes: Int
+    var memoryLimit: Int
+    var rounds: Int
+    var results: [WayResult]
+    var notes: [String]
+    /// What does not hold; empty where everything does.
+    var failures: [String]
+
+    func json() throws -> Data {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        return try encoder.encode(self)
+    }
+
+    /// Medians side by side; ratios are medians of each round's own ratio to the first way.
+    func table() -> String {
+        var lines = [
+            "\(storeBytes >> 20) MiB, \(rounds) rounds, memory limit \(memoryLimit >> 20) MiB",
+            Self.row(["", "CPU s", "ratio", "wall s", "ratio", "VmHWM MiB", "spilled MiB"]),
+        ]
+        for result in results {
+            lines.append(
+                Self.row([
+                    result.name, Self.text(Self.median(result.runs.map(\.processorSeconds))),
+                    ratio(result, \.processorSeconds), Self.text(Self.median(result.runs.map(\.wallSeconds))),
+                    ratio(result, \.wallSeconds), Self.text(Double(result.peakMemory) / 1_048_576),
+                    result.runs.last?.spilledBytes.map { Self.text(Double($0) / 1_048_576) } ?? "-",
+                ]))
+        }
+        lines += notes
+        lines +=
+            failures.isEmpty ? ["Contents are equal, memory is within the limit."] : failures.map { "FAILED " + $0 }
+        return lines.joined(separator: "\n")
+    }
+
+    private func ratio(_ result: WayResult, _ figure: KeyPath<WayRun, Double>) -> String {
+        guard let first = results.first, !first.isBounded else { return "-" }
+        let ratios = zip(result.runs, first.runs).map { $0[keyPath: figure] / max(1e-9, $1[keyPath: figure]) }
+        return Self.text(Self.median(ratios))
+    }
+
+    private static func median(_ values: [Double]) -> Double {
+        let sorted = values.sorted()
+        guard !sorted.isEmpty else { return 0 }
+        let middle = sorted.count / 2
+        return sorted.count % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
+    }
+
+    private static func text(_ value: Double) -> String { String(format: "%.2f", value) }
+
+    private static func row(_ cells: [String]) -> String {
+        cells.enumerated().map { index, cell in
+            let space = String(repeating: " ", count: max(0, (index == 0 ? 26 : 12) - cell.count))
+            return index == 0 ? cell + space : space + cell
+        }.joined()
+    }
+}

@@ -1,0 +1,73 @@
+import Diagnostics
+import Foundation
+import Glibc
+import PersistentStore
+
+/// `run --store FILE [--rounds N] [--memory-limit 64M] [--json FILE]`: all ways in turn, round by round, each in a
+/// process of its own; medians and ratios to the sqlite3 shell.
+///
+/// Ends with 1 where the row path's peak memory exceeds the limit, where any way's does, or where contents differ.
+enum RunCommand {
+    static func run(_ list: [String]) throws -> Int32 {
+        let arguments = try Arguments(list, options: ["store", "rounds", "memory-limit", "json", "folder"])
+        let store = try arguments.required("store")
+        let rounds = try arguments.number("rounds") ?? 3
+        let limit = try arguments.bytes("memory-limit") ?? 64 << 20
+        let schema = StoreSchema(model: try Catalogue().destination)
+        let folder = try makeFolder(in: arguments.text("folder") ?? "\(store).bench")
+        defer { rmdir(folder) }
+        var ways = [Way.sqlite(HandWrittenSQL.script(source: store, schema: schema))] + Way.stagecoach
+        var notes: [String] = []
+        if !isInstalled("sqlite3") {
+            ways.removeFirst()
+            notes.append("The sqlite3 shell is not installed: no ratios, and contents are compared among our own ways.")
+        }
+        var results = ways.map { WayResult(name: $0.name) }
+        for round in 0..<rounds {
+            for (index, way) in ways.enumerated() {
+                let output = "\(folder)/out.sqlite"
+                defer { unlink(output) }
+                // Earlier dirty pages are written first, so that one program does not pay for another's.
+                sync()
+                results[index].runs.append(try way.run(store: store, output: output, limit: limit))
+                // A way does the same each time; once is enough to compare.
+                if round == 0 { results[index].contents = try ContentChecksum(path: output, schema: schema).lines }
+            }
+        }
+        var failures: [String] = []
+        for result in results {
+            if result.contents != results[0].contents {
+                failures.append("\(result.name): other contents than \(results[0].name)")
+            }
+            if result.isBounded, result.peakMemory > limit {
+                failures.append("\(result.name): peak memory above the limit of \(limit >> 20) MiB")
+            }
+        }
+        let summary = BenchmarkSummary(
+            store: store, storeBytes: Int(size(store)), memoryLimit: limit, rounds: rounds, results: results,
+            notes: notes, failures: failures)
+        print(summary.table())
+        if let path = arguments.text("json") { try summary.json().write(to: URL(fileURLWithPath: path)) }
+        return failures.isEmpty ? 0 : 1
+    }
+
+    private static func makeFolder(in path: String) throws(MigrationError) -> String {
+        guard mkdir(path, 0o755) == 0 else {
+            throw MigrationError(
+                "benchmark.folder", .cannotCreate,
+                "The folder for the results cannot be made: \(String(cString: strerror(errno)))",
+                remedy: "Remove it, or name another with --folder", context: .init(path: path))
+        }
+        return path
+    }
+
+    private static func isInstalled(_ program: String) -> Bool {
+        let folders = getenv("PATH").map { String(cString: $0) } ?? ""
+        return folders.split(separator: ":").contains { access("\($0)/\(program)", X_OK) == 0 }
+    }
+
+    private static func size(_ path: String) -> off_t {
+        var status = stat()
+        return stat(path, &status) == 0 ? status.st_size : 0
+    }
+}

@@ -1,0 +1,163 @@
+import SpillStorage
+
+/// What a command line asks for.
+package enum ParsedCommandLine: Sendable {
+    /// Help on all commands (nil) or on one.
+    case help(CommandSpecification?)
+    case version
+    case command(CommandSpecification, ParsedArguments)
+}
+
+/// The options and operands of one command, checked against its specification.
+package struct ParsedArguments: Sendable {
+    /// By position.
+    package fileprivate(set) var operands: [String] = []
+    fileprivate var texts: [String: String] = [:]
+    fileprivate var numbers: [String: Int] = [:]
+    fileprivate var flags: Set<String> = []
+
+    /// Whether a flag is there.
+    package func has(_ flag: String) -> Bool { flags.contains(flag) }
+    /// An option's value as it was written; nil where the option is absent.
+    package subscript(option option: String) -> String? { texts[option] }
+    /// The value of a count or size.
+    package func number(_ option: String) -> Int? { numbers[option] }
+}
+
+/// Reads command lines in GNU's style: `--name value`, `--name=value`, `-n value`, `-nvalue`, options anywhere among
+/// the operands, `--` before operands that begin with a dash.
+///
+/// Errors carry data only. A value may not begin with a dash unless it is joined by `=`: a forgotten value would
+/// swallow the next option.
+package struct ArgumentParser: Sendable {
+    package let commands: [CommandSpecification]
+
+    package init(commands: [CommandSpecification]) { self.commands = commands }
+
+    /// Reads the arguments after the program's name.
+    package func parse(_ arguments: [String]) throws(UsageError) -> ParsedCommandLine {
+        guard let first = arguments.first else { throw .missingCommand }
+        switch first {
+        case "-h", "--help": return .help(nil)
+        case "--version": return .version
+        default: break
+        }
+        if first.hasPrefix("-") {
+            let name = Self.name(ofLong: first)
+            throw .unknownOption(
+                first.hasPrefix("--") ? "--" + name : first,
+                nearest: EditDistance.nearest(to: name, among: ["help", "version"]).map { "--" + $0 })
+        }
+        guard let command = commands.first(where: { $0.name == first }) else {
+            throw .unknownCommand(first, nearest: EditDistance.nearest(to: first, among: commands.map(\.name)))
+        }
+        return try parse(Array(arguments.dropFirst()), of: command)
+    }
+
+    private func parse(
+        _ arguments: [String], of command: CommandSpecification
+    ) throws(UsageError) -> ParsedCommandLine {
+        var parsed = ParsedArguments()
+        var seen: Set<String> = []
+        var position = 0
+        while position < arguments.count {
+            let argument = arguments[position]
+            position += 1
+            if argument == "--" {
+                parsed.operands += arguments[position...]
+                break
+            }
+            if argument == "-" || !argument.hasPrefix("-") {
+                parsed.operands.append(argument)
+                continue
+            }
+            if argument == "-h" || argument == "--help" { return .help(command) }
+            let (option, joined) = try find(argument, in: command)
+            guard seen.insert(option.name).inserted else { throw .repeatedOption("--" + option.name) }
+            if option.value == .flag {
+                guard joined == nil else { throw .unexpectedValue(option: "--" + option.name) }
+                parsed.flags.insert(option.name)
+                continue
+            }
+            let value: String
+            if let joined {
+                value = joined
+            } else if position < arguments.count, arguments[position] == "-" || !arguments[position].hasPrefix("-") {
+                value = arguments[position]
+                position += 1
+            } else {
+                throw .missingValue(option: "--" + option.name, valueName: option.valueName ?? "VALUE")
+            }
+            try store(value, of: option, in: &parsed)
+        }
+        for name in command.operands.dropFirst(parsed.operands.count) { throw .missingOperand(name) }
+        if parsed.operands.count > command.operands.count {
+            throw .surplusOperand(parsed.operands[command.operands.count])
+        }
+        for (operand, name) in zip(parsed.operands, command.operands) where operand.isEmpty {
+            throw .emptyOperand(name)
+        }
+        for option in command.options where option.isRequired && !seen.contains(option.name) {
+            throw .missingOption("--" + option.name)
+        }
+        return .command(command, parsed)
+    }
+
+    private func find(
+        _ argument: String, in command: CommandSpecification
+    ) throws(UsageError) -> (OptionSpecification, joined: String?) {
+        if argument.hasPrefix("--") {
+            let name = Self.name(ofLong: argument)
+            let joined = argument.firstIndex(of: "=").map { String(argument[argument.index(after: $0)...]) }
+            guard let option = command.options.first(where: { $0.name == name }) else {
+                let names = command.options.map(\.name) + ["help"]
+                throw .unknownOption(
+                    "--" + name, nearest: EditDistance.nearest(to: name, among: names).map { "--" + $0 })
+            }
+            return (option, joined)
+        }
+        let letter = argument[argument.index(after: argument.startIndex)]
+        guard let option = command.options.first(where: { $0.letter == letter }) else {
+            // `-to` for `--to` is the usual slip.
+            let name = Self.name(ofLong: "-" + argument)
+            let meant = command.options.contains { $0.name == name } ? "--" + name : nil
+            throw .unknownOption(meant == nil ? "-\(letter)" : argument, nearest: meant)
+        }
+        let rest = argument.dropFirst(2)
+        guard !rest.isEmpty else { return (option, nil) }
+        return (option, String(rest.first == "=" ? rest.dropFirst() : rest))
+    }
+
+    private func store(
+        _ value: String, of option: OptionSpecification, in parsed: inout ParsedArguments
+    ) throws(UsageError) {
+        let name = "--" + option.name
+        guard !value.isEmpty else { throw .missingValue(option: name, valueName: option.valueName ?? "VALUE") }
+        switch option.value {
+        case .flag, .text: break
+        case .count(let least):
+            let isDigits = value.utf8.allSatisfy { $0 >= 0x30 && $0 <= 0x39 }
+            guard isDigits, let number = Int(value), number >= least else {
+                throw .notACount(option: name, value: value, least: least)
+            }
+            parsed.numbers[option.name] = number
+        case .size:
+            guard let bytes = try? MemoryBudget.parse(value) else { throw .notASize(option: name, value: value) }
+            parsed.numbers[option.name] = bytes
+        case .choice(let choices):
+            guard choices.contains(value) else {
+                throw .notAChoice(
+                    option: name, value: value, choices: choices,
+                    nearest: EditDistance.nearest(to: value, among: choices))
+            }
+        case .file(let ending):
+            guard value.hasSuffix(ending) else { throw .wrongEnding(option: name, value: value, ending: ending) }
+        }
+        parsed.texts[option.name] = value
+    }
+
+    /// The name in `--name` and `--name=value`.
+    private static func name(ofLong argument: String) -> String {
+        String(argument.drop { $0 == "-" }.prefix { $0 != "=" })
+    }
+}

@@ -1,0 +1,65 @@
+/// What an option may carry.
+package enum OptionValue: Sendable, Equatable {
+    /// None: the option's presence says all.
+    case flag
+    /// Any text.
+    case text
+    /// A whole number of at least so much.
+    case count(least: Int)
+    /// A number of bytes, as `64M`.
+    case size
+    /// One of some words.
+    case choice([String])
+    /// A file name of an ending.
+    case file(ending: String)
+}
+
+/// An option of a command.
+package struct OptionSpecification: Sendable {
+    /// Without the two dashes.
+    package let name: String
+    /// A one-letter form.
+    package let letter: Character?
+    package let value: OptionValue
+    /// The word for the value in help, `MODEL`; nil for a flag.
+    package let valueName: String?
+    package let help: String
+    package let isRequired: Bool
+
+    package init(
+        _ name: String, letter: Character? = nil, _ value: OptionValue, _ valueName: String? = nil,
+        isRequired: Bool = false, help: String
+    ) {
+        self.name = name
+        self.letter = letter
+        self.value = value
+        self.valueName = valueName
+        self.isRequired = isRequired
+        self.help = help
+    }
+}
+
+/// A command: its operands, options and what help says of it.
+package struct CommandSpecification: Sendable {
+    package let name: String
+    /// One line for the list of commands.
+    package let summary: String
+    /// What stands above the options in help.
+    package let discussion: String
+    package let operands: [String]
+    package let options: [OptionSpecification]
+    /// Command line and what it does.
+    package let examples: [(line: String, effect: String)]
+
+    package init(
+        _ name: String, summary: String, discussion: String, operands: [String], options: [OptionSpecification],
+        examples: [(line: String, effect: String)]
+    ) {
+        self.name = name
+        self.summary = summary
+        self.discussion = discussion
+        self.operands = operands
+        self.options = options
+        self.examples = examples
+    }
+}

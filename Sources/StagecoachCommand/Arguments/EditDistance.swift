@@ -1,0 +1,34 @@
+/// How far two words are apart: inserted, deleted, replaced and swapped letters. For the suggestions of usage errors.
+enum EditDistance {
+    /// - Complexity: O(n·m) time, O(m) memory.
+    static func between(_ first: String, _ second: String) -> Int {
+        let a = Array(first)
+        let b = Array(second)
+        var beforeLast = [Int](repeating: 0, count: b.count + 1)
+        var last = Array(0...b.count)
+        for i in 0..<a.count {
+            var row = [i + 1] + [Int](repeating: 0, count: b.count)
+            for j in 0..<b.count {
+                row[j + 1] = min(row[j] + 1, last[j + 1] + 1, last[j] + (a[i] == b[j] ? 0 : 1))
+                if i > 0, j > 0, a[i] == b[j - 1], a[i - 1] == b[j] {
+                    row[j + 1] = min(row[j + 1], beforeLast[j - 1] + 1)
+                }
+            }
+            beforeLast = last
+            last = row
+        }
+        return last[b.count]
+    }
+
+    /// The word that was probably meant; nil where none is near. A beginning of at least three letters is near.
+    static func nearest(to word: String, among words: [String]) -> String? {
+        // A hostile argument may be a megabyte long; no such word is near anything.
+        guard word.count <= 40 else { return nil }
+        let ranked = words.map { (distance: between(word, $0), word: $0) }
+            .sorted { ($0.distance, $0.word) < ($1.distance, $1.word) }
+        if let best = ranked.first, best.distance <= max(1, word.count / 3) { return best.word }
+        guard word.count >= 3 else { return nil }
+        let beginning = words.filter { $0.hasPrefix(word) }
+        return beginning.count == 1 ? beginning[0] : nil
+    }
+}

@@ -1,0 +1,52 @@
+import Diagnostics
+
+/// The command line: parses, runs one command, words its errors.
+package enum Command {
+    /// Runs a command.
+    ///
+    /// - Parameter arguments: without the program's name.
+    /// - Returns: the exit code: 0, or the category of the error.
+    package static func run(_ arguments: [String], console: Console) -> Int32 {
+        var name: String?
+        do throws(UsageError) {
+            if let first = arguments.first, CommandCatalog.all.contains(where: { $0.name == first }) { name = first }
+            switch try ArgumentParser(commands: CommandCatalog.all).parse(arguments) {
+            case .help(let command):
+                console.output.write(command.map(HelpText.command) ?? HelpText.overview(CommandCatalog.all))
+                return 0
+            case .version:
+                console.output.write(HelpText.version)
+                return 0
+            case .command(let command, let parsed):
+                return try run(command.name, parsed, console)
+            }
+        } catch {
+            console.messages.write(UsageWording.text(error, command: name))
+            return MigrationError.Category.usage.rawValue
+        }
+    }
+
+    private static func run(
+        _ name: String, _ arguments: ParsedArguments, _ console: Console
+    ) throws(UsageError) -> Int32 {
+        let work: () throws -> Void
+        switch name {
+        case "migrate":
+            let command = try MigrateCommand(arguments, console: console)
+            work = { try command.run() }
+        case "plan":
+            let command = try PlanCommand(arguments, console: console)
+            work = { try command.run() }
+        case "infer": work = { try InferCommand.run(arguments, console: console) }
+        case "inspect": work = { try InspectCommand.run(arguments, console: console) }
+        default: work = { try DemoCommand(arguments, console: console).run() }
+        }
+        do {
+            try work()
+            return 0
+        } catch {
+            console.messages.write(ErrorWording.text(error))
+            return ErrorWording.exitCode(error)
+        }
+    }
+}

@@ -1,0 +1,49 @@
+import Diagnostics
+import Mapping
+
+/// `stagecoach inspect`.
+enum InspectCommand {
+    /// Shows a store, a model or a mapping model, told apart by name and first bytes.
+    ///
+    /// - Throws: errors of reading what it is.
+    static func run(_ arguments: ParsedArguments, console: Console) throws {
+        let path = arguments.operands[0]
+        let json = arguments.has("json")
+        func show(_ value: some Encodable, _ text: () -> String) throws {
+            console.output.write(json ? try JSONText.text(value) : text())
+        }
+        switch try kind(of: path) {
+        case .store:
+            let description = try StoreDescription(path: path)
+            try show(description) { InspectWording.text(description) }
+        case .model:
+            let description = try ModelDescription(argument: path)
+            try show(description) { InspectWording.text(description) }
+        case .mapping:
+            let outline = try MappingOutline.reading(json: try InputFile.read(path, what: "mapping model"), path: path)
+            try show(outline) { InspectWording.text(outline, path: path) }
+        }
+    }
+
+    private enum Kind {
+        case store
+        case model
+        case mapping
+    }
+
+    private static func kind(of path: String) throws(MigrationError) -> Kind {
+        if InputFile.isDatabase(path) { return .store }
+        guard let beginning = InputFile.beginning(of: path, count: 512) else {
+            if isModelName(path) || InputFile.isFolder(path) { return .model }
+            // A file that is not there or may not be read: the error says which.
+            _ = try InputFile.read(path, what: "store, model or mapping model")
+            return .store
+        }
+        if path.hasSuffix(".json") || InputFile.beginsWithBrace(beginning) { return .mapping }
+        return isModelName(path) ? .model : .store
+    }
+
+    private static func isModelName(_ path: String) -> Bool {
+        path.contains(".xcdatamodel") || path.hasSuffix("/contents") || path == "contents" || path.hasSuffix(".xml")
+    }
+}

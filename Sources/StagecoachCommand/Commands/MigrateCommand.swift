@@ -1,0 +1,103 @@
+import Diagnostics
+import Foundation
+import Stagecoach
+
+/// `stagecoach migrate`.
+struct MigrateCommand {
+    private let request: MigrationRequest
+    private let style: ProgressDisplay.Style
+    private let printsJSON: Bool
+    private let console: Console
+
+    init(_ arguments: ParsedArguments, console: Console) throws(UsageError) {
+        request = try MigrationRequest(arguments)
+        style = ProgressDisplay.Style(choice: arguments[option: "progress"], console: console)
+        printsJSON = arguments.has("json")
+        self.console = console
+    }
+
+    /// Migrates and prints the summary or the report.
+    ///
+    /// - Throws: errors of the inputs, the destination and the run.
+    func run() throws {
+        let progress = ProgressCounter()
+        let cancellation = CancellationFlag()
+        let result = try console.interruption.during(cancellation) {
+            let inputs = try MigrationInputs(request)
+            let migration = inputs.migration(progress: progress, cancellation: cancellation)
+            if let report = request.report { try check(report, before: migration) }
+            let report = try ProgressDisplay.during(progress, console: console, style: style) { try migration.run() }
+            return MigrationResult(inputs: inputs, report: report)
+        }
+        let json = request.report != nil || printsJSON ? try result.json() : ""
+        console.output.write(printsJSON ? json : SummaryWording.text(result))
+        if let report = request.report {
+            do throws(MigrationError) {
+                try OutputFile.create(report, json)
+            } catch {
+                var error = error
+                if !request.options.isDryRun { error.message += "; the migration itself succeeded" }
+                throw error
+            }
+        }
+    }
+
+    /// Refuses an impossible report file before the work, but after what is wrong with the inputs.
+    private func check(_ report: String, before migration: Migration) throws {
+        do throws(MigrationError) {
+            try OutputFile.check(report)
+        } catch {
+            _ = try migration.plan()
+            throw error
+        }
+    }
+}
+
+/// A report with what the command knows beyond it: a value that can be encoded.
+struct MigrationResult: Encodable {
+    let report: MigrationReport
+    let sourceVersion: String?
+    let destinationVersion: String?
+    /// The mapping model's file; nil where it was inferred.
+    let mapping: String?
+
+    init(inputs: MigrationInputs, report: MigrationReport) {
+        self.report = report
+        sourceVersion = inputs.sourceModel.name
+        destinationVersion = inputs.destinationModel.name
+        mapping = inputs.request.mapping
+    }
+
+    init(report: MigrationReport, sourceVersion: String?, destinationVersion: String?, mapping: String?) {
+        self.report = report
+        self.sourceVersion = sourceVersion
+        self.destinationVersion = destinationVersion
+        self.mapping = mapping
+    }
+
+    private enum Key: String, CodingKey {
+        case sourceVersion
+        case destinationVersion
+        case mapping
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        try report.encode(to: encoder)
+        var container = encoder.container(keyedBy: Key.self)
+        try container.encodeIfPresent(sourceVersion, forKey: .sourceVersion)
+        try container.encodeIfPresent(destinationVersion, forKey: .destinationVersion)
+        try container.encodeIfPresent(mapping, forKey: .mapping)
+    }
+
+    /// One JSON object with sorted keys and a line end.
+    func json() throws -> String { try JSONText.text(self) }
+}
+
+/// Values as JSON for people and programs: sorted keys, indented, a line end.
+enum JSONText {
+    static func text(_ value: some Encodable) throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        return String(decoding: try encoder.encode(value), as: UTF8.self) + "\n"
+    }
+}

@@ -1,0 +1,87 @@
+import Diagnostics
+import ManagedModel
+
+/// What `inspect` says of a model: a value that can be encoded.
+struct ModelDescription: Encodable {
+    /// An attribute, its own or inherited.
+    struct Attribute: Encodable {
+        let name: String
+        let type: String
+        let isOptional: Bool
+        let isTransient: Bool
+        /// Where it differs from the name.
+        let renamingIdentifier: String?
+    }
+    /// A relationship, its own or inherited.
+    struct Relationship: Encodable {
+        let name: String
+        let destination: String
+        let inverse: String?
+        let isOptional: Bool
+        let isToMany: Bool
+        let isOrdered: Bool
+        let renamingIdentifier: String?
+    }
+    /// An entity with all its properties.
+    struct Entity: Encodable {
+        let name: String
+        let parent: String?
+        let isAbstract: Bool
+        let renamingIdentifier: String?
+        /// 64 hexadecimal digits; nil where it is known to Core Data only.
+        let versionHash: String?
+        let attributes: [Attribute]
+        let relationships: [Relationship]
+    }
+
+    let kind = "model"
+    let path: String
+    let version: String?
+    /// Of the bundle; empty where a single version is shown.
+    let versions: [String]
+    let versionIdentifiers: [String]
+    let versionChecksum: String?
+    let entities: [Entity]
+
+    /// Reads a model.
+    ///
+    /// - Throws: what ``ModelLocator`` throws (66, 74, 77, 78).
+    init(argument: String) throws(MigrationError) {
+        let loaded = try ModelLocator.load(argument)
+        let model = loaded.model
+        path = loaded.path
+        version = loaded.versionName
+        var bundle = argument
+        while bundle.count > 1, bundle.hasSuffix("/") { bundle.removeLast() }
+        versions = bundle.hasSuffix(".xcdatamodeld") ? try ModelLocator.versions(in: bundle) : []
+        versionIdentifiers = model.versionIdentifiers.filter { !$0.isEmpty }
+        versionChecksum = model.versionChecksum
+        let hashes = model.entityVersionHashesByName
+        entities = model.entities.map { entity in
+            let name = entity.definition.name
+            return Entity(
+                name: name, parent: entity.superentity?.definition.name, isAbstract: entity.isAbstract,
+                renamingIdentifier: Self.renaming(entity.renamingIdentifier, name),
+                versionHash: hashes[name].map { $0.map { Self.hexadecimal($0) }.joined() },
+                attributes: entity.attributes.map {
+                    Attribute(
+                        name: $0.name, type: $0.attributeType.label, isOptional: $0.isOptional,
+                        isTransient: $0.isTransient, renamingIdentifier: Self.renaming($0.renamingIdentifier, $0.name))
+                },
+                relationships: entity.relationships.map {
+                    Relationship(
+                        name: $0.name, destination: $0.destination.definition.name,
+                        inverse: $0.definition.inverseName, isOptional: $0.isOptional, isToMany: $0.isToMany,
+                        isOrdered: $0.isOrdered, renamingIdentifier: Self.renaming($0.renamingIdentifier, $0.name))
+                })
+        }.sorted { $0.name < $1.name }
+    }
+
+    private static func renaming(_ identifier: String?, _ name: String) -> String? {
+        identifier == name ? nil : identifier
+    }
+
+    private static func hexadecimal(_ byte: UInt8) -> String {
+        (byte < 16 ? "0" : "") + String(byte, radix: 16)
+    }
+}

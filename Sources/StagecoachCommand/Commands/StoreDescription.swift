@@ -1,0 +1,179 @@
+import Diagnostics
+import ManagedModel
+import PersistentStore
+
+/// What `inspect` says of a store: a value that can be encoded.
+struct StoreDescription: Encodable {
+    /// An entity of the store.
+    struct Entity: Encodable {
+        let name: String
+        /// Z_ENT in the file.
+        let number: Int
+        let parent: String?
+        /// Objects, those of subentities not counted; nil where the entity's table is not known.
+        var objects: Int?
+        /// The highest key handed out; on root entities only.
+        let maximumKey: Int?
+    }
+
+    let kind = "store"
+    let path: String
+    let uuid: String
+    let frameworkVersion: Int?
+    let modelVersionIdentifiers: [String]
+    let versionChecksum: String?
+    let hasCachedModel: Bool
+    let journalMode: String
+    let pageSize: Int
+    let fileBytes: Int
+    /// Nil where there is no -wal.
+    let walBytes: Int?
+    let applicationKeys: [String]
+    let features: [String]
+    private(set) var entities: [Entity]
+
+    /// Reads a store's facts and counts its objects.
+    ///
+    /// - Throws: what ``SourceStore`` throws (65, 66, 74, 75, 77).
+    /// - Complexity: O(rows) time, O(entities) memory and a small page cache.
+    init(path: String) throws(MigrationError) {
+        let store = try ModelArgument.open(path)
+        let metadata = store.metadata
+        self.path = path
+        uuid = metadata.uuid
+        frameworkVersion = metadata.frameworkVersion.map(Int.init)
+        modelVersionIdentifiers = metadata.versionIdentifiers.filter { !$0.isEmpty }
+        versionChecksum = metadata.versionChecksum
+        journalMode = store.file.journalMode.rawValue
+        pageSize = store.file.pageSize
+        fileBytes = Int(store.file.size)
+        walBytes = store.file.walSize.map(Int.init)
+        applicationKeys = metadata.applicationValues.map(\.key)
+        hasCachedModel = try store.cachedModelContent() != nil
+        // A cached model that cannot be read is no reason to say nothing of the store.
+        var model: ManagedObjectModel?
+        do { model = try ModelArgument.cachedModel(of: store) } catch  where error.category != .io {}
+        let connection = try Connection.openSource(path: store.path, vfs: .standard)
+        let names = try StoreTables.names(connection)
+        features = StoreFeatures.list(model: model, tables: names)
+        let nameByNumber = Dictionary(
+            store.primaryKeys.map { ($0.number, $0.name) }, uniquingKeysWith: { first, _ in first })
+        entities = store.primaryKeys.map {
+            Entity(
+                name: $0.name, number: $0.number, parent: $0.parent == 0 ? nil : nameByNumber[$0.parent], objects: nil,
+                maximumKey: $0.parent == 0 ? Int($0.maximum) : nil)
+        }
+        if try !count(by: model, in: store) { try count(connection, tables: names, keys: store.primaryKeys) }
+        try connection.close()
+        try store.close()
+    }
+
+    /// Counts through the cached model; false where it does not fit the file.
+    private mutating func count(
+        by model: ManagedObjectModel?, in store: SourceStore
+    ) throws(MigrationError) -> Bool {
+        guard let model else { return false }
+        let layout: StoreLayout
+        do { layout = try store.layout(for: model) } catch {
+            guard error.category == .data else { throw error }
+            return false
+        }
+        var objects: [Int: Int] = [:]
+        for table in layout.schema.tables.indices {
+            let counts = try store.counts(table: table, in: layout)
+            for entity in layout.schema.tables[table].entities {
+                objects[layout.fileNumber(ofEntity: entity)] = Int(counts.byEntity[entity] ?? 0)
+            }
+        }
+        for index in entities.indices { entities[index].objects = objects[entities[index].number] }
+        return true
+    }
+
+    /// Counts by the names in Z_PRIMARYKEY: the table of a root entity and of all below it is `Z` and its name.
+    private mutating func count(
+        _ connection: Connection, tables: [String], keys: [PrimaryKeyRow]
+    ) throws(MigrationError) {
+        let parents = Dictionary(keys.map { ($0.number, $0.parent) }, uniquingKeysWith: { first, _ in first })
+        func root(of number: Int) -> Int {
+            var number = number
+            // A damaged hierarchy may be a ring.
+            for _ in 0..<keys.count {
+                guard let parent = parents[number], parent != 0 else { break }
+                number = parent
+            }
+            return number
+        }
+        let roots = Dictionary(grouping: entities.indices, by: { root(of: entities[$0].number) })
+        for (number, members) in roots {
+            guard let row = keys.first(where: { $0.number == number }) else { continue }
+            let table = "Z" + row.name.uppercased()
+            guard tables.contains(table) else { continue }
+            // One scan without a sort, whatever the number of rows.
+            let sums = members.map { "sum(Z_ENT = \(entities[$0].number))" }
+            for (position, part) in sums.chunked(by: 500) {
+                let statement = try connection.prepare(
+                    "SELECT \(part.joined(separator: ", ")) FROM \(StoreTables.quoted(table))")
+                guard try statement.step() else { continue }
+                for offset in part.indices {
+                    entities[members[position + offset]].objects = Int(statement.integer(Int32(offset)))
+                }
+            }
+        }
+    }
+}
+
+extension Array {
+    /// Parts of at most so many elements, each with the position of its first.
+    fileprivate func chunked(by size: Int) -> [(position: Int, part: [Element])] {
+        stride(from: 0, to: count, by: size).map { ($0, Array(self[$0..<Swift.min($0 + size, count)])) }
+    }
+}
+
+/// The tables of a store by name.
+enum StoreTables {
+    /// - Complexity: O(tables).
+    static func names(_ connection: Connection) throws(MigrationError) -> [String] {
+        let statement = try connection.prepare("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
+        var names: [String] = []
+        while try statement.step() {
+            if let name = statement.text(0) { names.append(name) }
+        }
+        return names
+    }
+
+    /// A name as an SQL identifier.
+    static func quoted(_ name: String) -> String {
+        "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
+    }
+}
+
+/// What a store uses of Core Data beyond plain rows, in words.
+enum StoreFeatures {
+    /// - Parameters:
+    ///   - model: the cached model; nil leaves what only it can say unsaid.
+    ///   - tables: the file's tables.
+    static func list(model: ManagedObjectModel?, tables: [String]) -> [String] {
+        var features: [String] = []
+        for entity in model?.entities ?? [] {
+            let name = entity.definition.name
+            for attribute in entity.definition.attributes {
+                if attribute.derivationExpression != nil {
+                    features.append("derived attribute \(name).\(attribute.name)")
+                }
+                if attribute.allowsExternalBinaryDataStorage {
+                    features.append("external storage allowed for \(name).\(attribute.name)")
+                }
+                if attribute.type == .transformable { features.append("transformable \(name).\(attribute.name)") }
+            }
+            for constraint in entity.definition.uniquenessConstraints {
+                features.append("uniqueness constraint \(name)(\(constraint.joined(separator: ", ")))")
+            }
+            for relationship in entity.definition.relationships where relationship.isToMany && relationship.isOrdered {
+                features.append("ordered relationship \(name).\(relationship.name)")
+            }
+        }
+        if tables.contains("ATRANSACTION") { features.append("persistent history") }
+        if tables.contains(where: { $0.hasPrefix("ANSCK") }) { features.append("CloudKit mirroring") }
+        return features
+    }
+}

@@ -1,0 +1,59 @@
+import Diagnostics
+import Foundation
+import Synchronization
+
+/// The process around a command: signals, streams, exit code.
+package enum CommandProcess {
+    /// Runs the command line of the process.
+    ///
+    /// - Returns: the exit code.
+    package static func run() -> Int32 {
+        // A reader that goes away is an error of one write, not the end of a migration.
+        signal(SIGPIPE, SIG_IGN)
+        let output = DescriptorSink(STDOUT_FILENO)
+        let console = Console(
+            output: output, error: DescriptorSink(STDERR_FILENO), environment: ProcessInfo.processInfo.environment,
+            isTerminal: isatty(STDERR_FILENO) == 1, columns: { Console.columns(of: STDERR_FILENO) })
+        watchSignals(console)
+        let code = Command.run(Array(CommandLine.arguments.dropFirst()), console: console)
+        // Who closes a pipe has seen enough; a full disk has not taken the result.
+        guard code == 0, output.failure != 0, output.failure != EPIPE else { return code }
+        console.messages.write(
+            "stagecoach: standard output: writing failed: \(String(cString: strerror(output.failure)))\n")
+        return MigrationError.Category.io.rawValue
+    }
+
+    /// Takes SIGINT and SIGTERM in a thread of their own, where anything may be called.
+    private static func watchSignals(_ console: Console) {
+        var watched = sigset_t()
+        sigemptyset(&watched)
+        for number in [SIGINT, SIGTERM] {
+            // What the parent had ignored (nohup, a background job of a script) stays ignored.
+            var action = sigaction()
+            sigaction(number, nil, &action)
+            if action.__sigaction_handler.sa_handler.map({ unsafeBitCast($0, to: Int.self) }) != 1 {
+                sigaddset(&watched, number)
+            }
+        }
+        // Before any other thread is made: they inherit the mask.
+        pthread_sigmask(SIG_BLOCK, &watched, nil)
+        let set = watched
+        Thread.detachNewThread {
+            var set = set
+            while true {
+                var number: Int32 = 0
+                guard sigwait(&set, &number) == 0 else { continue }
+                let name = number == SIGINT ? "SIGINT" : "SIGTERM"
+                switch console.interruption.interrupt(by: name) {
+                case .stopping:
+                    console.messages.write(
+                        "stagecoach: \(name): stopping and removing the work directory; a second signal stops at once\n"
+                    )
+                case .atOnce:
+                    console.messages.write("stagecoach: \(name): stopped at once\n")
+                    _exit(MigrationError.Category.temporary.rawValue)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,173 @@
+import Diagnostics
+import Foundation
+import ManagedModel
+import Mapping
+import SpillStorage
+import Stagecoach
+
+/// `stagecoach demo`: makes a store, migrates it and shows what happened.
+struct DemoCommand {
+    /// The limit that the demonstration keeps.
+    static let memoryLimit = 64 << 20
+
+    private let kept: String?
+    private let console: Console
+
+    init(_ arguments: ParsedArguments, console: Console) {
+        kept = arguments[option: "keep"]
+        self.console = console
+    }
+
+    /// Runs the demonstration; its folder is removed at the end, unless it is to be kept.
+    ///
+    /// - Throws: `demo.folder` (73), `demo.memory` (70) where the limit was not kept, and what a migration throws.
+    func run() throws {
+        let cancellation = CancellationFlag()
+        try console.interruption.during(cancellation) {
+            let folder = try DemoFolder(kept: kept, environment: console.environment)
+            do {
+                try show(in: folder, cancellation)
+            } catch {
+                folder.remove()
+                throw error
+            }
+            if kept == nil { folder.remove() }
+        }
+    }
+
+    private func show(in folder: DemoFolder, _ cancellation: CancellationFlag) throws {
+        let old = try ModelXMLReader.readModel(Data(DemoTexts.sourceModel.utf8), path: "Library")
+        let new = try ModelXMLReader.readModel(Data(DemoTexts.destinationModel.utf8), path: "Library 2")
+        let mapping = try MappingModel.reading(
+            json: Array(DemoTexts.mapping.utf8), path: "library.json", source: old, destination: new)
+        if kept != nil { try folder.writeTexts() }
+        let source = folder.file("library.sqlite")
+        let destination = folder.file("library-2.sqlite")
+
+        say("Making a store of \(Figures.count(DemoStore.objects)) objects")
+        try DemoStore.create(at: source, model: old, cancellation: cancellation)
+        try showRows(
+            source, old,
+            [
+                ("Author", 1, ["name"]), ("Book", 1, ["title", "pageCount", "author"]),
+                ("Chapter", 1, ["heading", "book"]),
+            ])
+
+        var options = MigrationOptions()
+        options.memoryLimit = Self.memoryLimit
+        let progress = ProgressCounter()
+        let migration = Migration(
+            from: source, model: old, mapping: mapping, to: destination, model: new, options: options,
+            progress: progress, cancellation: cancellation)
+        say("\nPlanning")
+        console.output.write(
+            PlanWording.text(
+                PlanOutline(
+                    try migration.plan(), source: source, destination: destination, sourceVersion: "Library",
+                    destinationVersion: "Library 2", mapping: "library.json")))
+        say("\nMigrating within \(Figures.size(Self.memoryLimit))")
+        let report = try ProgressDisplay.during(
+            progress, console: console, style: ProgressDisplay.Style(choice: nil, console: console)
+        ) { try migration.run() }
+        console.output.write(
+            SummaryWording.text(
+                MigrationResult(
+                    report: report, sourceVersion: "Library", destinationVersion: "Library 2", mapping: "library.json"))
+        )
+        say("\nThe same objects afterwards")
+        try showRows(
+            destination, new,
+            [
+                ("Author", 1, ["fullName"]), ("Publisher", 32, ["name"]),
+                ("Book", 1, ["title", "citation", "isLong", "author", "publisher"]),
+                ("Section", 1, ["heading", "book"]),
+            ])
+        try finish(folder)
+    }
+
+    /// Says what the whole process held, making the store included.
+    private func finish(_ folder: DemoFolder) throws {
+        let peak = ProcessMemory.peakResident() ?? 0
+        guard peak <= Self.memoryLimit else {
+            throw MigrationError(
+                "demo.memory", .internal,
+                "The demonstration held \(Figures.size(peak)), more than its limit of \(Figures.size(Self.memoryLimit))"
+            )
+        }
+        say(
+            "\nPeak memory of the whole demonstration (VmHWM): \(Figures.size(peak)) of \(Figures.size(Self.memoryLimit))"
+        )
+        guard kept != nil else { return say("The stores are removed; --keep DIR keeps them.") }
+        say("Kept in \(folder.path): library.sqlite, library-2.sqlite, Library.xcdatamodeld, library.json")
+    }
+
+    private func showRows(
+        _ path: String, _ model: ManagedObjectModel, _ rows: [(entity: String, key: Int64, properties: [String])]
+    ) throws {
+        let sample = try DemoSample(path: path, model: model)
+        for row in rows { say("  " + (try sample.line(row.entity, key: row.key, row.properties)).printable) }
+    }
+
+    private func say(_ line: String) { console.output.write(line + "\n") }
+}
+
+/// The folder of a demonstration, and what it may remove of it.
+struct DemoFolder {
+    let path: String
+    private let isOurs: Bool
+
+    /// Makes a temporary folder, or takes the one to keep, which must be new or empty.
+    ///
+    /// - Throws: `demo.folder` (73).
+    init(kept: String?, environment: [String: String]) throws(MigrationError) {
+        guard let kept else {
+            let base = environment["TMPDIR"].flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
+            var template = Array("\(base)/stagecoach-demo-XXXXXX".utf8CString)
+            guard mkdtemp(&template) != nil else { throw Self.failure(base, errno) }
+            path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            isOurs = true
+            return
+        }
+        path = kept
+        isOurs = mkdir(kept, 0o755) == 0
+        if !isOurs {
+            let reason = errno
+            guard reason == EEXIST, InputFile.isFolder(kept) else { throw Self.failure(kept, reason) }
+            guard (try? FileManager.default.contentsOfDirectory(atPath: kept))?.isEmpty == true else {
+                throw MigrationError(
+                    "demo.folder", .cannotCreate, "The folder is not empty", remedy: "Name a new or empty folder",
+                    context: .init(path: kept))
+            }
+        }
+    }
+
+    func file(_ name: String) -> String { "\(path)/\(name)" }
+
+    /// Writes the models as a bundle, and the mapping model.
+    func writeTexts() throws {
+        for (version, text) in [("Library", DemoTexts.sourceModel), ("Library 2", DemoTexts.destinationModel)] {
+            let folder = file("Library.xcdatamodeld/\(version).xcdatamodel")
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            try OutputFile.create("\(folder)/contents", text)
+        }
+        try OutputFile.create(file("Library.xcdatamodeld/.xccurrentversion"), DemoTexts.currentVersion)
+        try OutputFile.create(file("library.json"), DemoTexts.mapping)
+    }
+
+    /// Removes what the demonstration made, and the folder where it made that too.
+    func remove() {
+        if isOurs {
+            try? FileManager.default.removeItem(atPath: path)
+        } else {
+            for name in ["library.sqlite", "library-2.sqlite", "library.json", "Library.xcdatamodeld"] {
+                try? FileManager.default.removeItem(atPath: file(name))
+            }
+        }
+    }
+
+    private static func failure(_ path: String, _ number: Int32) -> MigrationError {
+        MigrationError(
+            "demo.folder", number == EACCES || number == EPERM ? .permission : .cannotCreate,
+            "The folder cannot be made: \(String(cString: strerror(number)))", context: .init(path: path))
+    }
+}

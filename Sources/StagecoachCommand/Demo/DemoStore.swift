@@ -1,0 +1,186 @@
+import Diagnostics
+import ManagedModel
+import PersistentStore
+import Rows
+import Stagecoach
+
+/// The store that `demo` migrates: 200,000 objects of a library, the same at every run.
+struct DemoStore {
+    /// How many objects of each entity.
+    static let authors = 5_000
+    static let items = 45_000
+    static let chapters = 149_800
+    static let tags = 200
+    /// Every ninth item is an article, the others are books.
+    static let articles = items / 9
+    static let books = items - articles
+    static var objects: Int { authors + items + chapters + tags }
+
+    private let schema: StoreSchema
+    private let store: DestinationStore
+    private let cancellation: CancellationFlag
+
+    /// Makes a store of the older model version.
+    ///
+    /// - Throws: the cancellation's error; what ``DestinationStore`` throws (73, 74, 77).
+    /// - Complexity: O(objects) time; memory is a page cache of 1 MB and one batch.
+    static func create(at path: String, model: ManagedObjectModel, cancellation: CancellationFlag) throws {
+        let demo = try DemoStore(path: path, model: model, cancellation: cancellation)
+        do {
+            try demo.fill()
+        } catch {
+            demo.store.abandon()
+            throw error
+        }
+    }
+
+    private init(path: String, model: ManagedObjectModel, cancellation: CancellationFlag) throws(MigrationError) {
+        schema = StoreSchema(model: model)
+        store = try DestinationStore(creating: path, schema: schema, cacheBytes: 1 << 20, vfs: nil)
+        self.cancellation = cancellation
+    }
+
+    private func fill() throws {
+        try table("Author", count: Self.authors) { key, entities in
+            let row = DemoRow(entities["Author"])
+            row.set("name", text: DemoWords.name(key))
+            if key % 10 != 0 { row.set("bornOn", real: -1_000_000_000 + Double(key) * 86_400) }
+            return row
+        }
+        try table("Item", count: Self.items) { key, entities in
+            let isArticle = key % 9 == 0
+            let row = DemoRow(entities[isArticle ? "Article" : "Book"])
+            row.set("title", text: DemoWords.title(key))
+            row.set("acquiredAt", real: 600_000_000 + Double(key) * 3_600)
+            row.set("identifier", blob: DemoWords.identifier(key))
+            if isArticle {
+                row.set("journal", text: "Journal of \(DemoWords.subject(key))")
+                row.set("wordCount", integer: Int64(1_000 + key % 9_000))
+            } else {
+                row.set("isbn", text: "978-\(1_000_000_000 + key)")
+                row.set("pageCount", integer: Int64(80 + key * 37 % 720))
+                row.set("price", integer: Int64(5 + key % 60))
+                row.set("author", key: Int64(1 + key * 31 % Self.authors))
+            }
+            return row
+        }
+        try fillChapters()
+        try table("Tag", count: Self.tags) { key, entities in
+            let row = DemoRow(entities["Tag"])
+            row.set("name", text: "\(DemoWords.subject(key)) \(key)")
+            return row
+        }
+        try fillLinks()
+        for join in schema.joinTables.indices { try store.createIndexes(joinTable: join) }
+        try finish()
+    }
+
+    /// Three or four chapters a book, in order, spread so that their number comes out.
+    private func fillChapters() throws {
+        var book = 1
+        var place = 0
+        var ordinal = 0
+        let more = Self.chapters - 3 * Self.books
+        try table("Chapter", count: Self.chapters) { key, entities in
+            let wanted = ordinal * 7_919 % Self.books < more ? 4 : 3
+            if place == wanted {
+                place = 0
+                ordinal += 1
+                book += 1
+            }
+            if book % 9 == 0 { book += 1 }
+            place += 1
+            let row = DemoRow(entities["Chapter"])
+            row.set("heading", text: "\(DemoWords.subject(key)), part \(place)")
+            row.set("number", integer: Int64(place))
+            row.set("book", key: Int64(book), order: Int64(2048 + 1024 * (place - 1)))
+            return row
+        }
+    }
+
+    /// One or two tags an item.
+    private func fillLinks() throws {
+        guard let items = schema.model.entity(named: "Item")?.relationship(named: "tags"),
+            case .join(let join, let itemSide) = schema.storage(of: items)
+        else { return }
+        let writer = try store.joinWriter(join)
+        var batch = RowBatch(slots: schema.joinTables[join].columnNames.count, rowCapacity: 1_000, byteTarget: 1 << 16)
+        var links = 0
+        func add(_ item: Int, _ tag: Int) throws {
+            links += 1
+            let row = batch.appendRow(key: Int64(links))
+            batch[row, itemSide] = .integer(Int64(item))
+            batch[row, 1 - itemSide] = .integer(Int64(tag))
+            guard batch.isFull else { return }
+            try checkCancelled()
+            try writer.append(batch)
+            batch.removeAll()
+        }
+        func isLinked(_ item: Int, _ tag: Int) -> Bool {
+            tag == 1 + item % Self.tags || (item % 2 == 0 && tag == 1 + (item + 37) % Self.tags)
+        }
+        // In ascending order of the first column, then of the second.
+        if itemSide == 0 {
+            for item in 1...Self.items {
+                for tag in Set([1 + item % Self.tags, 1 + (item + 37) % Self.tags]).sorted() where isLinked(item, tag) {
+                    try add(item, tag)
+                }
+            }
+        } else {
+            for tag in 1...Self.tags {
+                for item in 1...Self.items where isLinked(item, tag) { try add(item, tag) }
+            }
+        }
+        try writer.append(batch)
+        try writer.finish()
+    }
+
+    /// Writes the table of a root entity, keys from 1.
+    private func table(
+        _ root: String, count: Int, _ make: (Int, [String: EntityDescription]) -> DemoRow
+    ) throws {
+        guard let index = schema.tables.firstIndex(where: { schema.model.entity(at: $0.root).definition.name == root })
+        else { return }
+        let description = schema.tables[index]
+        let entities = Dictionary(
+            description.entities.map { (schema.model.entity(at: $0).definition.name, schema.model.entity(at: $0)) },
+            uniquingKeysWith: { first, _ in first })
+        let places = Dictionary(
+            entities.values.map { ($0.definition.name, DemoColumns(entity: $0, schema: schema)) },
+            uniquingKeysWith: { first, _ in first })
+        let writer = try store.tableWriter(index)
+        var batch = RowBatch(slots: description.columns.count, rowCapacity: 1_000, byteTarget: 256 << 10)
+        for key in 1...count {
+            let row = make(key, entities)
+            guard let entity = row.entity, let columns = places[entity.definition.name] else { continue }
+            let position = batch.appendRow(key: Int64(key))
+            batch[position, EntityTable.entityColumn] = .integer(Int64(schema.number(of: entity)))
+            batch[position, EntityTable.lockColumn] = .integer(1)
+            row.store(in: &batch, row: position, columns: columns)
+            if batch.isFull {
+                try checkCancelled()
+                try writer.append(batch)
+                batch.removeAll()
+            }
+        }
+        try writer.append(batch)
+        try writer.finish()
+        try store.createIndexes(table: index)
+    }
+
+    private func finish() throws(MigrationError) {
+        let hashes = VersionHash.entityHashes(of: schema.model).compactMapValues(\.bytes)
+        let counts = ["Author": Self.authors, "Item": Self.items, "Chapter": Self.chapters, "Tag": Self.tags]
+        try store.createTriggers()
+        try store.finish(
+            metadata: DestinationMetadata(
+                uuid: "5D0C6F1E-3A4B-4C8D-9E2F-7A6B5C4D3E2F", sourceProperties: [:], versionHashes: hashes,
+                versionIdentifiers: schema.model.versionIdentifiers),
+            maximumKeys: schema.tables.map { Int64(counts[schema.model.entity(at: $0.root).definition.name] ?? 0) },
+            modelCache: try ModelCache.encode(schema.model))
+    }
+
+    private func checkCancelled() throws {
+        if let error = cancellation.error { throw error }
+    }
+}

@@ -1,0 +1,90 @@
+import Diagnostics
+import Glibc
+
+/// Reads small input files whole, and tells kinds of files apart by their first bytes.
+enum InputFile {
+    /// More than this is no mapping model.
+    static let greatestSize = 64 << 20
+
+    /// The bytes of a regular file.
+    ///
+    /// - Parameter what: `mapping model`, for the errors.
+    /// - Throws: `input.notFound`, `input.notAFile` (66), `input.permission` (77), `input.io` (74),
+    ///   `input.tooLarge` (78).
+    static func read(_ path: String, what: String) throws(MigrationError) -> [UInt8] {
+        func error(
+            _ code: MigrationError.Code, _ category: MigrationError.Category, _ message: String
+        ) -> MigrationError {
+            MigrationError(code, category, message, context: .init(path: path))
+        }
+        var status = stat()
+        guard stat(path, &status) == 0 else { throw failure(errno, path, what) }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw error("input.notAFile", .noInput, "The \(what) is not a regular file")
+        }
+        guard status.st_size <= greatestSize else {
+            throw error("input.tooLarge", .configuration, "The file is too large for a \(what)")
+        }
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw failure(errno, path, what) }
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
+        var filled = 0
+        while filled < bytes.count {
+            let count = bytes.withUnsafeMutableBytes { buffer in
+                buffer.baseAddress.map { Glibc.read(descriptor, $0 + filled, buffer.count - filled) } ?? 0
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else {
+                throw error("input.io", .io, "Reading the \(what) failed: \(String(cString: strerror(errno)))")
+            }
+            if count == 0 { break }
+            filled += count
+        }
+        return Array(bytes.prefix(filled))
+    }
+
+    /// The first bytes of a regular file, at most so many; nil where there is none or it cannot be read.
+    static func beginning(of path: String, count: Int) -> [UInt8]? {
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: count)
+        let got = bytes.withUnsafeMutableBytes { Glibc.pread(descriptor, $0.baseAddress, $0.count, 0) }
+        return got >= 0 ? Array(bytes.prefix(got)) : nil
+    }
+
+    /// Whether a folder stands at a path.
+    static func isFolder(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    }
+
+    /// Whether a file begins as SQLite's do.
+    static func isDatabase(_ path: String) -> Bool {
+        beginning(of: path, count: 16) == Array("SQLite format 3\0".utf8)
+    }
+
+    /// Whether a file's first character is an opening brace, as a JSON object's is.
+    static func beginsWithBrace(_ bytes: [UInt8]) -> Bool {
+        let text = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes[...]
+        return text.first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) } == UInt8(ascii: "{")
+    }
+
+    private static func failure(_ number: Int32, _ path: String, _ what: String) -> MigrationError {
+        switch number {
+        case ENOENT, ENOTDIR:
+            MigrationError("input.notFound", .noInput, "There is no such \(what)", context: .init(path: path))
+        case EACCES, EPERM:
+            MigrationError(
+                "input.permission", .permission, "The \(what) may not be read", remedy: "Give yourself read permission",
+                context: .init(path: path))
+        default:
+            MigrationError(
+                "input.io", .io, "Reading the \(what) failed: \(String(cString: strerror(number)))",
+                context: .init(path: path))
+        }
+    }
+}

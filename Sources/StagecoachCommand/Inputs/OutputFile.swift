@@ -1,0 +1,58 @@
+import Diagnostics
+import Glibc
+
+/// A new file for a result: never one that stands there already.
+enum OutputFile {
+    /// Refuses a path where no new file can be made; makes nothing.
+    ///
+    /// - Throws: `output.exists`, `output.folder` (73), `output.permission` (77).
+    static func check(_ path: String) throws(MigrationError) {
+        var status = stat()
+        if lstat(path, &status) == 0 { throw exists(path) }
+        let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+        guard stat(folder, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+            throw MigrationError(
+                "output.folder", .cannotCreate, "The file's folder does not exist", context: .init(path: path))
+        }
+        guard access(folder, W_OK | X_OK) == 0 else { throw creationFailure(errno, path) }
+    }
+
+    /// Makes the file with its content, synced; on failure nothing stays.
+    ///
+    /// - Throws: `output.exists`, `output.create` (73), `output.permission` (77), `output.io` (74).
+    static func create(_ path: String, _ content: String) throws(MigrationError) {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
+        guard descriptor >= 0 else { throw creationFailure(errno, path) }
+        let sink = DescriptorSink(descriptor)
+        sink.write(content)
+        var failure = sink.failure
+        if failure == 0, fsync(descriptor) != 0, errno != EINVAL { failure = errno }
+        if close(descriptor) != 0, failure == 0 { failure = errno }
+        guard failure != 0 else { return }
+        unlink(path)
+        throw MigrationError(
+            "output.io", .io, "Writing the file failed: \(String(cString: strerror(failure)))",
+            remedy: failure == ENOSPC ? "Free space on the disk" : nil, context: .init(path: path))
+    }
+
+    private static func exists(_ path: String) -> MigrationError {
+        MigrationError(
+            "output.exists", .cannotCreate, "The file exists already",
+            remedy: "Name another path, or move the file away", context: .init(path: path))
+    }
+
+    private static func creationFailure(_ number: Int32, _ path: String) -> MigrationError {
+        let reason = String(cString: strerror(number))
+        return switch number {
+        case EEXIST: exists(path)
+        case EACCES, EPERM:
+            MigrationError(
+                "output.permission", .permission, "The file cannot be created: \(reason)", context: .init(path: path))
+        case ENOSPC, EDQUOT, EIO:
+            MigrationError("output.io", .io, "The file cannot be created: \(reason)", context: .init(path: path))
+        default:
+            MigrationError(
+                "output.create", .cannotCreate, "The file cannot be created: \(reason)", context: .init(path: path))
+        }
+    }
+}

@@ -1,0 +1,61 @@
+/// The texts of `--help` and `--version`.
+package enum HelpText {
+    /// Help on all commands.
+    package static func overview(_ commands: [CommandSpecification]) -> String {
+        var lines = [
+            "Usage: stagecoach COMMAND [OPTION]... [OPERAND]...", "",
+            "Migrates Core Data stores from one model version to the next, out of core, within a memory limit.", "",
+            "Commands:",
+        ]
+        lines += TextTable(rows: commands.map { [$0.name, $0.summary] }, alignments: [.left, .left]).lines(indent: 2)
+        lines += [
+            "", "  -h, --help     Show help, also after a command", "      --version  Show the version", "",
+            "Exit codes: 0 done, 64 usage, 65 data, 66 no input, 70 internal, 73 cannot create,",
+            "74 input or output, 75 interrupted or busy, 77 permission, 78 model, mapping or plan.",
+        ]
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// Help on one command.
+    package static func command(_ command: CommandSpecification) -> String {
+        var usage = "Usage: stagecoach \(command.name)"
+        for operand in command.operands { usage += " \(operand)" }
+        for option in command.options where option.isRequired { usage += " --\(option.name) \(option.valueName ?? "")" }
+        usage += " [OPTION]..."
+        var lines = [usage, "", command.discussion, "", "Options:"]
+        for option in command.options {
+            let letter = option.letter.map { "-\($0), " } ?? "    "
+            let value = option.valueName.map { " \($0)" } ?? ""
+            lines += entry("  \(letter)--\(option.name)\(value)", option.help)
+        }
+        lines += entry("  -h, --help", "Show this help.")
+        lines += ["", command.examples.count == 1 ? "Example:" : "Examples:"]
+        for example in command.examples { lines += ["  \(example.line)", "      \(example.effect)"] }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// The program's name and version.
+    package static var version: String { "stagecoach \(CommandCatalog.version)\n" }
+
+    /// An option's name and, from column 28 on, what it does, wrapped at 80.
+    private static func entry(_ name: String, _ help: String) -> [String] {
+        let column = 28
+        var lines: [String] = []
+        var line = name.count + 2 <= column ? name.padded(to: column) : name
+        if name.count + 2 > column {
+            lines.append(line)
+            line = String(repeating: " ", count: column)
+        }
+        var isFresh = true
+        for word in help.split(separator: " ") {
+            if !isFresh, line.count + 1 + word.count > 80 {
+                lines.append(line)
+                line = String(repeating: " ", count: column)
+                isFresh = true
+            }
+            line += isFresh ? String(word) : " \(word)"
+            isFresh = false
+        }
+        return lines + [line]
+    }
+}

@@ -1,0 +1,107 @@
+import Mapping
+
+/// The words of `inspect`.
+enum InspectWording {
+    /// A store for people.
+    static func text(_ store: StoreDescription) -> String {
+        var facts = [
+            ["UUID", store.uuid],
+            ["framework version", store.frameworkVersion.map { "\($0)" } ?? "not said"],
+            [
+                "model version",
+                store.modelVersionIdentifiers.isEmpty
+                    ? "unnamed" : store.modelVersionIdentifiers.joined(separator: ", "),
+            ],
+            ["cached model", store.hasCachedModel ? "yes" : "no"],
+            ["file", "\(Figures.size(store.fileBytes)), pages of \(Figures.count(store.pageSize)) bytes"],
+            [
+                "journal mode",
+                store.journalMode + (store.walBytes.map { ", -wal of \(Figures.size($0))" } ?? ""),
+            ],
+        ]
+        if let checksum = store.versionChecksum { facts.insert(["version checksum", checksum], at: 3) }
+        if !store.applicationKeys.isEmpty {
+            facts.append(["application's keys", store.applicationKeys.joined(separator: ", ")])
+        }
+        var lines = ["Store \(store.path)"] + TextTable(rows: facts, alignments: [.left, .left]).lines(indent: 2)
+        let rows = store.entities.map {
+            [
+                $0.name, "\($0.number)", $0.parent ?? "", $0.objects.map { Figures.count($0) } ?? "?",
+                $0.maximumKey.map { Figures.count($0) } ?? "",
+            ]
+        }
+        lines += ["", "Entities"]
+        lines += TextTable(
+            rows: [["", "Z_ENT", "parent", "objects", "Z_MAX"]] + rows,
+            alignments: [.left, .right, .left, .right, .right]
+        ).lines(indent: 2)
+        if !store.features.isEmpty { lines += ["", "Features"] + store.features.map { "  " + $0 } }
+        return finished(lines)
+    }
+
+    /// A model for people.
+    static func text(_ model: ModelDescription) -> String {
+        var facts: [[String]] = []
+        if let version = model.version { facts.append(["version", version]) }
+        if !model.versions.isEmpty { facts.append(["versions", model.versions.joined(separator: ", ")]) }
+        if !model.versionIdentifiers.isEmpty {
+            facts.append(["identifiers", model.versionIdentifiers.joined(separator: ", ")])
+        }
+        facts.append(["version checksum", model.versionChecksum ?? "known to Core Data only"])
+        facts.append(["entities", Figures.count(model.entities.count)])
+        var lines = ["Model \(model.path)"] + TextTable(rows: facts, alignments: [.left, .left]).lines(indent: 2)
+        for entity in model.entities {
+            lines += ["", "Entity \(entity.name)\(traits(of: entity))"]
+            lines.append("  version hash \(entity.versionHash ?? "known to Core Data only")")
+            var rows = entity.attributes.map { attribute in
+                [
+                    attribute.name, attribute.type,
+                    traits([
+                        attribute.isOptional ? "optional" : "required", attribute.isTransient ? "transient" : nil,
+                        attribute.renamingIdentifier.map { "was \($0)" },
+                    ]),
+                ]
+            }
+            rows += entity.relationships.map { relationship in
+                [
+                    relationship.name,
+                    "\(relationship.isOrdered ? "ordered " : "")\(relationship.isToMany ? "to-many" : "to-one") \(relationship.destination)",
+                    traits([
+                        relationship.isOptional ? "optional" : "required",
+                        relationship.inverse.map { "inverse \($0)" } ?? "no inverse",
+                        relationship.renamingIdentifier.map { "was \($0)" },
+                    ]),
+                ]
+            }
+            lines += TextTable(rows: rows, alignments: [.left, .left, .left]).lines(indent: 2)
+        }
+        return finished(lines)
+    }
+
+    /// A mapping model for people.
+    static func text(_ outline: MappingOutline, path: String) -> String {
+        var lines = ["Mapping model \(path)", "  format version  \(outline.formatVersion)"]
+        lines.append("  entity mappings  \(Figures.count(outline.entityMappings.count))")
+        for mapping in outline.entityMappings {
+            let ends = "\(mapping.sourceEntity ?? "-") → \(mapping.destinationEntity ?? "-")"
+            lines += ["", [mapping.name, ends, mapping.mappingType].compactMap { $0 }.joined(separator: "  ")]
+            if let filter = mapping.sourceFilter { lines.append("  source filter  \(filter)") }
+            if let policy = mapping.migrationPolicy { lines.append("  migration policy  \(policy)") }
+            let rows = (mapping.attributes + mapping.relationships).map { [$0.name, $0.expression ?? "no expression"] }
+            lines += TextTable(rows: rows, alignments: [.left, .left]).lines(indent: 2)
+        }
+        return finished(lines)
+    }
+
+    private static func traits(of entity: ModelDescription.Entity) -> String {
+        let said = traits([
+            entity.isAbstract ? "abstract" : nil, entity.parent.map { "below \($0)" },
+            entity.renamingIdentifier.map { "was \($0)" },
+        ])
+        return said.isEmpty ? "" : ": \(said)"
+    }
+
+    private static func traits(_ words: [String?]) -> String { words.compactMap { $0 }.joined(separator: ", ") }
+
+    private static func finished(_ lines: [String]) -> String { lines.map(\.printable).joined(separator: "\n") + "\n" }
+}

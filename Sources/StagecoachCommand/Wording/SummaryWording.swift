@@ -1,0 +1,103 @@
+import Stagecoach
+
+/// The words for a finished migration.
+enum SummaryWording {
+    /// The summary for people.
+    static func text(_ result: MigrationResult) -> String {
+        let report = result.report
+        let verb = report.isDryRun ? "Dry run, nothing published:" : "Migrated"
+        var lines = ["\(verb) \(report.source) → \(report.destination)"]
+        lines += facts(result)
+        lines += section("Objects by destination entity", entities(report.counts))
+        lines += section("Entity mappings", mappings(report.counts))
+        lines += section("Left out", leftOut(report.counts))
+        if !report.notes.isEmpty {
+            lines += ["", "Notes"] + report.notes.map { "  " + $0 }
+        }
+        return lines.map(\.printable).joined(separator: "\n") + "\n"
+    }
+
+    private static func facts(_ result: MigrationResult) -> [String] {
+        let report = result.report
+        let keys = report.keys.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
+        let isKept = report.peakMemory <= report.memoryLimit
+        let rows = [
+            ["model", Versions.text(result.sourceVersion, result.destinationVersion)],
+            ["mapping", result.mapping ?? "inferred"],
+            ["keys", keys.isEmpty ? "no objects" : keys],
+            ["passes", "\(report.passes), \(report.isStaged ? "stages with barriers" : "stages fused")"],
+            ["time", "\(Figures.duration(report.seconds)), \(Figures.duration(report.processorSeconds)) of processor"],
+            [
+                "peak memory",
+                "\(Figures.size(report.peakMemory)) of \(Figures.size(report.memoryLimit)) allowed"
+                    + (isKept ? "" : ": above the limit"),
+            ],
+            ["spilled", Figures.size(report.spilledBytes)],
+            ["destination", Figures.size(report.destinationBytes)],
+        ]
+        return TextTable(rows: rows, alignments: [.left, .left]).lines(indent: 2)
+    }
+
+    private static func section(_ title: String, _ lines: [String]) -> [String] {
+        lines.isEmpty ? [] : ["", title] + lines
+    }
+
+    /// Destination objects by entity: what the run counted, else what its mappings made.
+    static func objects(_ counts: MigrationCounts) -> [(entity: String, count: Int)] {
+        var byEntity = counts.created
+        if byEntity.isEmpty {
+            for mapping in counts.mappings {
+                guard let entity = mapping.destinationEntity, mapping.created > 0 else { continue }
+                byEntity[entity, default: 0] += mapping.created
+            }
+        }
+        return byEntity.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
+
+    private static func entities(_ counts: MigrationCounts) -> [String] {
+        let objects = objects(counts)
+        var rows = objects.map { [$0.entity, Figures.count($0.count)] }
+        if objects.count != 1 { rows.append(["in all", Figures.count(objects.reduce(0) { $0 + $1.count })]) }
+        return TextTable(rows: rows, alignments: [.left, .right]).lines(indent: 2)
+    }
+
+    private static func mappings(_ counts: MigrationCounts) -> [String] {
+        let shown = counts.mappings.filter { $0.sourceObjects > 0 || $0.created > 0 }
+        guard !shown.isEmpty else { return [] }
+        let header = ["", "from", "source objects", "migrated", "to", "made"]
+        let rows = shown.map { mapping in
+            [
+                mapping.name, mapping.sourceEntity ?? "-", Figures.count(mapping.sourceObjects),
+                Figures.count(mapping.migrated), mapping.destinationEntity ?? "-", Figures.count(mapping.created),
+            ]
+        }
+        return TextTable(rows: [header] + rows, alignments: [.left, .left, .right, .right, .left, .right])
+            .lines(indent: 2)
+    }
+
+    /// Source objects that have no destination object, and why.
+    private static func leftOut(_ counts: MigrationCounts) -> [String] {
+        var rows: [[String]] = []
+        for mapping in counts.mappings {
+            if mapping.filtered > 0 {
+                rows.append([
+                    Figures.count(mapping.filtered), mapping.sourceEntity ?? "", "filtered by \(mapping.name)",
+                ])
+            }
+            if mapping.droppedByPolicy > 0 {
+                rows.append([
+                    Figures.count(mapping.droppedByPolicy), mapping.sourceEntity ?? "",
+                    "dropped by the policy of \(mapping.name)",
+                ])
+            }
+        }
+        for (entity, count) in counts.removed.sorted(by: { $0.key < $1.key }) {
+            rows.append([Figures.count(count), entity, "removed by their entity mapping"])
+        }
+        for (entity, count) in counts.withoutMapping.sorted(by: { $0.key < $1.key }) {
+            rows.append([Figures.count(count), entity, "no entity mapping reads them"])
+        }
+        if counts.strays > 0 { rows.append([Figures.count(counts.strays), "-", "of no entity of the source model"]) }
+        return TextTable(rows: rows, alignments: [.right, .left, .left]).lines(indent: 2)
+    }
+}

@@ -1,0 +1,46 @@
+/// Rows of text in aligned columns, two spaces apart.
+struct TextTable {
+    /// Where a column's texts stand.
+    enum Alignment {
+        case left
+        case right
+    }
+
+    let rows: [[String]]
+    let alignments: [Alignment]
+
+    /// The lines, without spaces at their ends.
+    ///
+    /// - Parameter indent: spaces before each.
+    func lines(indent: Int) -> [String] {
+        let widths = alignments.indices.map { column in
+            rows.map { $0.indices.contains(column) ? $0[column].count : 0 }.max() ?? 0
+        }
+        return rows.map { row in
+            var line = String(repeating: " ", count: indent)
+            for (column, text) in row.enumerated() {
+                let gap = String(repeating: " ", count: max(0, widths[column] - text.count))
+                line += (column > 0 ? "  " : "") + (alignments[column] == .left ? text + gap : gap + text)
+            }
+            while line.last == " " { line.removeLast() }
+            return line
+        }
+    }
+}
+
+extension String {
+    /// The text with spaces up to a width.
+    func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
+
+    /// The text on one line, with nothing that a terminal would obey: names in files are strangers' words.
+    var printable: String {
+        var result = ""
+        for scalar in unicodeScalars {
+            switch scalar.properties.generalCategory {
+            case .control, .lineSeparator, .paragraphSeparator: result += " "
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result
+    }
+}

@@ -1,0 +1,88 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Runs the built `stagecoach`, as a person would.
+enum CommandBinary {
+    /// What a run left.
+    struct Outcome {
+        let code: Int32
+        let output: String
+        let messages: String
+    }
+
+    /// The program beside the test bundle.
+    static let path: String = {
+        let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+        let folders =
+            [own, CommandLine.arguments[0]].map { URL(fileURLWithPath: $0).deletingLastPathComponent().path }
+            + [SharedStores.repository.appendingPathComponent(".build/debug").path]
+        let found = folders.map { $0 + "/stagecoach" }.first { FileManager.default.isExecutableFile(atPath: $0) }
+        return found ?? "stagecoach"
+    }()
+
+    static let models = SharedStores.repository.appendingPathComponent("Fixtures/Models/Library.xcdatamodeld").path
+
+    /// A library of 200,000 objects that `demo --keep` left, made once; read only.
+    static let library: Result<TemporaryFolder, any Error> = Result {
+        let folder = try TemporaryFolder()
+        // A static is never released: the folder goes with the process.
+        atexit {
+            if let folder = try? CommandBinary.library.get() { try? FileManager.default.removeItem(at: folder.url) }
+        }
+        let outcome = try run(["demo", "--keep", folder.file("library")])
+        try #require(outcome.code == 0, "\(outcome.messages)")
+        return folder
+    }
+    static func librarySource() throws -> String { try library.get().file("library/library.sqlite") }
+
+    /// A process that was started and not waited for.
+    static func start(
+        _ arguments: [String], in folder: String? = nil, environment: [String: String] = [:],
+        through: [String] = []
+    ) throws -> (process: Process, output: Pipe, messages: Pipe) {
+        let process = Process()
+        let line = through + [path] + arguments
+        process.executableURL = URL(fileURLWithPath: line[0])
+        process.arguments = Array(line.dropFirst())
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        if let folder { process.currentDirectoryURL = URL(fileURLWithPath: folder) }
+        let output = Pipe()
+        let messages = Pipe()
+        process.standardOutput = output
+        process.standardError = messages
+        process.standardInput = FileHandle.nullDevice
+        try process.run()
+        return (process, output, messages)
+    }
+
+    /// Runs to the end.
+    ///
+    /// - Parameter through: a program, with its arguments, that runs the command.
+    static func run(
+        _ arguments: [String], in folder: String? = nil, environment: [String: String] = [:], through: [String] = []
+    ) throws -> Outcome {
+        let (process, output, messages) = try start(arguments, in: folder, environment: environment, through: through)
+        return finish(process, output, messages)
+    }
+
+    /// Waits for the end and reads what was printed; both streams stay far below a pipe's capacity of 64 KiB.
+    static func finish(_ process: Process, _ output: Pipe, _ messages: Pipe) -> Outcome {
+        let printed = output.fileHandleForReading.readDataToEndOfFile()
+        let said = messages.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        let code = process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
+        return Outcome(
+            code: code, output: String(decoding: printed, as: UTF8.self),
+            messages: String(decoding: said, as: UTF8.self))
+    }
+
+    /// Every file below a folder with its bytes, folders with none: what must not change.
+    static func contents(of folder: String) throws -> [String: Data] {
+        var found: [String: Data] = [:]
+        for name in try FileManager.default.subpathsOfDirectory(atPath: folder) {
+            found[name] = FileManager.default.contents(atPath: "\(folder)/\(name)") ?? Data()
+        }
+        return found
+    }
+}

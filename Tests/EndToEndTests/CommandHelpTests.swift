@@ -1,0 +1,125 @@
+import Testing
+
+@Suite("Help of the built command")
+struct CommandHelpTests {
+    @Test("the overview lists the commands that are there")
+    func overview() throws {
+        for flag in ["--help", "-h"] {
+            let outcome = try CommandBinary.run([flag])
+            #expect(outcome.code == 0 && outcome.messages.isEmpty)
+            #expect(
+                outcome.output == """
+                    Usage: stagecoach COMMAND [OPTION]... [OPERAND]...
+
+                    Migrates Core Data stores from one model version to the next, out of core, within a memory limit.
+
+                    Commands:
+                      migrate  Migrate a store to another model version
+                      plan     Show the passes, tables and keys of a migration
+                      infer    Infer the mapping model between two model versions
+                      inspect  Show what a store, a model or a mapping model holds
+                      demo     Make a store, migrate it and show what happened
+
+                      -h, --help     Show help, also after a command
+                          --version  Show the version
+
+                    Exit codes: 0 done, 64 usage, 65 data, 66 no input, 70 internal, 73 cannot create,
+                    74 input or output, 75 interrupted or busy, 77 permission, 78 model, mapping or plan.
+
+                    """)
+        }
+    }
+
+    @Test("help of infer")
+    func infer() throws {
+        let outcome = try CommandBinary.run(["infer", "--help"])
+        #expect(
+            outcome.output == """
+                Usage: stagecoach infer --from MODEL --to MODEL [OPTION]...
+
+                Writes the mapping model, which people review, change and keep in version control, as JSON to standard
+                output or to a new file.
+
+                Options:
+                      --from MODEL          The older version.
+                      --to MODEL            The newer version.
+                  -o, --output FILE         Write to a new file instead of standard output.
+                  -h, --help                Show this help.
+
+                Example:
+                  stagecoach infer --from Library.xcdatamodeld:Library --to 'Library.xcdatamodeld:Library 2' -o library.json
+                      to a file
+
+                """)
+    }
+
+    @Test("help of migrate")
+    func migrate() throws {
+        let outcome = try CommandBinary.run(["migrate", "-h"])
+        #expect(outcome.code == 0 && outcome.messages.isEmpty)
+        #expect(
+            outcome.output == """
+                Usage: stagecoach migrate SOURCE DESTINATION --to MODEL [OPTION]...
+
+                Reads SOURCE, which is not changed by a byte, and writes a fresh store at DESTINATION, where nothing may
+                stand yet. A run that fails or is interrupted leaves no destination.
+
+                MODEL is an .xcdatamodel, an .xcdatamodeld (its current version), Bundle.xcdatamodeld:Version, or a store
+                (its cached model).
+
+                Options:
+                      --to MODEL            The model version to migrate to.
+                      --from MODEL          The model version that wrote the store. Left out:
+                                            the store's cached model, or the version in the --to
+                                            bundle whose hashes match.
+                      --mapping FILE        The mapping model as JSON. Left out: inferred.
+                      --memory-limit SIZE   Peak resident memory, as 64M or 1G. Left out: 256M,
+                                            or three quarters of the cgroup's limit where that
+                                            is lower.
+                      --batch-size N        Rows fetched at a time. Left out: the memory limit
+                                            decides.
+                      --work-dir DIR        Folder for spill files. Left out: beside the
+                                            destination.
+                      --keys CHOICE         Which keys destination rows get: auto (kept where
+                                            possible), kept, or sequential.
+                      --passes N            Cut the work into at most N passes. Left out: the
+                                            planner decides.
+                      --dry-run             Do everything but publish the destination.
+                      --strict-validation   Fail on values that break a rule which the source
+                                            model already had.
+                      --new-uuid            Give the destination a UUID of its own.
+                      --check full          Run SQLite's integrity check before publishing.
+                      --report FILE         Write the report to a new file, NAME.json.
+                      --progress CHOICE     auto (on a terminal only), bar (elsewhere a line
+                                            every ten seconds), or none.
+                      --json                Print the report as JSON instead of the summary.
+                  -h, --help                Show this help.
+
+                Examples:
+                  stagecoach migrate old.sqlite new.sqlite --to Library.xcdatamodeld
+                      to the current version, by inference
+                  stagecoach migrate old.sqlite new.sqlite --to 'Library.xcdatamodeld:Library 2' --mapping library.json --memory-limit 64M
+                      by a mapping model, within 64 MiB
+
+                """)
+    }
+
+    @Test("every command has help, and the version is said")
+    func others() throws {
+        for command in ["plan", "inspect", "demo"] {
+            let outcome = try CommandBinary.run([command, "--help"])
+            #expect(outcome.code == 0 && outcome.output.hasPrefix("Usage: stagecoach \(command)"))
+            #expect(outcome.output.contains("\n  stagecoach \(command) "))
+        }
+        #expect(try CommandBinary.run(["--version"]).output == "stagecoach 0.1.0\n")
+    }
+
+    @Test("a usage error goes to standard error, with exit code 64")
+    func usage() throws {
+        let outcome = try CommandBinary.run(["migrate", "a", "b", "--tp", "c"])
+        #expect(outcome.code == 64 && outcome.output.isEmpty)
+        #expect(
+            outcome.messages
+                == "stagecoach: unknown option '--tp'; did you mean '--to'?\nTry 'stagecoach migrate --help'.\n")
+    }
+}

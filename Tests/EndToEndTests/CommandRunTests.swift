@@ -1,0 +1,158 @@
+import CSQLite
+import Foundation
+import Glibc
+import PersistentStore
+import TestSupport
+import Testing
+
+@Suite("Runs of the built command")
+struct CommandRunTests {
+    @Test("demo runs, holds 64 MiB by its own figure, and leaves nothing")
+    func demo() throws {
+        let folder = try TemporaryFolder()
+        let outcome = try CommandBinary.run(["demo"], in: folder.path, environment: ["TMPDIR": folder.path])
+        #expect(outcome.code == 0, "\(outcome.messages)")
+        #expect(outcome.output.contains("Making a store of 200,000 objects\n"))
+        #expect(
+            outcome.output.contains("Book/p1  title 'On Comets, vol. 1', citation 'Clara Keller 32, On Comets, vol. 1'")
+        )
+        let line = try #require(
+            outcome.output.split(separator: "\n").first { $0.hasPrefix("Peak memory of the whole") })
+        let figure = try #require(line.split(separator: ":").last?.split(separator: " ").first.flatMap { Double($0) })
+        print("demo: \(line)")
+        #expect(figure > 5 && figure <= 64)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).isEmpty)
+    }
+
+    @Test("demo keeps its stores in a new or empty folder only")
+    func keep() throws {
+        let folder = try CommandBinary.library.get()
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: folder.file("library")).sorted()
+                == ["Library.xcdatamodeld", "library-2.sqlite", "library.json", "library.sqlite"])
+        let outcome = try CommandBinary.run(["demo", "--keep", folder.file("library")])
+        #expect(outcome.code == 73)
+        #expect(FileManager.default.fileExists(atPath: folder.file("library/library.sqlite")))
+    }
+
+    @Test("a migration of the library is whole, and only the destination is new")
+    func library() throws {
+        let source = try CommandBinary.librarySource()
+        let folder = try TemporaryFolder()
+        let outcome = try CommandBinary.run(
+            ["migrate", source, "new.sqlite", "--to", CommandBinary.models, "--memory-limit", "64M", "--json"],
+            in: folder.path)
+        #expect(outcome.code == 0 && outcome.messages.isEmpty, "\(outcome.messages)")
+        let report = try #require(try JSONSerialization.jsonObject(with: Data(outcome.output.utf8)) as? [String: Any])
+        let peak = try #require(report["peakMemory"] as? Int)
+        print("library: peak memory \(peak) bytes")
+        #expect(peak <= 64 << 20)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["new.sqlite"])
+        let connection = try Connection(path: folder.file("new.sqlite"), flags: SQLITE_OPEN_READONLY)
+        #expect(try connection.integer("SELECT count(*) FROM ZITEM") == 45_000)
+        #expect(
+            try connection.integer(
+                "SELECT count(*) FROM ZSECTION WHERE ZBOOK IN (SELECT Z_PK FROM ZITEM WHERE Z_ENT = (SELECT Z_ENT FROM Z_PRIMARYKEY WHERE Z_NAME = 'Book'))"
+            ) == 149_800)
+        #expect(try connection.integer("SELECT count(*) FROM ZAUTHOR WHERE ZFULLNAME LIKE '% %'") == 5_000)
+        #expect(
+            try connection.integer("SELECT count(*) = 1 FROM pragma_integrity_check WHERE integrity_check = 'ok'") == 1)
+    }
+
+    @Test(
+        "real stores go to their next version by inference, untouched",
+        .enabled(if: SharedStores.isPresent, "the folder of real stores is absent"),
+        arguments: [
+            (
+                "wibosco-revised", "CoreDataMigration_Example_1.sqlite",
+                "CoreDataMigration_Example.xcdatamodeld:CoreDataMigration_Example 2", "ZPOST", 10
+            ),
+            ("objcio-moody", "Moody.moody", "Moody.xcdatamodeld:Moody 2", "ZMOOD", 4),
+        ])
+    func realStores(family: String, store: String, model: String, table: String, rows: Int) throws {
+        let folder = try TemporaryFolder()
+        let originals = SharedStores.url.appendingPathComponent("\(family)/stores")
+        let source = try folder.copyStore(originals.appendingPathComponent(store))
+        let before = try CommandBinary.contents(of: folder.path)
+        let outcome = try CommandBinary.run([
+            "migrate", source, folder.file("new.sqlite"), "--to", SharedStores.url.path + "/\(family)/models/\(model)",
+            "--check=full",
+        ])
+        #expect(outcome.code == 0, "\(outcome.messages)")
+        var after = try CommandBinary.contents(of: folder.path)
+        #expect(after.removeValue(forKey: "new.sqlite") != nil)
+        #expect(after == before)
+        let connection = try Connection(path: folder.file("new.sqlite"), flags: SQLITE_OPEN_READONLY)
+        #expect(try connection.integer("SELECT count(*) FROM \(table)") == Int64(rows))
+    }
+
+    @Test(
+        "SIGTERM and SIGINT during a run say so at once, end with 75 and leave nothing", arguments: [SIGTERM, SIGINT])
+    func signals(signal: Int32) throws {
+        let source = try CommandBinary.librarySource()
+        let folder = try TemporaryFolder()
+        // Single rows make the run long enough to be met in the middle. A test run in the background of a script has
+        // SIGINT ignored, which the command would heed.
+        let (process, output, messages) = try CommandBinary.start(
+            ["migrate", source, "new.sqlite", "--to", CommandBinary.models, "--batch-size", "1"], in: folder.path,
+            through: ["/usr/bin/env", "--default-signal=INT"])
+        let work = folder.file(".new.sqlite.stagecoach/store.sqlite")
+        while process.isRunning, !FileManager.default.fileExists(atPath: work) { usleep(1_000) }
+        kill(process.processIdentifier, signal)
+        let outcome = CommandBinary.finish(process, output, messages)
+        #expect(outcome.code == 75, "\(outcome.messages)")
+        #expect(outcome.output.isEmpty)
+        let lines = outcome.messages.split(separator: "\n")
+        let name = signal == SIGINT ? "SIGINT" : "SIGTERM"
+        #expect(lines.first?.hasPrefix("stagecoach: \(name): stopping") == true, "\(outcome.messages)")
+        #expect(lines.contains("stagecoach: Interrupted by \(name); no destination was made"))
+        #expect(try CommandBinary.contents(of: folder.path).isEmpty)
+    }
+
+    @Test("after SIGKILL the same command takes the work directory over")
+    func killed() throws {
+        let source = try CommandBinary.librarySource()
+        let folder = try TemporaryFolder()
+        let (process, output, messages) = try CommandBinary.start(
+            ["migrate", source, "new.sqlite", "--to", CommandBinary.models, "--batch-size", "1"], in: folder.path)
+        let work = folder.file(".new.sqlite.stagecoach/store.sqlite")
+        while process.isRunning, !FileManager.default.fileExists(atPath: work) { usleep(1_000) }
+        kill(process.processIdentifier, SIGKILL)
+        #expect(CommandBinary.finish(process, output, messages).code == -SIGKILL)
+        #expect(FileManager.default.fileExists(atPath: work))
+        let again = try CommandBinary.run(
+            ["migrate", source, "new.sqlite", "--to", CommandBinary.models], in: folder.path)
+        #expect(again.code == 0, "\(again.messages)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["new.sqlite"])
+    }
+
+    @Test("two runs to one destination: the second is told that it is busy")
+    func busy() throws {
+        let source = try CommandBinary.librarySource()
+        let folder = try TemporaryFolder()
+        let (process, output, messages) = try CommandBinary.start(
+            ["migrate", source, "new.sqlite", "--to", CommandBinary.models, "--batch-size", "1"], in: folder.path)
+        let work = folder.file(".new.sqlite.stagecoach/store.sqlite")
+        while process.isRunning, !FileManager.default.fileExists(atPath: work) { usleep(1_000) }
+        kill(process.processIdentifier, SIGSTOP)
+        let second = try CommandBinary.run(
+            ["migrate", source, "new.sqlite", "--to", CommandBinary.models], in: folder.path)
+        kill(process.processIdentifier, SIGCONT)
+        #expect(second.code == 75, "\(second.messages)")
+        #expect(CommandBinary.finish(process, output, messages).code == 0)
+    }
+
+    @Test("a reader that goes away does not end a migration, and a full device is an error")
+    func brokenPipe() throws {
+        let source = try CommandBinary.librarySource()
+        let folder = try TemporaryFolder()
+        let command = "\"$0\" migrate \"$1\" new.sqlite --to \"$2\" \"$3\""
+        let closed = try CommandBinary.run(
+            [source, CommandBinary.models, "--json"], in: folder.path,
+            through: ["/bin/bash", "-c", "\(command) | true; exit ${PIPESTATUS[0]}"])
+        #expect(closed.code == 0, "\(closed.messages)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["new.sqlite"])
+        let full = try CommandBinary.run(["--help"], through: ["/bin/bash", "-c", "\"$0\" --help > /dev/full"])
+        #expect(full.code == 74 && full.messages.contains("standard output"))
+    }
+}

@@ -1,0 +1,83 @@
+import Foundation
+import ManagedModel
+import PersistentStore
+import Stagecoach
+import TestSupport
+import Testing
+
+@testable import StagecoachCommand
+
+@Suite("Inputs of the command")
+struct InputTests {
+    @Test("the texts of the demonstration are those of Fixtures")
+    func texts() throws {
+        let fixtures = SharedStores.repository.appendingPathComponent("Fixtures")
+        func text(_ path: String) throws -> String {
+            try String(contentsOf: fixtures.appendingPathComponent(path), encoding: .utf8)
+        }
+        let bundle = "Models/Library.xcdatamodeld/"
+        #expect(DemoTexts.sourceModel == (try text(bundle + "Library.xcdatamodel/contents")))
+        #expect(DemoTexts.destinationModel == (try text(bundle + "Library 2.xcdatamodel/contents")))
+        #expect(DemoTexts.currentVersion == (try text(bundle + ".xccurrentversion")))
+        #expect(DemoTexts.mapping == (try text("Mappings/library.json")))
+    }
+
+    @Test("paths are the same through relative parts, symbolic links and hard links, there or not yet there")
+    func identity() throws {
+        let folder = try TemporaryFolder()
+        let file = folder.file("a")
+        try Data("x".utf8).write(to: URL(fileURLWithPath: file))
+        try FileManager.default.createSymbolicLink(atPath: folder.file("s"), withDestinationPath: "a")
+        try FileManager.default.linkItem(atPath: file, toPath: folder.file("h"))
+        try FileManager.default.createSymbolicLink(atPath: folder.file("d"), withDestinationPath: folder.path)
+        for other in ["a", "s", "h", "d/a", "d/../\(folder.url.lastPathComponent)/a", "./a"] {
+            #expect(PathIdentity.isSame(file, folder.file(other)), "\(other)")
+        }
+        #expect(PathIdentity.isSame(folder.file("new"), folder.file("d/new")))
+        #expect(!PathIdentity.isSame(file, folder.file("new")))
+        #expect(!PathIdentity.isSame(folder.file("new"), folder.file("newer")))
+        #expect(PathIdentity.canonical("/").hasPrefix("/"))
+    }
+
+    @Test("a store's model is its cached one, else the version of the bundle whose hashes match, else an error")
+    func storeModel() throws {
+        let folder = try TemporaryFolder()
+        let bundle = SharedStores.repository.appendingPathComponent("Fixtures/Models/Library.xcdatamodeld").path
+        let model = try ModelLocator.load("\(bundle):Library").model
+        for isCached in [true, false] {
+            let path = folder.file("\(isCached).sqlite")
+            let schema = StoreSchema(model: model)
+            let store = try DestinationStore(creating: path, schema: schema, cacheBytes: 1 << 20, vfs: nil)
+            try store.finish(
+                metadata: DestinationMetadata(
+                    uuid: UUID().uuidString, sourceProperties: [:],
+                    versionHashes: VersionHash.entityHashes(of: model).compactMapValues(\.bytes),
+                    versionIdentifiers: ["7"]),
+                maximumKeys: schema.tables.map { _ in 0 }, modelCache: isCached ? try ModelCache.encode(model) : nil)
+        }
+        #expect(try ModelArgument.ofStore(folder.file("true.sqlite"), bundle: "nowhere").name == "7")
+        let found = try ModelArgument.ofStore(folder.file("false.sqlite"), bundle: bundle + ":Library 2/")
+        #expect(found.name == "Library")
+        #expect(found.model.definition == model.definition)
+        let error = #expect(throws: MigrationError.self) {
+            try ModelArgument.ofStore(folder.file("false.sqlite"), bundle: bundle + "/Library 2.xcdatamodel")
+        }
+        #expect(error?.category == .configuration && error?.remedy?.contains("--from") == true)
+        let noCache = #expect(throws: MigrationError.self) { try ModelArgument.load(folder.file("false.sqlite")) }
+        #expect(noCache?.code == "model.noCache")
+    }
+
+    @Test("an output file is never one that is there, and leaves nothing where it cannot be written")
+    func output() throws {
+        let folder = try TemporaryFolder()
+        try OutputFile.create(folder.file("a"), "text")
+        #expect(try String(contentsOfFile: folder.file("a"), encoding: .utf8) == "text")
+        for path in ["a", "no/a"] {
+            #expect(throws: MigrationError.self) { try OutputFile.create(folder.file(path), "other") }
+            #expect(throws: MigrationError.self) { try OutputFile.check(folder.file(path)) }
+        }
+        #expect(try String(contentsOfFile: folder.file("a"), encoding: .utf8) == "text")
+        try OutputFile.check(folder.file("b"))
+        #expect(!FileManager.default.fileExists(atPath: folder.file("b")))
+    }
+}

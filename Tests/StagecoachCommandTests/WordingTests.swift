@@ -1,0 +1,67 @@
+import Diagnostics
+import Testing
+
+@testable import StagecoachCommand
+
+@Suite("Wording")
+struct WordingTests {
+    @Test("a usage error is one line, and one that says where help is")
+    func usage() {
+        #expect(
+            UsageWording.text(.unknownOption("--too", nearest: "--to"), command: "migrate")
+                == "stagecoach: unknown option '--too'; did you mean '--to'?\nTry 'stagecoach migrate --help'.\n")
+        #expect(
+            UsageWording.text(.missingCommand, command: nil)
+                == "stagecoach: a command is missing\nTry 'stagecoach --help'.\n")
+        #expect(
+            UsageWording.sentence(.notACount(option: "--passes", value: "no\u{1b}[2J", least: 1)).printable
+                == "option '--passes' needs a whole number of at least 1, not 'no [2J'")
+    }
+
+    @Test("an error is a line that says where and what, and a line that says what to do")
+    func errors() {
+        let error = MigrationError(
+            "store.notFound", .noInput, "There is no such\nfile", remedy: "Look again",
+            context: .init(path: "a\u{7}b.sqlite", entity: "Author"))
+        #expect(
+            ErrorWording.text(error) == "stagecoach: a b.sqlite: There is no such file (entity Author)\nLook again.\n")
+        #expect(ErrorWording.exitCode(error) == 66)
+        struct Foreign: Error {}
+        #expect(ErrorWording.exitCode(Foreign()) == 70)
+        #expect(ErrorWording.text(Foreign()) == "stagecoach: Foreign()\n")
+    }
+
+    @Test("numbers look the same everywhere")
+    func figures() {
+        #expect(
+            [0, 7, 999, 1_000, 1_234_567, -12_345].map { Figures.count($0) }
+                == ["0", "7", "999", "1,000", "1,234,567", "-12,345"])
+        #expect(Figures.count(Int.min) == "-9,223,372,036,854,775,808")
+        #expect(Figures.count(1, "row") == "1 row" && Figures.count(2, "row") == "2 rows")
+        #expect(
+            [0, 1 << 20, 67_108_864, 10_737_418_240].map(Figures.size)
+                == ["0.00 MiB", "1.00 MiB", "64.0 MiB", "10,240.0 MiB"])
+        #expect(
+            [0.004, 9.994, 59.94, 61, 3_600, 7_265].map(Figures.duration)
+                == ["0.00 s", "9.99 s", "59.9 s", "1 min 1 s", "1 h 0 min", "2 h 1 min"])
+        #expect(Figures.duration(.infinity) == "?" && Figures.decimal(.nan, places: 2) == "?")
+        #expect(Figures.decimal(-0.001, places: 2) == "0.00" && Figures.decimal(-1.5, places: 1) == "-1.5")
+    }
+
+    @Test("tables align, and end without spaces")
+    func tables() {
+        let table = TextTable(
+            rows: [["a", "1", "x"], ["long", "1,000", ""], ["ü"]], alignments: [.left, .right, .left])
+        #expect(table.lines(indent: 2) == ["  a         1  x", "  long  1,000", "  ü"])
+    }
+
+    @Test("help fits into 80 columns, but for examples and discussion")
+    func helpWidth() {
+        for command in CommandCatalog.all {
+            let options = HelpText.command(command).split(separator: "\n").drop { $0 != "Options:" }
+                .prefix { !$0.hasPrefix("Example") }
+            for line in options { #expect(line.count <= 80, "\(line)") }
+            #expect(command.examples.allSatisfy { $0.line.hasPrefix("stagecoach \(command.name)") })
+        }
+    }
+}

@@ -1,0 +1,91 @@
+import Diagnostics
+import Foundation
+import Stagecoach
+import TestSupport
+import Testing
+
+@Suite(
+    "Failures: full and read-only disks", .enabled(if: SmallDisk.isPossible, "mounting a small disk needs root"),
+    .serialized)
+struct FailureDiskTests {
+    /// The way through the engine, and the size of the disk: too small for the first page, for rows, for indexes.
+    static let cases: [(isStaged: Bool, kilobytes: Int)] = [false, true].flatMap { isStaged in
+        [4, 64, 256, 700, 1024].map { (isStaged, $0) }
+    }
+
+    @Test("A disk that fills up where the destination stands ends the run as an I/O error", arguments: cases)
+    func destinationFull(isStaged: Bool, kilobytes: Int) throws {
+        let scene = try FailureScene(books: 4000, textLength: 400)
+        let disk = try #require(SmallDisk(bytes: kilobytes << 10))
+        scene.destinationPath = disk.path + "/new.sqlite"
+        let error = try fails(scene) { try $0.migration($0.options(isStaged: isStaged)).run() }
+        #expect(error?.category == .io, "\(String(describing: error))")
+        #expect(error?.context.path?.hasPrefix(disk.path) == true, "\(String(describing: error))")
+        #expect(try FailureScene.contents(of: disk.path).isEmpty)
+    }
+
+    @Test(
+        "A disk that fills up where only the work directory is ends the run as an I/O error", arguments: [4, 16, 128])
+    func workFull(kilobytes: Int) throws {
+        let scene = try FailureScene(books: 4000, textLength: 400)
+        let disk = try #require(SmallDisk(bytes: kilobytes << 10))
+        var options = scene.options(isStaged: true)
+        options.workDirectory = disk.path
+        options.memoryLimit = 8 << 30
+        let error = try fails(scene) { try $0.migration(options).run() }
+        #expect(error?.category == .io, "\(String(describing: error))")
+        #expect(error?.context.path?.hasPrefix(disk.path) == true, "\(String(describing: error))")
+        #expect(try FailureScene.contents(of: disk.path).isEmpty)
+    }
+
+    @Test("A read-only destination folder is refused before anything is read or written")
+    func readOnlyDestination() throws {
+        let scene = try FailureScene()
+        let disk = try #require(SmallDisk(bytes: 65536))
+        try #require(disk.makeReadOnly())
+        scene.destinationPath = disk.path + "/new.sqlite"
+        try scene.expectFailure("destination.permission", .cannotCreate, naming: [disk.path, "read-only"]) {
+            try $0.migration($0.options()).run()
+        }
+    }
+
+    @Test("A read-only work folder is refused, and nothing is left at the destination")
+    func readOnlyWork() throws {
+        let scene = try FailureScene()
+        let disk = try #require(SmallDisk(bytes: 65536))
+        try #require(disk.makeReadOnly())
+        var options = scene.options()
+        options.workDirectory = disk.path
+        try scene.expectFailure("spill.permission", .permission, naming: [disk.path]) {
+            try $0.migration(options).run()
+        }
+    }
+
+    @Test("A source on a read-only disk is migrated")
+    func readOnlySource() throws {
+        let scene = try FailureScene()
+        let disk = try #require(SmallDisk(bytes: 1 << 20))
+        let path = disk.path + "/source.sqlite"
+        try FileManager.default.copyItem(atPath: scene.sourcePath, toPath: path)
+        try #require(disk.makeReadOnly())
+        let report = try Migration(
+            from: path, model: scene.source, mapping: scene.mapping, to: scene.destinationPath,
+            model: scene.destination, options: scene.options()
+        ).run()
+        #expect(report.counts.created == ["Author": 4, "Book": 40])
+        #expect(try FailureScene.contents(of: disk.path).keys.sorted() == ["source.sqlite"])
+    }
+
+    private func fails(
+        _ scene: FailureScene, _ run: (FailureScene) throws -> Void
+    ) throws -> MigrationError? {
+        let before = try scene.snapshot()
+        var caught: MigrationError?
+        do {
+            try run(scene)
+            Issue.record("the migration did not fail")
+        } catch let error as MigrationError { caught = error }
+        #expect(try scene.snapshot() == before)
+        return caught
+    }
+}

@@ -1,0 +1,70 @@
+import CSQLite
+import Foundation
+import PersistentStore
+import TestSupport
+import Testing
+
+@Suite(
+    "Memory: a process stays within its limit",
+    .enabled(if: MemoryChild.program != nil, "the benchmark program is not built beside the tests"), .serialized)
+struct MemoryTests {
+    static let limit = 64 << 20
+    /// `STAGECOACH_MEMORY_PEOPLE` makes the store larger or smaller; 100,000 people are 400,000 objects.
+    static let people =
+        ProcessInfo.processInfo.environment["STAGECOACH_MEMORY_PEOPLE"].flatMap(Int.init) ?? 100_000
+
+    @Test("400,000 objects in every shape go under 64 MiB by each path, with every row and link right")
+    func everyPath() throws {
+        let scene = try MemoryScene(people: Self.people)
+        let expected = try scene.digest(path: scene.storePath, isSource: true)
+        #expect(expected.count == 45)
+        let ways: [(name: String, arguments: [String])] = [
+            ("row path, keys kept", []),
+            ("row path, new keys", ["--keys", "sequential"]),
+            ("row path, three passes", ["--passes", "3"]),
+            ("staged path", ["--staged"]),
+        ]
+        for way in ways {
+            let output = scene.folder.file("out.sqlite")
+            let child = try MemoryChild(
+                ["--store", scene.storePath, "--from", scene.sourceModelPath, "--to", scene.destinationModelPath]
+                    + ["--output", output, "--memory-limit", "64M"] + way.arguments)
+            let outcome = try #require(child.outcome, "\(way.name): exit code \(child.code): \(child.errors)")
+            #expect(outcome.peakMemory < Self.limit, "\(way.name): \(outcome.peakMemory >> 10) KiB")
+            print(
+                "\(way.name): \(scene.objects) objects, base \(outcome.baseMemory >> 10) KiB, VmHWM "
+                    + "\(outcome.peakMemory >> 10) KiB, spilled \(outcome.spilledBytes >> 10) KiB")
+            let actual = try scene.digest(path: output, isSource: false)
+            for (name, value) in expected { #expect(actual[name] == value, "\(way.name): \(name)") }
+            #expect(try scene.petsOutOfPlace(path: output) == 0, "\(way.name)")
+            let check = try Connection(path: output, flags: SQLITE_OPEN_READONLY).prepare("PRAGMA integrity_check")
+            #expect(try check.step() && check.text(0) == "ok", "\(way.name)")
+            try FileManager.default.removeItem(atPath: output)
+        }
+    }
+
+    @Test(
+        "A limit that cannot be kept is refused with the least workable one, and that one works",
+        arguments: [false, true])
+    func leastLimit(isStaged: Bool) throws {
+        let scene = try MemoryScene(people: min(Self.people, 20_000))
+        let output = scene.folder.file("out.sqlite")
+        let arguments =
+            ["--store", scene.storePath, "--from", scene.sourceModelPath, "--to", scene.destinationModelPath]
+            + ["--output", output] + (isStaged ? ["--staged"] : [])
+        let refused = try MemoryChild(arguments + ["--memory-limit", "8M"])
+        #expect(refused.code == 78, "\(refused.errors)")
+        #expect(refused.errors.contains("cannot be kept"), "\(refused.errors)")
+        #expect(try FailureScene.contents(of: scene.folder.path).keys.filter { $0.contains("out.sqlite") } == [])
+        let match = try #require(refused.errors.firstMatch(of: /--memory-limit ([0-9]+)M/), "\(refused.errors)")
+        let least = try #require(Int(match.1))
+        #expect(least < 64)
+        let accepted = try MemoryChild(arguments + ["--memory-limit", "\(least)M"])
+        let outcome = try #require(accepted.outcome, "exit code \(accepted.code): \(accepted.errors)")
+        print("least limit \(least) MiB, VmHWM \(outcome.peakMemory >> 10) KiB, \(isStaged ? "staged" : "row path")")
+        #expect(outcome.peakMemory <= least << 20, "\(outcome.peakMemory >> 10) KiB with \(least) MiB")
+        let expected = try scene.digest(path: scene.storePath, isSource: true)
+        let actual = try scene.digest(path: output, isSource: false)
+        for (name, value) in expected { #expect(actual[name] == value, "\(name)") }
+    }
+}

@@ -1,0 +1,92 @@
+import Foundation
+import ManagedModel
+import PersistentStore
+
+/// The schema of a migrated store: against what the model asks for, and against a real store of the same version.
+struct RealStoreSchema {
+    let destination: ManagedObjectModel
+    let file: RealStoreFile
+    let real: RealStore?
+
+    /// Objects that in-place migrations left in real stores, by store: indexes in the form of framework 754, and fetch
+    /// indexes repeated for subentities by an earlier model.
+    static let leftOver: Set = [
+        "store2-40-0.wiredatabase", "store2-45-0.wiredatabase", "store2-57-0.wiredatabase",
+        "store2-59-0.wiredatabase", "store2-53-0.wiredatabase",
+    ]
+
+    /// Indexes that the compiled model has beside the XML's: named like an attribute that has a fetch index `by…` of
+    /// its own (`core-data-formats.md` A.12: some compiled models have them).
+    static let onlyCompiled: [String: Set<String>] = [
+        "Bookmarks_V2.sqlite": ["Z_BookmarkEntity_uuid", "Z_BookmarkEntity_url"],
+        "Bookmarks_V3.sqlite": ["Z_BookmarkEntity_isPendingDeletion"],
+    ]
+
+    /// All statements of a schema.
+    static func statements(_ schema: StoreSchema) -> (tables: [String: String], others: [String: String]) {
+        let tables = schema.tableStatements() + schema.fixedTableStatements()
+        let others =
+            schema.tables.indices.flatMap { schema.indexStatements(forTable: $0) }
+            + schema.joinTables.indices.flatMap { schema.indexStatements(forJoinTable: $0) }
+            + schema.triggerStatements()
+        func byName(_ statements: [String]) -> [String: String] {
+            Dictionary(statements.map { (nameCreated(by: $0), $0) }, uniquingKeysWith: { first, _ in first })
+        }
+        return (byName(tables), byName(others))
+    }
+
+    func differences() -> [String] {
+        let schema = StoreSchema(model: destination)
+        let expected = Self.statements(schema)
+        var lines = sqlDifferences(found: file.tables, expected: expected.tables)
+        lines += sqlDifferences(
+            found: file.indexes.merging(file.triggers) { first, _ in first }, expected: expected.others)
+        let rows = schema.entityNumbers.enumerated().sorted { $0.element < $1.element }.map { index, number in
+            let entity = destination.entity(at: index)
+            return "\(number)|\(entity.definition.name)|\(entity.superentity.map(schema.number(of:)) ?? 0)"
+        }
+        if file.entities != rows { lines.append("Z_PRIMARYKEY is \(file.entities), expected \(rows)") }
+        if let real { lines += differences(from: real) }
+        return lines
+    }
+
+    /// Tables byte by byte, indexes where the real store's framework writes today's form.
+    func differences(from real: RealStore) -> [String] {
+        guard let other = try? RealStoreFile(real.url) else { return ["\(real.name) cannot be read"] }
+        var expected = other.tables
+        // Framework 519 and before had no model cache.
+        if real.frameworkVersion <= 519 { expected["Z_MODELCACHE"] = file.tables["Z_MODELCACHE"] }
+        // Framework 637 wrote uniqueness constraints into the table.
+        if real.frameworkVersion <= 641 {
+            expected = expected.mapValues { sql in
+                sql.range(of: ", CONSTRAINT ").map { String(sql[..<$0.lowerBound]) + " )" } ?? sql
+            }
+        }
+        var found = file.tables
+        // Framework 641 let the lesser name of a pair on one entity name the join table.
+        for join in StoreSchema(model: destination).joinTables {
+            guard let alternative = join.alternativeName, expected[join.name] == nil, expected[alternative] != nil
+            else { continue }
+            expected[alternative] = nil
+            found[join.name] = nil
+        }
+        var lines = sqlDifferences(found: found, expected: expected)
+        if real.frameworkVersion >= 836 {
+            lines +=
+                Self.leftOver.contains(real.name)
+                ? file.indexes.filter { other.indexes[$0.key] != $0.value }.map { "not in \(real.name): \($0.value)" }
+                : sqlDifferences(
+                    found: file.indexes,
+                    expected: other.indexes.filter {
+                        file.indexes[$0.key] != nil || Self.onlyCompiled[real.name]?.contains($0.key) != true
+                    })
+            lines += sqlDifferences(found: file.triggers, expected: other.triggers)
+        }
+        // SampleModel_V2 has a stale name.
+        let isStale = { (row: String) in row.contains("ExpensiveSportCar") }
+        if !other.entities.contains(where: isStale), other.entities != file.entities {
+            lines.append("Z_PRIMARYKEY is \(file.entities), \(real.name) has \(other.entities)")
+        }
+        return lines.map { "\(real.name): \($0)" }
+    }
+}
