@@ -69,7 +69,7 @@ public final class Migration {
         let finished: String
         do {
             finished = try load(
-                session, mappings: prepared.mappings, tables: tables, isStaged: prepared.plan.isStaged, area: area)
+                session, mappings: prepared.mappings, tables: tables, policies: prepared.policies, area: area)
         } catch {
             // A statement that the cancellation ended reports an interruption; the caller wants the reason.
             throw cancellation.error ?? error
@@ -113,8 +113,10 @@ public final class Migration {
         let census: SourceCensus
         let tables: [PlannedTable]
         let plan: MigrationPlan
+        /// Nil where no user code runs and the stages are fused.
+        let policies: Policies?
 
-        /// Rows that the run will count: keys scanned, rows made and loaded, links.
+        /// Rows that the run will count: keys scanned, rows made, related by policies and loaded, links.
         func expectedRows() throws(MigrationError) -> Int {
             let scanned = Set(mappings.compactMap(\.sourceTable)).reduce(0) { sum, table in
                 sum + census.rows[table].values.reduce(0, +)
@@ -122,7 +124,10 @@ public final class Migration {
             let loaded = plan.passes.flatMap(\.tables).reduce(0) { $0 + $1.sourceRows }
             var links = 0
             for join in layout.joinTables.indices { links += try source.estimatedCount(joinTable: join, in: layout) }
-            return scanned + loaded * (plan.isStaged ? 2 : 1) + links
+            let related = mappings.reduce(0) { sum, mapping in
+                sum + (mapping.hasPolicy ? mapping.source.map(census.count(of:)) ?? 0 : 0)
+            }
+            return scanned + loaded * (plan.isStaged ? 2 : 1) + links + related
         }
     }
 
@@ -148,14 +153,18 @@ public final class Migration {
             rowCounts: census.rows)
         let tables = try planner.tables()
         let isStaged = mappings.contains(where: \.hasPolicy) || !options.usesStoreSpecificMigrationManager
+        let policies = isStaged ? try Policies(mappings: mappings, registry: manager.policies) : nil
         return Prepared(
             limit: limit, budget: budget, source: source, layout: layout, schema: schema, mappings: mappings,
-            census: census, tables: tables, plan: planner.plan(tables, isStaged: isStaged))
+            census: census, tables: tables, plan: planner.plan(tables, isStaged: isStaged), policies: policies)
     }
 
     /// Fills a fresh store in the work area and returns its path.
+    ///
+    /// - Parameter policies: nil where no user code runs and the stages are fused.
     private func load(
-        _ session: MigrationSession, mappings: [PlannedMapping], tables: [PlannedTable], isStaged: Bool, area: WorkArea
+        _ session: MigrationSession, mappings: [PlannedMapping], tables: [PlannedTable], policies: Policies?,
+        area: WorkArea
     ) throws -> String {
         let destination = try DestinationStore(
             creating: area.storePath, schema: session.destinationSchema, cacheBytes: session.budget.destinationCache,
@@ -166,10 +175,10 @@ public final class Migration {
         // A value copied unchanged under a rule that the source model had already is a warning where the mapping was inferred.
         let excuses = mappingModel.isInferred && !options.strictValidation
         let highest: [Int64]
-        if isStaged {
+        if let policies {
             highest = try StagedMigration(
-                session: session, mappings: mappings, tables: tables, manager: manager, excuses: excuses,
-                storeUUID: uuid
+                session: session, mappings: mappings, tables: tables, policies: policies, manager: manager,
+                excuses: excuses, storeUUID: uuid
             ).run(into: destination)
         } else {
             highest = try FusedMigration(session: session, mappings: mappings, tables: tables, excuses: excuses)
