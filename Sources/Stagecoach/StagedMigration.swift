@@ -35,7 +35,11 @@ struct StagedMigration {
         defer { manager.enter(nil) }
 
         session.progress.begin(.create)
-        for mapping in mappings { try create(mapping, policies, runtime, keys) }
+        for mapping in mappings {
+            try create(mapping, policies, runtime, keys)
+            // What the next mapping fills is a batch of its own; many entities must not hold one each.
+            for rows in runtime.objects.rows { try rows.seal() }
+        }
         session.progress.begin(.relate)
         for mapping in mappings { try relate(mapping, policies, runtime) }
         session.progress.begin(.validate)
@@ -99,7 +103,7 @@ struct StagedMigration {
         let run: DestinationRows.Run
         if own.mode == .sequential {
             own.base = try rows.reserveKeys(own.index.count)
-            run = rows.lastRun
+            run = rows.openLastRun()
         } else {
             run = rows.addRun(for: own)
         }

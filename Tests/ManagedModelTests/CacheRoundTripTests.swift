@@ -168,11 +168,6 @@ struct CacheRoundTripTests {
         entity.attributes = [place]
         model.entities = [entity]
         #expect(try ModelArchive.decode(ModelArchive.encode(ManagedObjectModel(model))) == model)
-        model.composites["height"] = [inner]
-        let endless = try ManagedObjectModel(model)
-        let error = expectCacheError("archive.composite") { _ = try ModelArchive.encode(endless) }
-        #expect(error?.context.entity == "E")
-        #expect(error?.context.property != nil)
     }
 
     @Test("A derivation that Core Data does not have is an error that names the attribute")

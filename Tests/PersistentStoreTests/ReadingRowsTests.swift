@@ -148,10 +148,11 @@ struct ReadingRowsTests {
             return result
         }
         let first = try store.members(table: animal, column: owner, owner: 1, orderColumn: order, in: layout)
-        #expect(try first.next() == Member(key: 2, fileNumber: 2))
+        #expect(try first.next() == Member(key: 2, fileNumber: 2, order: 2048))
         let second = try store.members(table: animal, column: owner, owner: 1, orderColumn: order, in: layout)
-        #expect(try all(second) == [Member(key: 2, fileNumber: 2), Member(key: 1, fileNumber: 1)])
-        #expect(try first.next() == Member(key: 1, fileNumber: 1))
+        #expect(
+            try all(second) == [Member(key: 2, fileNumber: 2, order: 2048), Member(key: 1, fileNumber: 1, order: 3072)])
+        #expect(try first.next() == Member(key: 1, fileNumber: 1, order: 3072))
         #expect(
             try all(try store.members(table: animal, column: owner, owner: 1, orderColumn: nil, in: layout)).map(\.key)
                 == [1, 2])
@@ -161,10 +162,10 @@ struct ReadingRowsTests {
         let people = try fixture.peopleSide()
         #expect(
             try all(try store.joined(joinTable: 0, side: people, key: 1, in: layout))
-                == [Member(key: 2, fileNumber: 4), Member(key: 1, fileNumber: 4)])
+                == [Member(key: 2, fileNumber: 4, order: 2048), Member(key: 1, fileNumber: 4, order: 3072)])
         #expect(
             try all(try store.joined(joinTable: 0, side: people, key: 9, in: layout))
-                == [Member(key: 42, fileNumber: 0)])
+                == [Member(key: 42, fileNumber: 0, order: 2048)])
         #expect(
             try all(try store.joined(joinTable: 0, side: 1 - people, key: 1, in: layout)).map(\.key) == [1, 2])
     }

@@ -10,11 +10,16 @@ import SpillStorage
 /// Rows made at last stand in an open batch, where a change costs nothing; older ones lie in the spill, where a
 /// change is a patch. A table with sequential keys has one run of rows; with kept keys each entity mapping has its own,
 /// because mappings come one after the other, and a last one has the objects that policies insert.
+///
+/// Memory: one batch for each run that is being filled. A run that is sealed gives its batch back, so that tables and
+/// mappings cost no batch each.
 final class DestinationRows {
     /// Rows in ascending key order.
     final class Run {
         let spill: RowSpill
         var open: RowBatch
+        /// Whether the open batch was given back; the next row takes a new one.
+        fileprivate(set) var isSealed = false
         /// Keys of the run's rows, where several runs share a table.
         let keys: MappingKeys?
 
@@ -58,7 +63,17 @@ final class DestinationRows {
     }
 
     /// The run that inserted objects and sequential rows go to.
-    var lastRun: Run { runs[runs.count - 1] }
+    private var lastRun: Run { runs[runs.count - 1] }
+
+    /// The last run, ready for rows.
+    func openLastRun() -> Run {
+        let run = lastRun
+        if run.isSealed {
+            run.open = session.destinationBatch(slots: columns)
+            run.isSealed = false
+        }
+        return run
+    }
 
     /// Takes keys for rows that a mapping makes at once.
     ///
@@ -79,7 +94,7 @@ final class DestinationRows {
     /// Makes a row in the last run and returns its key; every cell is null but Z_ENT and Z_OPT.
     func insert(entityNumber: Int) throws(MigrationError) -> Int64 {
         let key = try reserveKeys(1) + 1
-        let run = lastRun
+        let run = openLastRun()
         if run.open.isFull { try flush(run) }
         let row = run.open.appendRow(key: key)
         run.open[row, EntityTable.entityColumn] = .integer(Int64(entityNumber))
@@ -94,8 +109,14 @@ final class DestinationRows {
         run.open.removeAll()
     }
 
-    /// Spills every run's open batch.
-    func flush() throws(MigrationError) { for run in runs { try flush(run) } }
+    /// Spills every run's open batch and gives it back.
+    func seal() throws(MigrationError) {
+        for run in runs where !run.isSealed {
+            try flush(run)
+            run.open = RowBatch(slots: columns, rowCapacity: 1, byteTarget: 4096)
+            run.isSealed = true
+        }
+    }
 
     // MARK: - One row
 

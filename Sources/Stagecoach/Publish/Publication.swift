@@ -3,7 +3,6 @@ import CSQLite
 import Diagnostics
 import Foundation
 import ManagedModel
-import Mapping
 import PersistentStore
 
 /// The end of a load: counts of relationships checked, triggers made, metadata and cached model written.

@@ -46,11 +46,13 @@ struct StagedLoad {
 
     private func load(_ table: PlannedTable, into destination: DestinationStore) throws -> Int64 {
         let rows = runtime.objects.rows[table.table]
-        try rows.flush()
+        try rows.seal()
         let writer = try destination.tableWriter(table.table)
         let patches = try columnPatches(table.table)
         let rules = try rowRules(table)
-        var heads = try rows.runs.map { try RunHead(run: $0, session: session) }
+        // The runs are read side by side: one batch's memory is shared among them.
+        let share = rows.runs.count
+        var heads = try rows.runs.map { try RunHead(run: $0, columns: rows.columns, share: share, session: session) }
         heads.removeAll { $0.isAtEnd }
         var out = session.destinationBatch(slots: rows.columns)
         func flush() throws {
@@ -91,9 +93,11 @@ struct StagedLoad {
         private var batch: RowBatch
         private var row = 0
 
-        init(run: DestinationRows.Run, session: MigrationSession) throws {
+        init(run: DestinationRows.Run, columns: Int, share: Int, session: MigrationSession) throws {
             reader = run.spill.makeReader()
-            batch = session.destinationBatch(slots: run.open.slots)
+            batch = RowBatch(
+                slots: columns, rowCapacity: max(1, session.rowCapacity(slots: columns) / share),
+                byteTarget: max(4096, session.budget.batch / share))
             _ = try reader.next(into: &batch)
         }
 
