@@ -110,7 +110,8 @@ extension ReferenceMigrator {
         }
     }
 
-    /// Whether the source model had the rule that a relationship breaks, and the source object broke it.
+    /// Whether an inferred mapping cannot help that a relationship breaks a rule: the source model had the rule and the
+    /// source object broke it, or the relationship is new.
     ///
     /// Decision: a reference to a row that does not exist is no member, so what is empty without it was empty.
     private func isOldRule(
@@ -119,7 +120,6 @@ extension ReferenceMigrator {
         guard mappingModel.isInferred, let origin = origins[ObjectIdentifier(object)],
             let property = mappings[origin.mapping].relationshipMapping(named: relationship.name), property.isAutomatic
         else { return false }
-        // Decision: a new relationship is excused, no inferred mapping could fill it.
         guard let expression = property.valueExpression else { return true }
         guard case .function(_, _, let arguments) = expression.node,
             case .keyPath(.variable("source"), let path)? = arguments.last, path.count == 1,
@@ -128,8 +128,8 @@ extension ReferenceMigrator {
         else { return false }
         return switch rule {
         case .missing: !old.isOptional
-        case .tooFew: old.minCount == relationship.minCount
-        case .tooMany: old.maxCount == relationship.maxCount
+        case .tooFew: old.minCount >= relationship.minCount
+        case .tooMany: old.maxCount > 0 && old.maxCount <= relationship.maxCount
         default: false
         }
     }

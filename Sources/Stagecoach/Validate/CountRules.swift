@@ -26,11 +26,27 @@ struct CountRules {
 
         var isEmpty: Bool { least == 0 && leastWhenAny <= 1 && most == Int.max }
 
-        /// Whether the source's relationship had the bound that a number of objects breaks.
-        func isExcused(_ count: Int, _ new: RelationshipDescription, _ old: RelationshipDescription) -> Bool {
-            if count == 0 { return !old.isOptional }
-            return count > most ? old.maxCount == new.maxCount : old.minCount == new.minCount
+        /// Whether a number of objects breaks a bound that the origin had already, or that no mapping could satisfy.
+        func isExcused(_ count: Int, _ new: RelationshipDescription, _ origin: Origin) -> Bool {
+            switch origin {
+            case .other: return false
+            case .none: return true
+            case .source(let old):
+                if count == 0 { return !old.isOptional }
+                if count <= most { return old.minCount >= new.minCount }
+                return old.maxCount > 0 && old.maxCount <= new.maxCount
+            }
         }
+    }
+
+    /// Where the members of a destination relationship come from.
+    private enum Origin {
+        /// The relationship is new: no inferred mapping could fill it.
+        case none
+        /// All members of a relationship of the source entity.
+        case source(RelationshipDescription)
+        /// Anything else.
+        case other
     }
 
     /// Checks every to-many relationship that has a bound, entity by entity: subentities may come from elsewhere than
@@ -42,36 +58,28 @@ struct CountRules {
         for entity in session.destinationSchema.model.entities where !entity.isAbstract {
             for relationship in entity.relationships where relationship.isToMany && !relationship.isTransient {
                 let bounds = Bounds(relationship)
-                // No inferred mapping could give a new relationship members.
-                guard !bounds.isEmpty, !(isExcused && isNew(relationship, in: entity)) else { continue }
-                let old = isExcused ? counterpart(of: relationship, in: entity) : nil
-                try check(relationship, of: entity, bounds, old: old, in: destination)
+                guard !bounds.isEmpty else { continue }
+                let origin = isExcused ? origin(of: relationship, in: entity) : .other
+                try check(relationship, of: entity, bounds, origin, in: destination)
             }
         }
     }
 
-    /// Whether no mapping of an entity has anything to say about a relationship.
-    private func isNew(_ relationship: RelationshipDescription, in entity: EntityDescription) -> Bool {
-        let making = mappings.filter { $0.destination == entity && $0.source != nil }
-        return !making.isEmpty && making.allSatisfy { $0.relationship(named: relationship.name)?.value == nil }
-    }
-
-    /// The relationship of the source entity that an entity's relationship is copied from with all its members.
-    private func counterpart(
-        of relationship: RelationshipDescription, in entity: EntityDescription
-    ) -> RelationshipDescription? {
-        for mapping in mappings where mapping.destination == entity {
-            guard let planned = mapping.relationship(named: relationship.name), planned.keepsMembers,
-                case .lookup(let argument, _)? = planned.value, let old = argument.singleRelationship
-            else { continue }
-            return mapping.source?.relationship(named: old.name)
+    private func origin(of relationship: RelationshipDescription, in entity: EntityDescription) -> Origin {
+        for mapping in mappings where mapping.destination == entity && mapping.source != nil {
+            guard let planned = mapping.relationship(named: relationship.name) else { continue }
+            guard let value = planned.value else { return .none }
+            guard planned.keepsMembers, case .lookup(let argument, _) = value,
+                let old = argument.singleRelationship
+            else { return .other }
+            return .source(old)
         }
-        return nil
+        return .other
     }
 
     private func check(
         _ relationship: RelationshipDescription, of owner: EntityDescription, _ bounds: Bounds,
-        old: RelationshipDescription?, in destination: DestinationStore
+        _ origin: Origin, in destination: DestinationStore
     ) throws {
         let schema = session.destinationSchema
         let ownerTable = schema.tables[schema.tableIndex(of: owner)].name
@@ -93,7 +101,7 @@ struct CountRules {
         while try statement.step() {
             let count = Int(statement.integer(1))
             let label = count > bounds.most ? "too many" : "too few"
-            if let old, bounds.isExcused(count, relationship, old) {
+            if bounds.isExcused(count, relationship, origin) {
                 session.counts.warnings["\(owner).\(relationship.name): \(label) objects", default: 0] += 1
                 continue
             }

@@ -56,20 +56,21 @@ struct RowRules {
         }
         for relationship in entity.relationships where !relationship.isOptional {
             guard case .toOne(_, let column, _, _) = schema.storage(of: relationship) else { continue }
-            let old = mapping?.source.flatMap { source in
-                mapping?.relationship(named: relationship.name).flatMap { planned -> RelationshipDescription? in
-                    // A reference to an object that was left behind was not empty in the source.
-                    guard planned.keepsMembers, case .lookup(let argument, _)? = planned.value else { return nil }
-                    return argument.singleRelationship.flatMap { source.relationship(named: $0.name) }
-                }
+            let planned = mapping?.relationship(named: relationship.name)
+            let isOld: Bool
+            switch planned?.value {
+            // A reference to an object that was left behind was not empty in the source.
+            case .lookup(let argument, _):
+                isOld = planned?.keepsMembers == true && argument.singleRelationship?.isOptional == false
+            case .some(.none): isOld = false
+            // A new relationship: no inferred mapping could fill it.
+            case nil: isOld = true
             }
-            // No inferred mapping could fill a new relationship.
-            let isNew = mapping.map { $0.relationship(named: relationship.name)?.value == nil } ?? false
             rules.append(
                 Rule(
                     column: column, property: relationship.name, isRequired: true, isRelationship: true, minimum: nil,
                     maximum: nil, minimumLength: nil, maximumLength: nil, pattern: nil,
-                    excused: excuses && (isNew || old?.isOptional == false) ? .required : []))
+                    excused: excuses && isOld ? .required : []))
         }
     }
 
