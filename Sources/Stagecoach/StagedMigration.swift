@@ -192,17 +192,22 @@ struct StagedMigration {
         manager.enter(mapping.mapping)
         runtime.objects.creating = mapping.index
         defer { runtime.objects.creating = nil }
+        for relationship in mapping.destination?.relationships ?? [] {
+            try runtime.objects.links.store(of: relationship)?.store.compact()
+        }
         let cursor = try runtime.associations[mapping.index].pairs.destinationsInOrderOfFirstAssociation()
         while let pair = try cursor.next() {
             let entity = session.destinationSchema.model.entity(at: Int(pair.destination.entity))
             let place = runtime.objects.place(entity: entity, key: pair.destination.key)
             if runtime.objects.hasDeletions, try !runtime.objects.exists(place) { continue }
             let object = runtime.destinationContext.object(at: place)
+            runtime.relatingFrom = (mapping.index, object, pair.firstSource.key)
             try call(mapping, .createRelationships, runtime, object: object) {
                 try policy.createRelationships(forDestination: object, in: mapping.mapping, manager: manager)
             }
             session.progress.advance(rows: 1)
         }
+        runtime.relatingFrom = nil
         try call(mapping, .endRelationshipCreation, runtime) {
             try policy.endRelationshipCreation(forMapping: mapping.mapping, manager: manager)
         }

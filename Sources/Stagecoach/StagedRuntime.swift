@@ -20,6 +20,8 @@ final class StagedRuntime {
     /// The source object whose destination objects are being created, and whether something was associated with it.
     private(set) var creatingFrom: (mapping: Int, key: Int64)?
     private var isAssociated = false
+    /// The destination object that a policy relates, and the first source it was associated with.
+    var relatingFrom: (mapping: Int, destination: ManagedObject, source: Int64)?
     private var programs: [Int: CreationProgram] = [:]
     private var lastPlanned: PlannedMapping?
     /// What a lookup found; kept for the next one.
@@ -124,6 +126,9 @@ final class StagedRuntime {
     /// What the default relating method does: evaluates the relationship mappings for one destination object.
     func relateDefault(_ destination: ManagedObject, in mapping: EntityMapping) throws {
         let planned = try planned(mapping)
+        if let relating = relatingFrom, relating.mapping == planned.index, relating.destination === destination {
+            return try self.relating.setAll(of: objects.end(destination.place), source: relating.source, in: planned)
+        }
         found.removeAll(keepingCapacity: true)
         try associations[planned.index].sources(of: reference(destination.place), into: &found)
         // With several sources of one destination object, `$source` is the first.

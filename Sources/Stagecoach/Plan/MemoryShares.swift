@@ -17,6 +17,8 @@ struct MemoryShares: Sendable {
     let sorts: Int
     /// Spilled rows and patches of the staged path: blocks and buffers at hand.
     let spill: Int
+    /// Links of all relationships together while user code may run. Sorts are few then.
+    let links: Int
     /// The largest value that is read; larger ones are refused.
     let value: Int
 
@@ -47,6 +49,7 @@ struct MemoryShares: Sendable {
         batch = min(1 << 20, max(128 << 10, usable / 32))
         keys = min(64 << 20, max(1 << 20, usable / 6))
         sorts = min(128 << 20, max(2 << 20, usable / 4))
+        links = min(64 << 20, max(1 << 20, usable / 4))
         spill = min(32 << 20, max(1 << 20, usable / 8))
         // While a value is on its way, SQLite's source row, both batches, the record being written and a spare copy of
         // malloc's hold it: five times in all, beside the caches.

@@ -17,6 +17,7 @@ final class DeclaredLinks {
     /// Whether an object may have got links from a mapping that did not make it.
     private var isShared = false
     private var members: [LinkMember] = []
+    private var stepsByMapping: [Int: [SetStep]] = [:]
 
     init(
         session: MigrationSession, mappings: [PlannedMapping], associations: [MappingAssociations],
@@ -59,7 +60,7 @@ final class DeclaredLinks {
             case nil: break
             case .some(.none): try clear(owner, planned.relationship)
             case .lookup(let argument, let candidates):
-                try forEachMember(argument, candidates, of: source, planned.relationship, in: mapping) {
+                try forEachMember(Lookup(argument, candidates, planned.relationship), of: source, in: mapping) {
                     member, order, candidate in
                     try link(owner, member, planned.relationship, order: order, memberMapping: candidate)
                 }
@@ -74,19 +75,70 @@ final class DeclaredLinks {
     ///   - owner: the destination object.
     ///   - source: key of the source object that `$source` stands for.
     func setAll(of owner: LinkEnd, source: Int64, in mapping: PlannedMapping) throws {
-        for planned in mapping.relationshipsInMappingOrder {
-            guard let value = planned.value, let (store, side) = objects.links.store(of: planned.relationship) else {
-                continue
-            }
+        for step in steps(of: mapping) {
             members.removeAll(keepingCapacity: true)
-            if case .lookup(let argument, let candidates) = value {
-                try forEachMember(argument, candidates, of: source, planned.relationship, in: mapping) {
-                    member, order, _ in
+            if let lookup = step.lookup {
+                try forEachMember(lookup, of: source, in: mapping) { member, order, _ in
                     members.append(LinkMember(end: member, order: order))
                 }
-                if planned.relationship.isToMany { arrange() }
+                if lookup.isToMany { arrange() }
             }
-            try objects.links.set(owner, store, side, to: members)
+            try objects.links.set(owner, step.store, step.side, to: members)
+        }
+    }
+
+    /// The relationships that the default policy method of a mapping sets, in order.
+    private func steps(of mapping: PlannedMapping) -> [SetStep] {
+        if let known = stepsByMapping[mapping.index] { return known }
+        let steps = mapping.relationshipsInMappingOrder.compactMap { planned -> SetStep? in
+            guard let value = planned.value, let (store, side) = objects.links.store(of: planned.relationship) else {
+                return nil
+            }
+            guard case .lookup(let argument, let candidates) = value else {
+                return SetStep(store: store, side: side, lookup: nil)
+            }
+            return SetStep(
+                store: store, side: side, lookup: Lookup(argument, candidates, planned.relationship))
+        }
+        stepsByMapping[mapping.index] = steps
+        return steps
+    }
+
+    /// One relationship of the default policy method.
+    private final class SetStep {
+        let store: LinkStore
+        let side: LinkStore.Side
+        /// Nil: a constant nil.
+        let lookup: Lookup?
+
+        init(store: LinkStore, side: LinkStore.Side, lookup: Lookup?) {
+            self.store = store
+            self.side = side
+            self.lookup = lookup
+        }
+    }
+
+    /// A lookup, with what is asked for every object at hand.
+    private final class Lookup {
+        let argument: SourceArgument
+        /// The path of to-one steps to the argument's object, or to the owner of its to-many.
+        let path: [ToOneStep]
+        let candidates: [Int]
+        let isToMany: Bool
+        /// Whether objects of an entity fit the relationship, by entity index.
+        let fits: [Bool]
+
+        init(_ argument: SourceArgument, _ candidates: [Int], _ relationship: RelationshipDescription) {
+            self.argument = argument
+            self.candidates = candidates
+            isToMany = relationship.isToMany
+            fits = relationship.entity.managedObjectModel.entities.map { $0.isKindOf(entity: relationship.destination) }
+            switch argument {
+            case .object: path = []
+            case .toOne(let steps, let column, let target, _):
+                path = steps + [ToOneStep(column: column, destinationTable: target)]
+            case .toMany(let steps, _, _): path = steps
+            }
         }
     }
 
@@ -110,17 +162,18 @@ final class DeclaredLinks {
     ///
     /// - Parameter body: gets the object, its place and the mapping that made it.
     private func forEachMember(
-        _ argument: SourceArgument, _ candidates: [Int], of source: Int64, _ relationship: RelationshipDescription,
-        in mapping: PlannedMapping, _ body: (LinkEnd, MemberOrder, Int) throws -> Void
+        _ lookup: Lookup, of source: Int64, in mapping: PlannedMapping,
+        _ body: (LinkEnd, MemberOrder, Int) throws -> Void
     ) throws {
         var first: (rank: Int, member: LinkEnd, order: MemberOrder)?
-        try forEachArgument(argument, of: source, in: mapping) { key, order in
+        let table = lookup.argument.table
+        try forEachArgument(lookup, of: source, in: mapping) { key, order in
             var isFound = false
-            for (rank, candidate) in candidates.enumerated() {
-                try forEachCandidate(of: key, table: argument.table, candidate, relationship) { member in
+            for (rank, candidate) in lookup.candidates.enumerated() {
+                try forEachCandidate(of: key, table: table, candidate, lookup.fits) { member in
                     if objects.hasDeletions, try !objects.exists(member) { return }
                     isFound = true
-                    if relationship.isToMany {
+                    if lookup.isToMany {
                         try body(member, order, candidate)
                     } else if let known = first {
                         session.counts.surplusToOne += 1
@@ -130,9 +183,9 @@ final class DeclaredLinks {
                     }
                 }
             }
-            if !isFound { try countMissing(argument.table, key) }
+            if !isFound { try countMissing(table, key) }
         }
-        if let first { try body(first.member, first.order, candidates[first.rank]) }
+        if let first { try body(first.member, first.order, lookup.candidates[first.rank]) }
     }
 
     /// Evaluates the relationship mappings of all rows that a mapping without policy made.
@@ -166,6 +219,7 @@ final class DeclaredLinks {
         // A to-one takes the first that is found. Where policies made several sources' object one, the links of a to-many
         // have to come in the order of their owners, because the last owner wins.
         // Words: owner, candidate's rank, place, sequence, member, its Z_ENT and candidate, the words of its place.
+        let lookup = Lookup(argument, candidates, relationship)
         let isSorted = !relationship.isToMany || candidates.contains { associations[$0].hasPairs }
         let sorter = isSorted ? session.sorter(width: 8) : nil
         var counts = ReferenceCounts()
@@ -174,7 +228,7 @@ final class DeclaredLinks {
             guard let owner = try keys.destinationKey(of: source) else { return }
             var isFound = false
             for (rank, candidate) in candidates.enumerated() {
-                try forEachCandidate(of: key, table: argument.table, candidate, relationship) { member in
+                try forEachCandidate(of: key, table: argument.table, candidate, lookup.fits) { member in
                     if objects.hasDeletions, try !objects.exists(member) { return }
                     isFound = true
                     guard let sorter else {
@@ -249,38 +303,32 @@ final class DeclaredLinks {
 
     /// Shows the destination objects that a candidate made of a source object, where they fit the relationship.
     private func forEachCandidate(
-        of key: Int64, table: Int, _ candidate: Int, _ relationship: RelationshipDescription,
-        _ body: (LinkEnd) throws -> Void
+        of key: Int64, table: Int, _ candidate: Int, _ fits: [Bool], _ body: (LinkEnd) throws -> Void
     ) throws {
-        let schema = session.destinationSchema
+        let numbers = session.destinationSchema.entityNumbers
         let candidate = associations[candidate]
         if let made = try candidate.ownDestination(ofKey: key, table: table),
             let entity = candidate.mapping.destination,
-            entity.isKindOf(entity: relationship.destination)
+            fits[entity.index]
         {
-            try body(LinkEnd(key: made, entity: UInt32(schema.number(of: entity))))
+            try body(LinkEnd(key: made, entity: UInt32(numbers[entity.index])))
         }
         guard candidate.hasPairs else { return }
         try candidate.forEachPair(ofKey: key, table: table) { reference in
-            let entity = schema.model.entity(at: Int(reference.entity))
-            guard entity.isKindOf(entity: relationship.destination) else { return }
-            try body(LinkEnd(key: reference.key, entity: UInt32(schema.number(of: entity))))
+            guard fits[Int(reference.entity)] else { return }
+            try body(LinkEnd(key: reference.key, entity: UInt32(numbers[Int(reference.entity)])))
         }
     }
 
     /// The source objects of a lookup's argument: key, and place in an ordered relationship.
     private func forEachArgument(
-        _ argument: SourceArgument, of source: Int64, in mapping: PlannedMapping,
+        _ lookup: Lookup, of source: Int64, in mapping: PlannedMapping,
         _ body: (Int64, MemberOrder) throws -> Void
     ) throws {
-        guard let table = mapping.sourceTable else { return }
-        switch argument {
-        case .object: try body(source, .none)
-        case .toOne(let steps, let column, let target, _):
-            let path = steps + [ToOneStep(column: column, destinationTable: target)]
-            if let end = try follow(path, from: (table, source)) { try body(end.key, .none) }
+        guard let table = mapping.sourceTable, let end = try follow(lookup.path, from: (table, source)) else { return }
+        switch lookup.argument {
+        case .object, .toOne: try body(end.key, .none)
         case .toMany(let steps, let relationship, _):
-            guard let end = try follow(steps, from: (table, source)) else { return }
             var rank: Int64 = 0
             try sources.forEachMember(of: end.key, relationship) { key, order, _ in
                 let place: MemberOrder

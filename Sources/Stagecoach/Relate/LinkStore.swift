@@ -40,7 +40,8 @@ final class LinkStore {
     let first: RelationshipDescription
     /// Nil for a relationship without a mutual inverse; the same as `first` where it is its own inverse.
     let second: RelationshipDescription?
-    var isReflexive: Bool { second == first }
+    /// Whether the relationship is its own inverse.
+    let isReflexive: Bool
 
     // Words: object, partner, sequence, flags, both Z_ENTs, order of partner, order of object.
     private static let width = 7
@@ -54,6 +55,8 @@ final class LinkStore {
     /// Greatest ordering keys of owners, by side; those that were asked for last.
     private var highest: [[Int64: Int64]] = [[:], [:]]
     private var gathered: [UInt64] = []
+    /// Objects of each side that may have links.
+    private var linked: (first: KeyFilter, second: KeyFilter)
 
     /// What is asked of a side for every link.
     private struct Shape {
@@ -78,16 +81,18 @@ final class LinkStore {
         self.number = number
         self.first = first
         self.second = second
+        isReflexive = second == first
         let name = "links-\(first.name)"
-        forward = RecordLog(directory: directory, name: name, width: LinkStore.width, indexWords: 2, memory: memory / 3)
+        forward = RecordLog(directory: directory, name: name, width: LinkStore.width, indexWords: 2, memory: memory / 4)
         backward = RecordLog(
-            directory: directory, name: name, width: LinkStore.width, indexWords: 2, memory: memory / 3)
-        givenOrders = RecordLog(directory: directory, name: name, width: 5, indexWords: 2, memory: memory / 3)
+            directory: directory, name: name, width: LinkStore.width, indexWords: 2, memory: memory / 4)
+        givenOrders = RecordLog(directory: directory, name: name, width: 5, indexWords: 2, memory: memory / 4)
+        linked = (KeyFilter(bytes: memory / 8), KeyFilter(bytes: memory / 8))
         let own = Shape(isExclusive: !first.isToMany, isOrdered: first.isOrdered)
         // Without an inverse: many objects may refer to one; a to-many's members have one owner's column.
         let other = Shape(
             isExclusive: second.map { !$0.isToMany } ?? first.isToMany, isOrdered: second?.isOrdered ?? false)
-        shapes = (own, second == first ? own : other)
+        shapes = (own, isReflexive ? own : other)
     }
 
     /// The relationship of a side; nil on the second side of one without an inverse.
@@ -105,6 +110,14 @@ final class LinkStore {
         backward.removeAll()
         givenOrders.removeAll()
         highest = [[:], [:]]
+        linked.first.removeAll()
+        linked.second.removeAll()
+    }
+
+    /// Makes lookups fast: worth it before many of them.
+    func compact() throws(MigrationError) {
+        try forward.compact()
+        try backward.compact()
     }
 
     // MARK: - Changes
@@ -136,6 +149,8 @@ final class LinkStore {
         _ orderOfObject: MemberOrder
     ) throws(MigrationError) {
         sequence += 1
+        noteLinked(object.key, side)
+        noteLinked(partner.key, side.other)
         let base = isAdded ? Flag.added : 0
         let (mine, place) = orderOfPartner.words
         let (yours, placeOfObject) = orderOfObject.words
@@ -147,6 +162,14 @@ final class LinkStore {
         if !isReflexive || object.key != partner.key {
             try LinkStore.append(to: there, partner, object, sequence, theirs, placeOfObject, place)
         }
+    }
+
+    private func noteLinked(_ key: Int64, _ side: Side) {
+        if index(side) == 0 { linked.first.insert(key) } else { linked.second.insert(key) }
+    }
+
+    private func mayBeLinked(_ key: Int64, _ side: Side) -> Bool {
+        index(side) == 0 ? linked.first.mayContain(key) : linked.second.mayContain(key)
     }
 
     // MARK: - Places
@@ -199,8 +222,8 @@ final class LinkStore {
     ///
     /// - Complexity: O(changes of the object's links); memory likewise.
     func partners(of key: Int64, side: Side) throws(MigrationError) -> [LinkView] {
+        guard mayBeLinked(key, side) else { return [] }
         let log = log(side)
-        guard log.count > 0 else { return [] }
         var prefix = SortKey.encode(key)
         var found = gathered
         gathered = []

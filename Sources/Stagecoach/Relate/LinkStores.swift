@@ -29,7 +29,7 @@ final class LinkStores {
                 }
             }
         }
-        let allowance = max(256 * 1024, session.budget.spill / 2 / max(1, pairs.count))
+        let allowance = max(256 * 1024, session.budget.links / max(1, pairs.count))
         var stores: [LinkStore] = []
         var index: [PropertyReference: (store: LinkStore, side: LinkStore.Side)] = [:]
         for (first, second) in pairs {
@@ -41,7 +41,7 @@ final class LinkStores {
         }
         all = stores
         byRelationship = index
-        early = EarlyChanges(directory: session.work, memory: allowance)
+        early = EarlyChanges(directory: session.work, memory: session.budget.links / 8)
     }
 
     /// The store of a relationship and the side on which its owner stands; nil for a transient one.
