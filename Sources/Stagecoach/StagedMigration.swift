@@ -249,14 +249,12 @@ struct StagedMigration {
         let isShared = session.layout.schema.tables[table].entities.count > 1
         let model = session.destinationSchema.model
         var migrated = 0
-        try runtime.associations[mapping.index].forEachSource(
-            inTable: table,
-            whereExists: { reference in
-                guard runtime.objects.hasDeletions else { return true }
-                return try runtime.objects.exists(
-                    runtime.objects.place(entity: model.entity(at: Int(reference.entity)), key: reference.key))
-            }
-        ) { key in
+        func exists(_ reference: ObjectReference) throws -> Bool {
+            guard runtime.objects.hasDeletions else { return true }
+            return try runtime.objects.exists(
+                runtime.objects.place(entity: model.entity(at: Int(reference.entity)), key: reference.key))
+        }
+        try runtime.associations[mapping.index].forEachSource(inTable: table, whereExists: exists) { key in
             guard try !isShared || runtime.sources.place(table: table, key: key)?.entity == entity else { return }
             migrated += 1
         }
