@@ -66,8 +66,14 @@ public final class Migration {
             budget: prepared.budget, options: options, progress: progress, cancellation: cancellation)
         session.counts = prepared.census.counts(for: prepared.mappings)
         progress.expect(rows: try prepared.expectedRows())
-        let finished = try load(
-            session, mappings: prepared.mappings, tables: tables, isStaged: prepared.plan.isStaged, area: area)
+        let finished: String
+        do {
+            finished = try load(
+                session, mappings: prepared.mappings, tables: tables, policies: prepared.policies, area: area)
+        } catch {
+            // A statement that the cancellation ended reports an interruption; the caller wants the reason.
+            throw cancellation.error ?? error
+        }
         progress.begin(.publish)
         try source.checkUnchanged()
         try session.counts.checkBalance()
@@ -107,8 +113,10 @@ public final class Migration {
         let census: SourceCensus
         let tables: [PlannedTable]
         let plan: MigrationPlan
+        /// Nil where no user code runs and the stages are fused.
+        let policies: Policies?
 
-        /// Rows that the run will count: keys scanned, rows made and loaded, links.
+        /// Rows that the run will count: keys scanned, rows made, related by policies and loaded, links.
         func expectedRows() throws(MigrationError) -> Int {
             let scanned = Set(mappings.compactMap(\.sourceTable)).reduce(0) { sum, table in
                 sum + census.rows[table].values.reduce(0, +)
@@ -116,7 +124,10 @@ public final class Migration {
             let loaded = plan.passes.flatMap(\.tables).reduce(0) { $0 + $1.sourceRows }
             var links = 0
             for join in layout.joinTables.indices { links += try source.estimatedCount(joinTable: join, in: layout) }
-            return scanned + loaded * (plan.isStaged ? 2 : 1) + links
+            let related = mappings.reduce(0) { sum, mapping in
+                sum + (mapping.hasPolicy ? mapping.source.map(census.count(of:)) ?? 0 : 0)
+            }
+            return scanned + loaded * (plan.isStaged ? 2 : 1) + links + related
         }
     }
 
@@ -132,6 +143,7 @@ public final class Migration {
             temporaryDirectory: place.spillDirectory(in: options.workDirectory))
         source.limitNeeded = { MemoryShares.limit(forValueOf: $0, resident: resident) }
         try StoreMatch.check(source.metadata, against: sourceModel, path: sourcePath)
+        try mappingModel.validate(source: sourceModel, destination: destinationModel)
         let layout = try source.layout(for: sourceModel)
         let schema = StoreSchema(model: destinationModel)
         let mappings = try MappingResolution(model: mappingModel, source: layout.schema, destination: schema).resolve()
@@ -141,26 +153,32 @@ public final class Migration {
             rowCounts: census.rows)
         let tables = try planner.tables()
         let isStaged = mappings.contains(where: \.hasPolicy) || !options.usesStoreSpecificMigrationManager
+        let policies = isStaged ? try Policies(mappings: mappings, registry: manager.policies) : nil
         return Prepared(
             limit: limit, budget: budget, source: source, layout: layout, schema: schema, mappings: mappings,
-            census: census, tables: tables, plan: planner.plan(tables, isStaged: isStaged))
+            census: census, tables: tables, plan: planner.plan(tables, isStaged: isStaged), policies: policies)
     }
 
     /// Fills a fresh store in the work area and returns its path.
+    ///
+    /// - Parameter policies: nil where no user code runs and the stages are fused.
     private func load(
-        _ session: MigrationSession, mappings: [PlannedMapping], tables: [PlannedTable], isStaged: Bool, area: WorkArea
+        _ session: MigrationSession, mappings: [PlannedMapping], tables: [PlannedTable], policies: Policies?,
+        area: WorkArea
     ) throws -> String {
         let destination = try DestinationStore(
             creating: area.storePath, schema: session.destinationSchema, cacheBytes: session.budget.destinationCache,
             vfs: area.vfsName)
+        let cancellation = cancellation
+        destination.connection.interrupt { cancellation.error != nil }
         let uuid = options.newUUID ? UUID().uuidString : session.source.metadata.uuid
         // A value copied unchanged under a rule that the source model had already is a warning where the mapping was inferred.
         let excuses = mappingModel.isInferred && !options.strictValidation
         let highest: [Int64]
-        if isStaged {
+        if let policies {
             highest = try StagedMigration(
-                session: session, mappings: mappings, tables: tables, manager: manager, excuses: excuses,
-                storeUUID: uuid
+                session: session, mappings: mappings, tables: tables, policies: policies, manager: manager,
+                excuses: excuses, storeUUID: uuid
             ).run(into: destination)
         } else {
             highest = try FusedMigration(session: session, mappings: mappings, tables: tables, excuses: excuses)

@@ -59,6 +59,7 @@ open class MigrationManager: NSObject {
         var options = options
         options.usesStoreSpecificMigrationManager = usesStoreSpecificMigrationManager
         cancellation.reset()
+        progress.reset()
         mappingModel = mapping
         defer {
             mappingModel = nil
@@ -124,5 +125,9 @@ open class MigrationManager: NSObject {
     }
 
     func attach(_ runtime: StagedRuntime) { running = runtime }
+    func detach() {
+        running = nil
+        currentEntityMapping = nil
+    }
     func enter(_ mapping: EntityMapping?) { currentEntityMapping = mapping }
 }

@@ -66,6 +66,15 @@ public final class ProgressCounter: Sendable {
             passes: passes.load(ordering: .relaxed), spilledBytes: spilled.load(ordering: .relaxed))
     }
 
+    /// Begins at nothing again, for another run.
+    func reset() {
+        phase.store(0, ordering: .relaxed)
+        rows.store(0, ordering: .relaxed)
+        total.store(0, ordering: .relaxed)
+        pass.store(0, ordering: .relaxed)
+        passes.store(0, ordering: .relaxed)
+        spilled.store(0, ordering: .relaxed)
+    }
     func begin(_ next: Phase) { phase.store(next.rawValue, ordering: .relaxed) }
     func advance(rows count: Int) { rows.wrappingAdd(count, ordering: .relaxed) }
     func expect(rows count: Int) { total.store(count, ordering: .relaxed) }

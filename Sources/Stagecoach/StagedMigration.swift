@@ -15,6 +15,7 @@ struct StagedMigration {
     let session: MigrationSession
     let mappings: [PlannedMapping]
     let tables: [PlannedTable]
+    let policies: Policies
     let manager: MigrationManager
     let excuses: Bool
     let storeUUID: String
@@ -24,7 +25,6 @@ struct StagedMigration {
     /// - Returns: Z_MAX by destination table.
     func run(into destination: DestinationStore) throws -> [Int64] {
         session.progress.begin(.keys)
-        let policies = try Policies(mappings: mappings, registry: manager.policies)
         let scan = try KeyScan(session: session, mappings: mappings, tables: tables).run()
         let keys = SourceKeys(byMapping: scan.byMapping, byTable: scan.byTable)
         session.sourceKeys = keys
@@ -32,18 +32,28 @@ struct StagedMigration {
         let runtime = makeRuntime(keys)
         session.concurrentSorts = 6 + (session.destinationSchema.tables.map { $0.columns.count }.max() ?? 0) / 4
         manager.attach(runtime)
-        defer { manager.enter(nil) }
+        defer {
+            manager.detach()
+            runtime.close()
+        }
 
         session.progress.begin(.create)
         for mapping in mappings {
-            try create(mapping, policies, runtime, keys)
+            try create(mapping, runtime, keys)
             // What the next mapping fills is a batch of its own; many entities must not hold one each.
             for rows in runtime.objects.rows { try rows.seal() }
         }
         session.progress.begin(.relate)
-        for mapping in mappings { try relate(mapping, policies, runtime) }
+        // The links of mapping models are there before the first policy is asked; what policies set comes on top.
+        runtime.objects.links.beginDeclaredLinks()
+        try runtime.relating.relateAll()
+        try runtime.objects.links.replayEarlyChanges { end throws(MigrationError) in
+            guard runtime.objects.hasDeletions else { return true }
+            return try runtime.objects.exists(end)
+        }
+        for mapping in mappings { try relate(mapping, runtime) }
         session.progress.begin(.validate)
-        for mapping in mappings { try validate(mapping, policies, runtime) }
+        for mapping in mappings { try validate(mapping, runtime) }
         try account(runtime)
         return try StagedLoad(
             session: session, mappings: mappings, tables: tables, runtime: runtime, excuses: excuses
@@ -78,7 +88,7 @@ struct StagedMigration {
     // MARK: - Stage 1
 
     private func create(
-        _ mapping: PlannedMapping, _ policies: Policies, _ runtime: StagedRuntime, _ keys: SourceKeys
+        _ mapping: PlannedMapping, _ runtime: StagedRuntime, _ keys: SourceKeys
     ) throws {
         guard let policy = policies[mapping] else {
             if let own = keys.byMapping[mapping.index] { try createRows(mapping, own, runtime) }
@@ -87,9 +97,9 @@ struct StagedMigration {
         manager.enter(mapping.mapping)
         runtime.objects.creating = mapping.index
         defer { runtime.objects.creating = nil }
-        try call(mapping, "begin", runtime) { try policy.begin(mapping.mapping, with: manager) }
+        try call(mapping, .begin, runtime) { try policy.begin(mapping.mapping, with: manager) }
         if mapping.source != nil { try createObjects(mapping, policy, runtime) }
-        try call(mapping, "endInstanceCreation", runtime) {
+        try call(mapping, .endInstanceCreation, runtime) {
             try policy.endInstanceCreation(forMapping: mapping.mapping, manager: manager)
         }
     }
@@ -161,9 +171,9 @@ struct StagedMigration {
                     line.filtered += 1
                     continue
                 }
-                let object = runtime.sourceContext.object(with: sources.id(entity: entity, table: table, key: key))
+                let object = runtime.sourceContext.object(at: sources.place(entity: entity, table: table, key: key))
                 let isAssociated = try runtime.creating(mapping, from: key) {
-                    try called(mapping, "createDestinationInstances", object.objectID) {
+                    try call(mapping, .createDestinationInstances, runtime, object: object) {
                         try policy.createDestinationInstances(forSource: object, in: mapping.mapping, manager: manager)
                     }
                 }
@@ -176,106 +186,116 @@ struct StagedMigration {
 
     // MARK: - Stages 2 and 3
 
-    private func relate(_ mapping: PlannedMapping, _ policies: Policies, _ runtime: StagedRuntime) throws {
-        try session.checkCancelled()
-        let associations = runtime.associations[mapping.index]
-        if let keys = associations.keys { try runtime.relating.relateAll(mapping, keys: keys) }
-        let policy = policies[mapping]
-        if policy != nil { manager.enter(mapping.mapping) }
-        let cursor = try associations.pairs.destinationsInOrderOfFirstAssociation()
-        var count = 0
-        while let pair = try cursor.next() {
-            count += 1
-            if count % 1000 == 0 { try session.checkCancelled() }
-            let entity = session.destinationSchema.model.entity(at: Int(pair.destination.entity))
-            let id = runtime.objects.id(entity: entity, key: pair.destination.key)
-            if runtime.objects.hasDeletions, try !runtime.objects.exists(id) { continue }
-            guard let policy else {
-                try runtime.relating.relate(runtime.objects.end(id), source: pair.firstSource.key, in: mapping)
-                continue
-            }
-            let object = runtime.destinationContext.object(with: id)
-            try called(mapping, "createRelationships", id) {
-                try policy.createRelationships(forDestination: object, in: mapping.mapping, manager: manager)
-            }
-            try runtime.failures.rethrow()
-        }
-        if let policy {
-            try call(mapping, "endRelationshipCreation", runtime) {
-                try policy.endRelationshipCreation(forMapping: mapping.mapping, manager: manager)
-            }
-        }
-    }
-
-    private func validate(_ mapping: PlannedMapping, _ policies: Policies, _ runtime: StagedRuntime) throws {
+    private func relate(_ mapping: PlannedMapping, _ runtime: StagedRuntime) throws {
         try session.checkCancelled()
         guard let policy = policies[mapping] else { return }
         manager.enter(mapping.mapping)
-        try call(mapping, "performCustomValidation", runtime) {
+        runtime.objects.creating = mapping.index
+        defer { runtime.objects.creating = nil }
+        let cursor = try runtime.associations[mapping.index].pairs.destinationsInOrderOfFirstAssociation()
+        while let pair = try cursor.next() {
+            let entity = session.destinationSchema.model.entity(at: Int(pair.destination.entity))
+            let place = runtime.objects.place(entity: entity, key: pair.destination.key)
+            if runtime.objects.hasDeletions, try !runtime.objects.exists(place) { continue }
+            let object = runtime.destinationContext.object(at: place)
+            try call(mapping, .createRelationships, runtime, object: object) {
+                try policy.createRelationships(forDestination: object, in: mapping.mapping, manager: manager)
+            }
+            session.progress.advance(rows: 1)
+        }
+        try call(mapping, .endRelationshipCreation, runtime) {
+            try policy.endRelationshipCreation(forMapping: mapping.mapping, manager: manager)
+        }
+    }
+
+    private func validate(_ mapping: PlannedMapping, _ runtime: StagedRuntime) throws {
+        try session.checkCancelled()
+        guard let policy = policies[mapping] else { return }
+        manager.enter(mapping.mapping)
+        runtime.objects.creating = mapping.index
+        defer { runtime.objects.creating = nil }
+        try call(mapping, .performCustomValidation, runtime) {
             try policy.performCustomValidation(forMapping: mapping.mapping, manager: manager)
         }
-        try call(mapping, "end", runtime) { try policy.end(mapping.mapping, manager: manager) }
+        try call(mapping, .end, runtime) { try policy.end(mapping.mapping, manager: manager) }
         policies.release(mapping)
     }
 
+    /// Counts what the policies made and dropped.
     private func account(_ runtime: StagedRuntime) throws {
+        for (index, made) in runtime.objects.createdByEntity.enumerated() where made != 0 {
+            let name = session.destinationSchema.model.entity(at: index).definition.name
+            session.counts.created[name, default: 0] += made
+        }
         for (index, made) in runtime.objects.createdByMapping {
             session.counts.mappings[index].created += made
             let associated = try runtime.associations[index].countOfDestinations()
             session.counts.mappings[index].createdByPolicy = max(0, made - associated)
         }
+        for mapping in mappings where mapping.hasPolicy && mapping.source != nil {
+            guard runtime.objects.hasDeletions || runtime.associations[mapping.index].hasLatePairs else { continue }
+            try recount(mapping, runtime)
+        }
+    }
+
+    /// Counts the source objects that have a destination object in the end: policies may associate later, and delete.
+    private func recount(_ mapping: PlannedMapping, _ runtime: StagedRuntime) throws {
+        guard let entity = mapping.source, let table = mapping.sourceTable else { return }
+        let isShared = session.layout.schema.tables[table].entities.count > 1
+        let model = session.destinationSchema.model
+        var migrated = 0
+        try runtime.associations[mapping.index].forEachSource(
+            inTable: table,
+            whereExists: { reference in
+                guard runtime.objects.hasDeletions else { return true }
+                return try runtime.objects.exists(
+                    runtime.objects.place(entity: model.entity(at: Int(reference.entity)), key: reference.key))
+            }
+        ) { key in
+            guard try !isShared || runtime.sources.place(table: table, key: key)?.entity == entity else { return }
+            migrated += 1
+        }
+        let fetched =
+            session.counts.mappings[mapping.index].sourceObjects
+            - session.counts.mappings[mapping.index].filtered
+        migrated = min(migrated, fetched)
+        session.counts.mappings[mapping.index].migrated = migrated
+        session.counts.mappings[mapping.index].droppedByPolicy = fetched - migrated
     }
 
     // MARK: - User code
 
+    /// Calls user code. Its error keeps its identity as the cause; a failure of a call that could not throw, and a
+    /// cancellation, end the run as soon as the method returns.
     private func call(
-        _ mapping: PlannedMapping, _ method: String, _ runtime: StagedRuntime, _ body: () throws -> Void
+        _ mapping: PlannedMapping, _ method: PolicyMethod, _ runtime: StagedRuntime, object: ManagedObject? = nil,
+        _ body: () throws -> Void
     ) throws {
-        try called(mapping, method, nil, body)
-        try runtime.failures.rethrow()
-    }
-
-    /// Calls user code; its error keeps its identity as the cause.
-    private func called(
-        _ mapping: PlannedMapping, _ method: String, _ object: ManagedObjectID?, _ body: () throws -> Void
-    ) throws {
-        var context = mapping.context
-        context.objectID = object?.description
-        context.policy = "\(mapping.mapping.entityMigrationPolicyClassName ?? "").\(method)"
         do {
             try body()
+            try runtime.failures.rethrow()
         } catch let error as MigrationError {
-            throw error.inside(context)
+            throw error.inside(context(mapping, method, object))
         } catch {
-            throw MigrationError("policy.failed", .data, "The migration policy failed", context: context, cause: error)
+            throw MigrationError(
+                "policy.failed", .data, "The migration policy failed", context: context(mapping, method, object),
+                cause: error)
         }
+        if let error = session.cancellation.error { throw error }
+    }
+
+    private func context(
+        _ mapping: PlannedMapping, _ method: PolicyMethod, _ object: ManagedObject?
+    ) -> MigrationError.Context {
+        var context = mapping.context
+        context.objectID = object?.objectID.description
+        context.policy = "\(mapping.mapping.entityMigrationPolicyClassName ?? "").\(method.rawValue)"
+        return context
     }
 }
 
-/// One policy object for each entity mapping that names one, from its begin to its end.
-final class Policies {
-    private var byMapping: [Int: EntityMigrationPolicy] = [:]
-
-    /// Makes all policies before anything runs.
-    ///
-    /// - Throws: `policy.unknown` (78) naming the class and what is registered.
-    init(mappings: [PlannedMapping], registry: PolicyRegistry) throws(MigrationError) {
-        for mapping in mappings where mapping.hasPolicy {
-            let name = mapping.mapping.entityMigrationPolicyClassName ?? ""
-            guard let policy = registry.makePolicy(named: name) else {
-                let known = registry.names
-                throw MigrationError(
-                    "policy.unknown", .configuration, "The migration policy \(name) is not registered",
-                    remedy: known.isEmpty
-                        ? "Register it in code: PolicyRegistry.shared.register(\"\(name)\") { … }"
-                        : "Registered are: \(known.joined(separator: ", "))",
-                    context: mapping.context)
-            }
-            byMapping[mapping.index] = policy
-        }
-    }
-
-    subscript(mapping: PlannedMapping) -> EntityMigrationPolicy? { byMapping[mapping.index] }
-
-    func release(_ mapping: PlannedMapping) { byMapping[mapping.index] = nil }
+/// The methods of a policy, by the name that errors give.
+private enum PolicyMethod: String {
+    case begin, createDestinationInstances, endInstanceCreation, createRelationships, endRelationshipCreation
+    case performCustomValidation, end
 }

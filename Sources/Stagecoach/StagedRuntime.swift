@@ -21,6 +21,9 @@ final class StagedRuntime {
     private(set) var creatingFrom: (mapping: Int, key: Int64)?
     private var isAssociated = false
     private var programs: [Int: CreationProgram] = [:]
+    private var lastPlanned: PlannedMapping?
+    /// What a lookup found; kept for the next one.
+    private var found: [ObjectReference] = []
 
     /// A mapping's attribute program and the source columns it reads: all own columns of the table first.
     final class CreationProgram {
@@ -43,13 +46,22 @@ final class StagedRuntime {
         self.mappings = mappings
         self.associations = associations
         sources = SourceObjects(session: session)
-        objects = DestinationObjects(session: session, rows: rows, links: links, storeUUID: storeUUID)
-        sourceContext = ManagedObjectContext(backing: sources, failures: failures)
-        destinationContext = ManagedObjectContext(backing: objects, failures: failures)
+        objects = DestinationObjects(session: session, rows: rows, links: links)
+        sourceContext = ManagedObjectContext(
+            backing: sources, failures: failures, storeUUID: session.source.metadata.uuid, isDestination: false)
+        destinationContext = ManagedObjectContext(
+            backing: objects, failures: failures, storeUUID: storeUUID, isDestination: true)
         relating = DeclaredLinks(
             session: session, mappings: mappings, associations: associations, objects: objects, sources: sources)
         sources.context = sourceContext
         objects.context = destinationContext
+        objects.associations = associations
+    }
+
+    /// Lets rows, links and associations go: what a policy still holds has no values any more.
+    func close() {
+        sourceContext.close()
+        destinationContext.close()
     }
 
     // MARK: - Creation
@@ -76,7 +88,6 @@ final class StagedRuntime {
         isAssociated = false
         defer { creatingFrom = nil }
         try body()
-        try failures.rethrow()
         return isAssociated
     }
 
@@ -84,16 +95,13 @@ final class StagedRuntime {
     func createDefault(for source: ManagedObject, in mapping: EntityMapping) throws {
         let planned = try planned(mapping)
         guard let entity = planned.destination else { return }
-        guard !source.objectID.isDestination else {
-            throw MigrationError(
-                "value.type", .data, "The object belongs to the destination",
-                context: planned.context)
-        }
+        guard source.context === sourceContext else { throw ObjectFailure.foreign(source).inside(planned.context) }
+        let place = source.place
         let program = try program(of: planned)
         let id = try objects.insertBare(entity)
         let rows = objects.rows[id.table]
-        if sources.windowTable == source.objectID.table, sources.window.slots == program.columns.count,
-            let row = sources.rowInWindow(table: source.objectID.table, key: source.objectID.key)
+        if sources.windowTable == place.table, sources.window.slots >= program.columns.count,
+            let row = sources.rowInWindow(table: place.table, key: place.key)
         {
             try rows.write(id.key) { batch, target throws(MigrationError) in
                 try program.attributes.run(sources.window, row: row, into: &batch, destinationRow: target)
@@ -102,29 +110,33 @@ final class StagedRuntime {
             program.single.removeAll()
             guard
                 try session.source.row(
-                    table: source.objectID.table, key: source.objectID.key, columns: program.columns,
+                    table: place.table, key: place.key, columns: program.columns,
                     in: session.layout,
                     into: &program.single)
-            else { throw ObjectFailure.gone(source.objectID) }
+            else { throw ObjectFailure.gone(source) }
             try rows.write(id.key) { batch, target throws(MigrationError) in
                 try program.attributes.run(program.single, row: 0, into: &batch, destinationRow: target)
             }
         }
-        try associate(source.objectID, id, planned)
+        try associate(place, id, planned)
     }
 
     /// What the default relating method does: evaluates the relationship mappings for one destination object.
     func relateDefault(_ destination: ManagedObject, in mapping: EntityMapping) throws {
         let planned = try planned(mapping)
-        var found: [ObjectReference] = []
-        try associations[planned.index].sources(of: reference(destination.objectID), into: &found)
+        found.removeAll(keepingCapacity: true)
+        try associations[planned.index].sources(of: reference(destination.place), into: &found)
         // With several sources of one destination object, `$source` is the first.
         guard let source = found.first else { return }
-        try relating.relate(objects.end(destination.objectID), source: source.key, in: planned)
+        try relating.setAll(of: objects.end(destination.place), source: source.key, in: planned)
     }
 
     private func planned(_ mapping: EntityMapping) throws(MigrationError) -> PlannedMapping {
-        if let same = mappings.first(where: { $0.mapping === mapping }) { return same }
+        if let last = lastPlanned, last.mapping === mapping { return last }
+        if let same = mappings.first(where: { $0.mapping === mapping }) {
+            lastPlanned = same
+            return same
+        }
         guard let named = mappings.first(where: { $0.name == mapping.name }) else {
             throw MigrationError(
                 "manager.unknownMapping", .data, "The mapping model has no entity mapping \(mapping.name ?? "")",
@@ -146,59 +158,79 @@ final class StagedRuntime {
     }
 
     func associate(_ source: ManagedObject, _ destination: ManagedObject, _ mapping: EntityMapping) throws {
-        guard !source.objectID.isDestination, destination.objectID.isDestination else {
+        guard source.context === sourceContext, destination.context === destinationContext else {
             throw MigrationError(
                 "manager.associate", .data, "An association is from a source object to a destination object",
                 context: .init(objectID: source.objectID.description, entityMapping: mapping.name))
         }
-        try associate(source.objectID, destination.objectID, try planned(mapping))
+        try associate(source.place, destination.place, try planned(mapping))
     }
 
     private func associate(
-        _ source: ManagedObjectID, _ destination: ManagedObjectID, _ mapping: PlannedMapping
+        _ source: ObjectPlace, _ destination: ObjectPlace, _ mapping: PlannedMapping
     ) throws(MigrationError) {
-        try associations[mapping.index].pairs.add(
+        try associations[mapping.index].add(
             source: ObjectReference(entity: UInt32(source.table), key: source.key), destination: reference(destination))
-        if let creatingFrom, creatingFrom.mapping == mapping.index, creatingFrom.key == source.key {
+        if let creatingFrom, creatingFrom.mapping == mapping.index, creatingFrom.key == source.key,
+            source.table == mapping.sourceTable
+        {
             isAssociated = true
+        } else {
+            associations[mapping.index].hasLatePairs = true
         }
     }
 
-    private func reference(_ id: ManagedObjectID) -> ObjectReference {
+    private func reference(_ id: ObjectPlace) -> ObjectReference {
         ObjectReference(entity: UInt32(id.entity.index), key: id.key)
     }
 
     func destinationInstances(_ name: String, _ sources: [ManagedObject]?) throws -> [ManagedObject] {
         let table = try table(named: name)
-        var found: [ObjectReference] = []
+        found.removeAll(keepingCapacity: true)
         if let sources {
             for source in sources {
-                var more: [ObjectReference] = []
-                try table.destinations(ofKey: source.objectID.key, table: source.objectID.table, into: &more)
-                found.append(contentsOf: more)
+                try table.destinations(ofKey: source.place.key, table: source.place.table, into: &found)
             }
+            if sources.count > 1 { StagedRuntime.dropRepeats(&found) }
         } else {
             try table.forEachDestination { found.append($0) }
+            if table.isMixed { StagedRuntime.dropRepeats(&found) }
         }
-        var seen: Set<ObjectReference> = []
-        return found.filter { seen.insert($0).inserted }.compactMap { reference in
+        var instances: [ManagedObject] = []
+        instances.reserveCapacity(found.count)
+        for reference in found {
             let entity = session.destinationSchema.model.entity(at: Int(reference.entity))
-            return destinationContext.object(with: objects.id(entity: entity, key: reference.key))
+            let place = objects.place(entity: entity, key: reference.key)
+            if objects.hasDeletions, try !objects.exists(place) { continue }
+            instances.append(destinationContext.object(at: place))
         }
+        return instances
     }
 
     func sourceInstances(_ name: String, _ destinations: [ManagedObject]?) throws -> [ManagedObject] {
         let table = try table(named: name)
-        var found: [ObjectReference] = []
+        found.removeAll(keepingCapacity: true)
         if let destinations {
-            for destination in destinations { try table.sources(of: reference(destination.objectID), into: &found) }
+            for destination in destinations { try table.sources(of: reference(destination.place), into: &found) }
+            if destinations.count > 1 { StagedRuntime.dropRepeats(&found) }
         } else {
             try table.forEachSource { found.append($0) }
+            StagedRuntime.dropRepeats(&found)
         }
+        var instances: [ManagedObject] = []
+        instances.reserveCapacity(found.count)
+        for reference in found {
+            if let object = try sources.object(table: Int(reference.entity), key: reference.key) {
+                instances.append(object)
+            }
+        }
+        return instances
+    }
+
+    private static func dropRepeats(_ references: inout [ObjectReference]) {
+        guard references.count > 1 else { return }
         var seen: Set<ObjectReference> = []
-        return try found.filter { seen.insert($0).inserted }.compactMap {
-            try sources.object(table: Int($0.entity), key: $0.key)
-        }
+        references.removeAll { !seen.insert($0).inserted }
     }
 
     private func table(named name: String) throws(MigrationError) -> MappingAssociations {

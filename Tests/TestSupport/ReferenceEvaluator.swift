@@ -196,14 +196,12 @@ struct ReferenceEvaluator {
             (.variable("manager"), "destinationInstancesForEntityMappingName:sourceInstances:", 2):
             guard case .constant(.string(let name)) = arguments[0] else { throw .unsupported("computed mapping name") }
             let index = try migrator.mappingIndex(named: name)
-            return try lookup(arguments[1]) { source in
-                migrator.pairs(of: source).filter { $0.mapping == index }.map(\.destination)
-            }
+            return try lookup(arguments[1]) { source in migrator.pairs(of: source).filter { $0.mapping == index } }
         case (.variable("manager"), "destinationInstancesForSourceRelationshipNamed:sourceInstances:", 2):
             return try lookup(arguments[1]) { source in
                 migrator.pairs(of: source).enumerated()
                     .sorted { ($0.element.mapping, $0.offset) < ($1.element.mapping, $1.offset) }
-                    .map(\.element.destination)
+                    .map(\.element)
             }
         default: throw .unsupported("function \(selector)")
         }
@@ -212,14 +210,15 @@ struct ReferenceEvaluator {
     /// The destination objects of the argument's objects, in their order, without duplicates. nil or an empty set gives
     /// an empty set. The destinations of one source share its ordering key.
     private func lookup(
-        _ argument: ExpressionNode, _ find: (ReferenceObject) -> [ReferenceObject]
+        _ argument: ExpressionNode, _ find: (ReferenceObject) -> [(mapping: Int, destination: ReferenceObject)]
     ) throws(ReferenceFailure) -> ReferenceResult {
         guard case .objects(let sources, let ordering) = try evaluate(argument) else { return .objects([], .none) }
         var seen: Set<ObjectIdentifier> = []
         var members: [ReferenceMember] = []
         for source in sources {
-            for object in find(source.object) where seen.insert(ObjectIdentifier(object)).inserted {
-                members.append(ReferenceMember(object: object, order: source.order))
+            for pair in find(source.object) where seen.insert(ObjectIdentifier(pair.destination)).inserted {
+                members.append(
+                    ReferenceMember(object: pair.destination, order: source.order, mapping: pair.mapping))
             }
         }
         return .objects(members, ordering)

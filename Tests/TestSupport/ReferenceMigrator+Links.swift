@@ -125,12 +125,13 @@ extension ReferenceMigrator {
 
     // MARK: One link at a time
 
-    /// Sets a relationship as policy code does.
+    /// Sets a relationship as policy code does. Decision: a link that stays keeps its place on the other side.
     func set(_ object: ReferenceObject, _ relationship: RelationshipDescription, _ claim: ReferenceClaim) {
-        unlinkAll(object, relationship)
-        for member in relationship.isToMany ? claim.members : Array(claim.members.prefix(1)) {
-            link(object, relationship, member.object)
+        let members = relationship.isToMany ? claim.members : Array(claim.members.prefix(1))
+        for partner in object.related(relationship.name) where !members.contains(where: { $0.object === partner }) {
+            unlink(object, relationship, partner)
         }
+        for member in members { link(object, relationship, member.object) }
         if relationship.isToMany { arrange(object, relationship, claim) }
     }
 

@@ -60,6 +60,15 @@ extension ReferenceMigrator {
 
     /// Fills the counts that are known only at the end.
     func finishReport() {
+        // Decision: what counts is whether a source object has a destination object in the end; policies may associate
+        // later, and delete.
+        for (index, source) in fetched {
+            if pairs(of: source).contains(where: { $0.mapping == index }) {
+                report.migrated[mappings[index].name, default: 0] += 1
+            } else {
+                report.droppedByPolicy[mappings[index].name, default: 0] += 1
+            }
+        }
         for (index, mapping) in mappings.enumerated() {
             for pair in pairsByMapping[index] where !pair.destination.isDeleted {
                 report.associations.append(

@@ -29,6 +29,8 @@ package final class ReferenceMigrator {
     private var pairsBySource: [ObjectIdentifier: [(mapping: Int, destination: ReferenceObject)]] = [:]
     /// The mapping and source that a default policy made an object from.
     var origins: [ObjectIdentifier: (mapping: Int, source: ReferenceObject)] = [:]
+    /// Source objects that a mapping fetched and did not filter.
+    var fetched: [(mapping: Int, source: ReferenceObject)] = []
     private var danglingSeen: Set<String> = []
     /// What policy code sets before stage 2, to be applied on top of the declarative links.
     var earlyChanges: [ReferenceChange]? = []
@@ -94,12 +96,7 @@ package final class ReferenceMigrator {
                     continue
                 }
                 try hook { try policy.createDestinationInstances(forSource: object, mapping, self) }
-                let found = pairs(of: object).contains { $0.mapping == index }
-                if found {
-                    report.migrated[mapping.name, default: 0] += 1
-                } else {
-                    report.droppedByPolicy[mapping.name, default: 0] += 1
-                }
+                fetched.append((index, object))
             }
             try hook { try policy.endInstanceCreation(mapping, self) }
         }
@@ -111,7 +108,10 @@ package final class ReferenceMigrator {
         try resolveDeclarativeLinks()
         let early = earlyChanges ?? []
         earlyChanges = nil
-        for change in early { set(change.object, change.relationship, change.claim) }
+        for var change in early where !change.object.isDeleted {
+            change.claim.members.removeAll { $0.object.isDeleted }
+            set(change.object, change.relationship, change.claim)
+        }
         for (index, mapping) in mappings.enumerated() where mapping.destinationEntityName != nil {
             if mapping.hasPolicy {
                 for object in destinations(ofMapping: index) {
@@ -184,7 +184,11 @@ package final class ReferenceMigrator {
             case .null: values.append((relationship, ReferenceClaim(members: [], ordering: .none)))
             case .value: throw .mismatch("a value for \(object.entity).\(name)")
             case .objects(let members, let ordering):
-                let fitting = members.filter { $0.object.entity.isKindOf(entity: relationship.destination) }
+                var fitting = members.filter { $0.object.entity.isKindOf(entity: relationship.destination) }
+                // A to-one takes the first in mapping order.
+                if !relationship.isToMany, let least = fitting.map(\.mapping).min() {
+                    fitting = fitting.filter { $0.mapping == least } + fitting.filter { $0.mapping != least }
+                }
                 if !relationship.isToMany, fitting.count > 1 { report.furtherDestinations += 1 }
                 values.append((relationship, ReferenceClaim(members: fitting, ordering: ordering)))
             }

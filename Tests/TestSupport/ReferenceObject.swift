@@ -47,6 +47,8 @@ extension ReferenceObject: CustomStringConvertible {
 package struct ReferenceMember {
     package var object: ReferenceObject
     package var order: Int64?
+    /// The entity mapping through which a lookup found it.
+    var mapping = 0
 }
 
 extension ReferenceStore {

@@ -33,6 +33,31 @@ extension AssociationTable {
         return DestinationCursor(.sorted(try sorter.finish(), layout))
     }
 
+    /// Shows the source of every pair in order of association.
+    ///
+    /// Where sources were not associated in ascending order, they are sorted first: a quarter of the table's allowance.
+    /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77), and what the closure throws.
+    package func forEachSourceInOrderOfAssociation(_ body: (ObjectReference) throws -> Void) throws {
+        guard let forward else {
+            guard let walk = monotonic.map({ MonotonicWalk($0) }) else { return }
+            while let pair = try walk.next() { try body(pair.source) }
+            return
+        }
+        let size = layout.referenceWords
+        let sorter = newSorter("sources")
+        let words = UnsafeMutablePointer<UInt64>.allocate(capacity: layout.width)
+        defer { words.deallocate() }
+        let cursor = try forward.scan()
+        while try cursor.next(into: words) {
+            record[0] = words[size]
+            for word in 0..<size { record[1 + word] = words[word] }
+            for word in (1 + size)..<layout.width { record[word] = 0 }
+            try sorter.append(record)
+        }
+        let sorted = try sorter.finish()
+        while try sorted.next(into: words) { try body(layout.decode(words + 1)) }
+    }
+
     /// All pairs, by source (entity, then key), those of a source in order of association.
     ///
     /// They are those of now: pairs added later are not seen.

@@ -132,6 +132,7 @@ final class DestinationRows {
         guard run.open.count > 0, key >= run.open.key(0), key <= run.open.key(run.open.count - 1) else { return nil }
         var low = 0
         var high = run.open.count - 1
+        if run.open.key(high) == key { return high }
         while low < high {
             let middle = (low + high) / 2
             if run.open.key(middle) < key { low = middle + 1 } else { high = middle }
@@ -164,6 +165,8 @@ final class DestinationRows {
         let run = try run(of: key)
         if let row = openRow(run, key) {
             try body(&run.open, row)
+            // Bytes that took the place of others stay in the arena until the batch is written.
+            if run.open.arenaCount > 2 * run.open.byteTarget { try flush(run) }
             return
         }
         scratchKey = nil

@@ -19,12 +19,51 @@ final class MappingAssociations {
         pairs = AssociationTable(directory: directory, name: "pairs-\(mapping.index)", memory: memory)
     }
 
+    private var probe: [ObjectReference] = []
+    /// Whether policies associated anything for the mapping.
+    private(set) var hasPairs = false
+
+    /// Whether a source object was associated at another time than in its own creation call.
+    var hasLatePairs = false
+    /// Whether an object may be among the mapping's own rows and among the pairs.
+    var isMixed: Bool { keys != nil && hasPairs }
+
+    /// Associates by hand.
+    func add(source: ObjectReference, destination: ObjectReference) throws(MigrationError) {
+        hasPairs = true
+        try pairs.add(source: source, destination: destination)
+    }
+
+    /// The key of the row that the mapping itself made of a source row.
+    func ownDestination(ofKey key: Int64, table: Int) throws(MigrationError) -> Int64? {
+        guard let keys, isCreated, mapping.sourceTable == table else { return nil }
+        return try keys.destinationKey(of: key)
+    }
+
+    /// Shows what policies associated with a source object, in order of association, without the mapping's own row.
+    func forEachPair(ofKey key: Int64, table: Int, _ body: (ObjectReference) throws -> Void) throws {
+        var found = probe
+        probe = []
+        found.removeAll(keepingCapacity: true)
+        defer { probe = found }
+        try pairs.destinations(of: ObjectReference(entity: UInt32(table), key: key), into: &found)
+        guard !found.isEmpty else { return }
+        let own = try ownDestination(ofKey: key, table: table)
+        for reference in found {
+            if let own, own == reference.key, Int(reference.entity) == mapping.destination?.index { continue }
+            try body(reference)
+        }
+    }
+
     /// The destination objects of a source object, in order of association.
     func destinations(ofKey key: Int64, table: Int, into found: inout [ObjectReference]) throws(MigrationError) {
-        if let keys, isCreated, mapping.sourceTable == table, let entity = mapping.destination,
-            let made = try keys.destinationKey(of: key)
-        {
+        if let entity = mapping.destination, let made = try ownDestination(ofKey: key, table: table) {
             found.append(ObjectReference(entity: UInt32(entity.index), key: made))
+        }
+        guard hasPairs else { return }
+        guard !found.isEmpty else {
+            try pairs.destinations(of: ObjectReference(entity: UInt32(table), key: key), into: &found)
+            return
         }
         var more: [ObjectReference] = []
         try pairs.destinations(of: ObjectReference(entity: UInt32(table), key: key), into: &more)
@@ -37,6 +76,11 @@ final class MappingAssociations {
             let table = mapping.sourceTable, let source = try keys.sourceKey(of: destination.key)
         {
             found.append(ObjectReference(entity: UInt32(table), key: source))
+        }
+        guard hasPairs else { return }
+        guard !found.isEmpty else {
+            try pairs.sources(of: destination, into: &found)
+            return
         }
         var more: [ObjectReference] = []
         try pairs.sources(of: destination, into: &more)
@@ -61,13 +105,28 @@ final class MappingAssociations {
         return count
     }
 
-    /// All source objects, as ``forEachDestination(_:)`` has it; their `entity` is their table.
+    /// All source objects: those of the mapping's own rows, then those that policies associated, in order of
+    /// association, each as often as it was associated; their `entity` is their table.
     func forEachSource(_ body: (ObjectReference) throws -> Void) throws {
         if let keys, isCreated, let table = mapping.sourceTable {
             try keys.forEachPair { key, _ in try body(ObjectReference(entity: UInt32(table), key: key)) }
         }
+        try pairs.forEachSourceInOrderOfAssociation(body)
+    }
+
+    /// The distinct source objects of a table that policies associated with an object that still exists, ascending.
+    func forEachSource(
+        inTable table: Int, whereExists exists: (ObjectReference) throws -> Bool, _ body: (Int64) throws -> Void
+    ) throws {
         let cursor = try pairs.pairs()
-        while let pair = try cursor.next() { try body(pair.source) }
+        var last: Int64?
+        while let pair = try cursor.next() {
+            guard Int(pair.source.entity) == table, pair.source.key != last, try exists(pair.destination) else {
+                continue
+            }
+            last = pair.source.key
+            try body(pair.source.key)
+        }
     }
 }
 

@@ -11,47 +11,51 @@ final class DestinationObjects: ManagedObjectContext.Backing {
     private let schema: StoreSchema
     let rows: [DestinationRows]
     let links: LinkStores
-    private let storeUUID: String
     /// The context of these objects; set once, right after it is made.
-    weak var context: ManagedObjectContext?
+    unowned(unsafe) var context: ManagedObjectContext?
+    private let properties: ObjectProperties
     /// The mapping that creates objects now, and how many each mapping made.
     var creating: Int?
     var createdByMapping: [Int: Int] = [:]
+    /// Objects that policies made, less the deleted ones, by entity index.
+    private(set) var createdByEntity: [Int]
     /// Whether any object was deleted: links are then checked for their ends.
     private(set) var hasDeletions = false
+    /// The association tables of all mappings; set once, right after the runtime is made.
+    var associations: [MappingAssociations] = []
     /// Stored defaults by entity index: column and value.
     private var defaults: [Int: [(column: Int, value: StoredValue)]] = [:]
 
-    init(session: MigrationSession, rows: [DestinationRows], links: LinkStores, storeUUID: String) {
+    init(session: MigrationSession, rows: [DestinationRows], links: LinkStores) {
         self.session = session
         schema = session.destinationSchema
         self.rows = rows
         self.links = links
-        self.storeUUID = storeUUID
+        properties = ObjectProperties(schema: schema, stores: links)
+        createdByEntity = Array(repeating: 0, count: schema.model.entities.count)
     }
 
-    func id(entity: EntityDescription, key: Int64) -> ManagedObjectID {
-        ManagedObjectID(
-            entity: entity, key: key, table: schema.tableIndex(of: entity), storeUUID: storeUUID, isDestination: true)
+    func place(entity: EntityDescription, key: Int64) -> ObjectPlace {
+        ObjectPlace(entity: entity, key: key, table: schema.tableIndex(of: entity))
     }
 
     /// The object of a link's end.
     private func object(_ end: LinkEnd) -> ManagedObject? {
         guard let entity = schema.entityByNumber[Int(end.entity)] else { return nil }
-        return context?.object(with: id(entity: schema.model.entity(at: entity), key: end.key))
+        return context?.object(at: place(entity: schema.model.entity(at: entity), key: end.key))
     }
 
-    func end(_ id: ManagedObjectID) -> LinkEnd {
-        LinkEnd(key: id.key, entity: UInt32(schema.number(of: id.entity)))
+    func end(_ place: ObjectPlace) -> LinkEnd {
+        LinkEnd(key: place.key, entity: UInt32(schema.number(of: place.entity)))
     }
 
     func entity(named name: String) throws -> EntityDescription { try ObjectFailure.entity(name, in: schema.model) }
 
-    var placeholder: ManagedObjectID { id(entity: schema.model.entity(at: 0), key: .min) }
+    var placeholder: ObjectPlace { place(entity: schema.model.entity(at: 0), key: .min) }
 
     // MARK: - Making and deleting
 
-    func insert(_ entity: EntityDescription) throws -> ManagedObjectID {
+    func insert(_ entity: EntityDescription) throws -> ObjectPlace {
         let id = try insertBare(entity)
         let initial = defaultValues(of: entity)
         if !initial.isEmpty {
@@ -63,7 +67,7 @@ final class DestinationObjects: ManagedObjectContext.Backing {
     }
 
     /// Makes an object without its defaults, for a program that sets them.
-    func insertBare(_ entity: EntityDescription) throws(MigrationError) -> ManagedObjectID {
+    func insertBare(_ entity: EntityDescription) throws(MigrationError) -> ObjectPlace {
         guard !entity.isAbstract else {
             throw MigrationError(
                 "object.abstract", .data, "The entity is abstract and can have no objects",
@@ -72,8 +76,8 @@ final class DestinationObjects: ManagedObjectContext.Backing {
         let table = rows[schema.tableIndex(of: entity)]
         let key = try table.insert(entityNumber: schema.number(of: entity))
         if let creating { createdByMapping[creating, default: 0] += 1 }
-        session.counts.created[entity.definition.name, default: 0] += 1
-        return id(entity: entity, key: key)
+        createdByEntity[entity.index] += 1
+        return place(entity: entity, key: key)
     }
 
     private func defaultValues(of entity: EntityDescription) -> [(column: Int, value: StoredValue)] {
@@ -91,8 +95,7 @@ final class DestinationObjects: ManagedObjectContext.Backing {
     }
 
     func delete(_ object: ManagedObject) throws {
-        let id = object.objectID
-        guard id.isDestination else { throw foreign(object, nil) }
+        let id = object.place
         guard try exists(id) else { return }
         for relationship in id.entity.relationships {
             guard let (store, side) = links.store(of: relationship) else { continue }
@@ -100,12 +103,28 @@ final class DestinationObjects: ManagedObjectContext.Backing {
                 try store.remove(view.object, view.partner, side: side)
             }
         }
+        // What refers to it without an inverse.
+        for store in links.all where store.second == nil && id.entity.isKindOf(entity: store.first.destination) {
+            for view in try store.partners(of: id.key, side: .second) {
+                try store.remove(view.object, view.partner, side: .second)
+            }
+        }
         try rows[id.table].delete(id.key)
         hasDeletions = true
-        session.counts.created[id.entity.definition.name, default: 0] -= 1
+        try countDeletion(of: id)
+        createdByEntity[id.entity.index] -= 1
     }
 
-    func exists(_ id: ManagedObjectID) throws -> Bool {
+    /// A row that a mapping without policy made is gone: its source object counts as dropped by a policy.
+    private func countDeletion(of id: ObjectPlace) throws(MigrationError) {
+        for table in associations where table.isCreated && table.mapping.destination == id.entity {
+            guard let keys = table.keys, try keys.sourceKey(of: id.key) != nil else { continue }
+            session.counts.mappings[table.mapping.index].migrated -= 1
+            session.counts.mappings[table.mapping.index].droppedByPolicy += 1
+        }
+    }
+
+    func exists(_ id: ObjectPlace) throws(MigrationError) -> Bool {
         guard rows.indices.contains(id.table) else { return false }
         return try rows[id.table].read(id.key) { _, _ throws(MigrationError) in true } ?? false
     }
@@ -119,18 +138,20 @@ final class DestinationObjects: ManagedObjectContext.Backing {
     // MARK: - Reading
 
     func value(of object: ManagedObject, key name: String) throws -> Any? {
-        let id = object.objectID
-        if let attribute = id.entity.attribute(named: name) {
-            guard let column = schema.column(of: attribute) else { return nil }
-            return try rows[id.table].read(id.key) { batch, row throws(MigrationError) in
-                ValueBridge.object(batch[row, column], in: batch, attribute: attribute.definition)
+        let place = object.place
+        guard let property = properties.property(name, of: place.entity) else {
+            throw ObjectFailure.unknownKey(name, object)
+        }
+        guard property.relationship != nil else {
+            guard let column = property.column else { return nil }
+            return try rows[place.table].read(place.key) { batch, row throws(MigrationError) in
+                ValueBridge.object(batch[row, column], in: batch, type: property.type, isExternal: property.isExternal)
             } ?? nil
         }
-        guard let relationship = id.entity.relationship(named: name) else { throw ObjectFailure.unknownKey(name, id) }
-        guard let (store, side) = links.store(of: relationship) else { return nil }
-        let partners = try store.partners(of: id.key, side: side)
-        guard relationship.isToMany else { return partners.first.flatMap { self.object($0.partner) } }
-        guard relationship.isOrdered else { return NSSet(array: partners.compactMap { self.object($0.partner) }) }
+        guard let (store, side) = property.links else { return nil }
+        let partners = try store.partners(of: place.key, side: side)
+        guard property.isToMany else { return partners.first.flatMap { self.object($0.partner) } }
+        guard property.isOrdered else { return NSSet(array: partners.compactMap { self.object($0.partner) }) }
         // Members without a place of their own follow in ascending key order.
         func rank(_ view: LinkView) -> Int64 {
             switch view.orderOfPartner {
@@ -148,116 +169,84 @@ final class DestinationObjects: ManagedObjectContext.Backing {
     // MARK: - Setting
 
     func setValue(_ value: Any?, of object: ManagedObject, key name: String) throws {
-        let id = object.objectID
-        if let attribute = id.entity.attribute(named: name) {
-            guard let column = schema.column(of: attribute) else { return }
-            do {
-                try rows[id.table].write(id.key) { batch, row throws(MigrationError) in
-                    try ValueBridge.store(value, attribute: attribute, in: &batch, row: row, slot: column)
-                }
-            } catch {
-                throw error.inside(.init(objectID: id.description))
+        let place = object.place
+        guard let property = properties.property(name, of: place.entity) else {
+            throw ObjectFailure.unknownKey(name, object)
+        }
+        do {
+            try set(value, property, of: object)
+        } catch let error as MigrationError {
+            throw error.inside(
+                .init(entity: place.entity.definition.name, objectID: object.objectID.description, property: name))
+        }
+    }
+
+    private func set(_ value: Any?, _ property: ObjectProperties.Property, of object: ManagedObject) throws {
+        let place = object.place
+        guard property.relationship != nil else {
+            guard let column = property.column else { return }
+            try rows[place.table].write(place.key) { batch, row throws(MigrationError) in
+                try ValueBridge.store(
+                    value, type: property.type, isExternal: property.isExternal, in: &batch, row: row, slot: column)
             }
             return
         }
-        guard let relationship = id.entity.relationship(named: name) else { throw ObjectFailure.unknownKey(name, id) }
-        guard let (store, side) = links.store(of: relationship) else { return }
-        let members = try members(value, of: relationship, owner: object)
-        if relationship.isToMany {
-            try setMembers(members, of: id, relationship, store, side)
-        } else {
-            guard members.count <= 1 else {
-                throw MigrationError(
-                    "value.type", .data, "A to-one relationship was given \(members.count) objects",
-                    context: .init(entity: id.entity.definition.name, objectID: id.description, property: name))
-            }
-            try setPartner(members.first, of: id, store, side)
+        guard let (store, side) = property.links else { return }
+        if hasDeletions, try !exists(place) { return }
+        let members = try members(value, of: property)
+        guard property.isToMany || members.count <= 1 else {
+            throw MigrationError(
+                "value.type", .data, "A to-one relationship was given \(members.count) objects")
         }
+        try links.set(end(place), store, side, to: members)
     }
 
-    /// The objects of a policy's value: one object, or a set, ordered set or array of objects.
-    private func members(
-        _ value: Any?, of relationship: RelationshipDescription, owner: ManagedObject
-    ) throws -> [ManagedObjectID] {
+    /// The objects of a policy's value: one object, or a set, ordered set or array of objects. Deleted ones are left out.
+    private func members(_ value: Any?, of property: ObjectProperties.Property) throws -> [LinkMember] {
+        if let one = value as? ManagedObject { return try member(one, of: property).map { [$0] } ?? [] }
         guard let value = ValueBridge.unwrapped(value) else { return [] }
         let items: [Any]
         switch value {
-        case let one as ManagedObject: items = [one]
+        case let one as ManagedObject: return try member(one, of: property).map { [$0] } ?? []
         case let ordered as NSOrderedSet: items = ordered.array
-        case let set as NSSet: items = set.allObjects
-        case let array as [Any]: items = array
         case let set as Set<ManagedObject>: items = Array(set)
+        case let array as [Any]: items = array
+        case let set as NSSet: items = set.allObjects
+        case let array as NSArray: items = Array(array)
         default:
-            throw foreign(
-                owner, relationship.name, "A value of type \(type(of: value)) is no object or collection of objects")
+            throw MigrationError(
+                "value.type", .data, "A value of type \(type(of: value)) is no object or collection of objects")
         }
-        var ids: [ManagedObjectID] = []
-        var seen: Set<ManagedObjectID> = []
+        var members: [LinkMember] = []
+        members.reserveCapacity(items.count)
         for item in items {
-            guard let member = item as? ManagedObject else {
-                throw foreign(owner, relationship.name, "A value of type \(type(of: item)) is no object")
+            guard let object = item as? ManagedObject else {
+                throw MigrationError("value.type", .data, "A value of type \(type(of: item)) is no object")
             }
-            guard member.objectID.isDestination else {
-                throw foreign(owner, relationship.name, "\(member.objectID) is an object of the source")
-            }
-            guard member.entity.isKindOf(entity: relationship.destination) else {
-                throw foreign(
-                    owner, relationship.name,
-                    "An object of \(member.entity) does not fit a relationship to \(relationship.destination)")
-            }
-            if seen.insert(member.objectID).inserted { ids.append(member.objectID) }
+            if let member = try member(object, of: property) { members.append(member) }
+        }
+        if members.count > 1 {
+            var seen: Set<Int64> = []
+            members.removeAll { !seen.insert($0.end.key).inserted }
         }
         // A set has no order of its own: keys give one that does not change from run to run.
-        if !(value is NSOrderedSet) && !(value is [Any]) { ids.sort { $0.key < $1.key } }
-        return ids
+        if !(value is NSOrderedSet), !(value is [Any]), !(value is NSArray) {
+            members.sort { $0.end.key < $1.end.key }
+        }
+        return members
     }
 
-    private func foreign(_ object: ManagedObject, _ property: String?, _ message: String? = nil) -> MigrationError {
-        MigrationError(
-            "value.type", .data, message ?? "The object belongs to the source",
-            context: .init(
-                entity: object.entity.definition.name, objectID: object.objectID.description, property: property))
-    }
-
-    private func setPartner(
-        _ partner: ManagedObjectID?, of id: ManagedObjectID, _ store: LinkStore, _ side: LinkStore.Side
-    ) throws {
-        let owner = end(id)
-        try store.touch(id.key, side: side)
-        for view in try store.partners(of: id.key, side: side) where view.partner.key != partner?.key {
-            try store.remove(owner, view.partner, side: side)
+    private func member(_ object: ManagedObject, of property: ObjectProperties.Property) throws -> LinkMember? {
+        guard object.context === context else {
+            throw MigrationError("value.type", .data, "\(object.objectID) is an object of another context")
         }
-        guard let partner else { return }
-        try store.touch(partner.key, side: side.other)
-        try links.unlinkExclusive(store, end(partner), from: side.other, but: owner)
-        try store.add(owner, end(partner), side: side)
-    }
-
-    private func setMembers(
-        _ members: [ManagedObjectID], of id: ManagedObjectID, _ relationship: RelationshipDescription,
-        _ store: LinkStore,
-        _ side: LinkStore.Side
-    ) throws {
-        let owner = end(id)
-        try store.touch(id.key, side: side)
-        let kept = Set(members.map(\.key))
-        var present: Set<Int64> = []
-        for view in try store.partners(of: id.key, side: side) {
-            if kept.contains(view.partner.key) {
-                present.insert(view.partner.key)
-            } else {
-                try store.touch(view.partner.key, side: side.other)
-                try store.remove(owner, view.partner, side: side)
-            }
+        guard let relationship = property.relationship, object.entity.isKindOf(entity: relationship.destination) else {
+            throw MigrationError(
+                "value.type", .data,
+                "An object of \(object.entity) does not fit a relationship to \(property.relationship?.destination.definition.name ?? "")"
+            )
         }
-        for (position, member) in members.enumerated() {
-            let order: MemberOrder = relationship.isOrdered ? .key(OrderingKey.key(at: Int64(position))) : .none
-            try store.touch(member.key, side: side.other)
-            if present.contains(member.key), order.isNone { continue }
-            if !present.contains(member.key) {
-                try links.unlinkExclusive(store, end(member), from: side.other, but: owner)
-            }
-            try store.add(owner, end(member), side: side, orderOfPartner: order)
-        }
+        if hasDeletions, try !exists(object.place) { return nil }
+        return LinkMember(end: end(object.place))
     }
 }

@@ -8,33 +8,38 @@ import ManagedModel
 /// writes go there. So a policy may keep objects for as long as it lives; each costs a few dozen bytes. There is at most one object
 /// for an id at a time, so `===` and hashing work as in Core Data.
 open class ManagedObject: NSObject {
-    public let objectID: ManagedObjectID
-    /// The context the object belongs to; nil once the migration is over.
-    public private(set) weak var managedObjectContext: ManagedObjectContext?
+    let place: ObjectPlace
+    /// The context keeps no object alive; it is a shell once the migration is over.
+    let context: ManagedObjectContext
 
-    init(objectID: ManagedObjectID, context: ManagedObjectContext) {
-        self.objectID = objectID
-        managedObjectContext = context
+    init(place: ObjectPlace, context: ManagedObjectContext) {
+        self.place = place
+        self.context = context
         super.init()
     }
 
-    deinit { managedObjectContext?.forget(objectID) }
+    deinit { context.forget(place) }
 
-    public var entity: EntityDescription { objectID.entity }
+    public final var objectID: ManagedObjectID { context.id(of: place) }
+
+    /// The context the object belongs to; nil once the migration is over.
+    public final var managedObjectContext: ManagedObjectContext? { context.isOpen ? context : nil }
+
+    public final var entity: EntityDescription { place.entity }
 
     /// Whether the object has been deleted in its context.
-    public var isDeleted: Bool { managedObjectContext?.isDeleted(self) ?? false }
+    public final var isDeleted: Bool { context.isDeleted(self) }
 
     /// The value of an attribute or relationship: NSNumber, NSDecimalNumber, String, Date, Data, UUID, URL, an object,
     /// an NSSet or an NSOrderedSet. An unknown key is recorded and ends the run when the policy's method returns.
     open func value(forKey key: String) -> Any? {
-        managedObjectContext?.value(of: self, key: key)
+        context.value(of: self, key: key)
     }
 
     /// Sets an attribute or relationship; the inverse follows at once. A wrong type, an unknown key or an object of
     /// the other context is recorded and ends the run when the policy's method returns.
     open func setValue(_ value: Any?, forKey key: String) {
-        managedObjectContext?.setValue(value, of: self, key: key)
+        context.setValue(value, of: self, key: key)
     }
 
     open func primitiveValue(forKey key: String) -> Any? { value(forKey: key) }
@@ -64,7 +69,7 @@ open class ManagedObject: NSObject {
         for (key, value) in values { setValue(value, forKey: key) }
     }
 
-    public override var hash: Int { objectID.hash }
+    public override var hash: Int { ManagedObjectID.hash(of: place, isDestination: context.isDestination) }
     public override func isEqual(_ object: Any?) -> Bool { (object as? ManagedObject) === self }
     public override var description: String { "<\(entity.definition.name) \(objectID)>" }
 }

@@ -9,17 +9,20 @@ public final class ManagedObjectContext {
     protocol Backing: AnyObject {
         func value(of object: ManagedObject, key: String) throws -> Any?
         func setValue(_ value: Any?, of object: ManagedObject, key: String) throws
-        func insert(_ entity: EntityDescription) throws -> ManagedObjectID
+        func insert(_ entity: EntityDescription) throws -> ObjectPlace
         func delete(_ object: ManagedObject) throws
-        func exists(_ id: ManagedObjectID) throws -> Bool
+        func exists(_ place: ObjectPlace) throws -> Bool
         func entity(named name: String) throws -> EntityDescription
-        /// An id that no row has: what a failed insertion gives, because it cannot throw.
-        var placeholder: ManagedObjectID { get }
+        /// A place that no row has: what a failed insertion gives, because it cannot throw.
+        var placeholder: ObjectPlace { get }
     }
 
-    let backing: any Backing
+    /// Nil once the migration is over: objects that somebody still holds have no values then.
+    private var backing: (any Backing)?
     private let failures: FailureRecord
-    private var live: [ObjectKey: Unowned] = [:]
+    private let storeUUID: String
+    let isDestination: Bool
+    private var live = LiveObjects()
     private var deleted: Set<ObjectKey> = []
 
     private struct ObjectKey: Hashable {
@@ -27,71 +30,100 @@ public final class ManagedObjectContext {
         let key: Int64
     }
 
-    private struct Unowned { unowned(unsafe) let object: ManagedObject }
-
-    init(backing: any Backing, failures: FailureRecord) {
+    init(backing: any Backing, failures: FailureRecord, storeUUID: String, isDestination: Bool) {
         self.backing = backing
         self.failures = failures
+        self.storeUUID = storeUUID
+        self.isDestination = isDestination
+    }
+
+    var isOpen: Bool { backing != nil }
+
+    /// Lets rows and links go at the end of the migration.
+    func close() { backing = nil }
+
+    func id(of place: ObjectPlace) -> ManagedObjectID {
+        ManagedObjectID(place: place, storeUUID: storeUUID, isDestination: isDestination)
+    }
+
+    /// The object of a place: the one that is alive, or a new fault.
+    func object(at place: ObjectPlace) -> ManagedObject {
+        if let known = live.object(table: place.table, key: place.key) { return known }
+        let object = ManagedObject(place: place, context: self)
+        live.insert(object)
+        return object
     }
 
     /// The object of an id: the one that is alive, or a new fault.
     public func object(with id: ManagedObjectID) -> ManagedObject {
-        let key = ObjectKey(table: id.table, key: id.key)
-        if let known = live[key] { return known.object }
-        let object = ManagedObject(objectID: id, context: self)
-        live[key] = Unowned(object: object)
-        return object
+        if id.isDestination != isDestination {
+            failures.record(
+                MigrationError(
+                    "object.unknown", .data, "The object id is one of the other store",
+                    context: .init(entity: id.entity.definition.name, objectID: id.description)))
+            return object(at: backing?.placeholder ?? id.place)
+        }
+        return object(at: id.place)
     }
 
     /// The object of an id whose row exists.
     ///
     /// - Throws: `object.unknown`.
     public func existingObject(with id: ManagedObjectID) throws -> ManagedObject {
-        guard try backing.exists(id) else {
+        guard id.isDestination == isDestination, try backing?.exists(id.place) ?? false else {
             throw MigrationError(
                 "object.unknown", .data, "There is no such object", context: .init(objectID: id.description))
         }
-        return object(with: id)
+        return object(at: id.place)
     }
 
     /// Inserts an object of an entity, with the model's defaults.
-    func insert(_ entity: EntityDescription) throws -> ManagedObject { object(with: try backing.insert(entity)) }
+    func insert(_ entity: EntityDescription) throws -> ManagedObject {
+        guard let backing else { throw MigrationError("manager.idle", .internal, "The migration is over") }
+        return object(at: try backing.insert(entity))
+    }
 
     /// Inserts an object of an entity named; a failure is recorded.
     ///
     /// An unknown or abstract entity ends the run when the policy's method returns; until then the policy holds an object
     /// without a row.
     func insertNewObject(named name: String) -> ManagedObject {
+        guard let backing else { preconditionFailure("the migration that the context belongs to is over") }
         do {
             return try insert(backing.entity(named: name))
         } catch {
             failures.record(error)
-            return object(with: backing.placeholder)
+            return object(at: backing.placeholder)
         }
     }
 
     /// Deletes an object: it will have no row, and references to it become nil.
     public func delete(_ object: ManagedObject) {
         do {
-            try backing.delete(object)
-            deleted.insert(ObjectKey(table: object.objectID.table, key: object.objectID.key))
+            guard object.context === self else { throw ObjectFailure.foreign(object) }
+            try backing?.delete(object)
+            deleted.insert(ObjectKey(table: object.place.table, key: object.place.key))
         } catch {
             failures.record(error)
         }
     }
 
     /// Objects that somebody holds.
-    public var registeredObjects: Set<ManagedObject> { Set(live.values.map(\.object)) }
-
-    func isDeleted(_ object: ManagedObject) -> Bool {
-        deleted.contains(ObjectKey(table: object.objectID.table, key: object.objectID.key))
+    public var registeredObjects: Set<ManagedObject> {
+        var objects: Set<ManagedObject> = []
+        live.forEach { objects.insert($0) }
+        return objects
     }
 
-    func forget(_ id: ManagedObjectID) { live[ObjectKey(table: id.table, key: id.key)] = nil }
+    func isDeleted(_ object: ManagedObject) -> Bool {
+        !deleted.isEmpty && deleted.contains(ObjectKey(table: object.place.table, key: object.place.key))
+    }
+
+    func forget(_ place: ObjectPlace) { live.remove(table: place.table, key: place.key) }
 
     func value(of object: ManagedObject, key: String) -> Any? {
         do {
-            return try backing.value(of: object, key: key)
+            return try backing?.value(of: object, key: key)
         } catch {
             failures.record(error)
             return nil
@@ -100,7 +132,7 @@ public final class ManagedObjectContext {
 
     func setValue(_ value: Any?, of object: ManagedObject, key: String) {
         do {
-            try backing.setValue(value, of: object, key: key)
+            try backing?.setValue(value, of: object, key: key)
         } catch {
             failures.record(error)
         }

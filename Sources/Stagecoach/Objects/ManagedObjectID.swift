@@ -1,20 +1,28 @@
 import Foundation
 import ManagedModel
 
-/// The identity of an object: its store, its entity, its key. Equal ids name one object.
-public final class ManagedObjectID: NSObject, @unchecked Sendable {
-    public let entity: EntityDescription
+/// Which row of its side an object is.
+struct ObjectPlace {
+    let entity: EntityDescription
     /// Z_PK.
-    package let key: Int64
+    let key: Int64
     /// Table index in the schema of the object's side.
     let table: Int
+}
+
+/// The identity of an object: its store, its entity, its key. Equal ids name one object.
+public final class ManagedObjectID: NSObject, @unchecked Sendable {
+    let place: ObjectPlace
     let storeUUID: String
     let isDestination: Bool
 
-    init(entity: EntityDescription, key: Int64, table: Int, storeUUID: String, isDestination: Bool) {
-        self.entity = entity
-        self.key = key
-        self.table = table
+    public var entity: EntityDescription { place.entity }
+    /// Z_PK.
+    package var key: Int64 { place.key }
+    private var table: Int { place.table }
+
+    init(place: ObjectPlace, storeUUID: String, isDestination: Bool) {
+        self.place = place
         self.storeUUID = storeUUID
         self.isDestination = isDestination
     }
@@ -31,10 +39,13 @@ public final class ManagedObjectID: NSObject, @unchecked Sendable {
         return parts.url ?? URL(fileURLWithPath: "/")
     }
 
-    public override var hash: Int {
+    public override var hash: Int { ManagedObjectID.hash(of: place, isDestination: isDestination) }
+
+    /// The hash of an id and of its object.
+    static func hash(of place: ObjectPlace, isDestination: Bool) -> Int {
         var hasher = Hasher()
-        hasher.combine(key)
-        hasher.combine(table)
+        hasher.combine(place.key)
+        hasher.combine(place.table)
         hasher.combine(isDestination)
         return hasher.finalize()
     }

@@ -9,7 +9,8 @@ final class SourceObjects: ManagedObjectContext.Backing {
     private let session: MigrationSession
     private let schema: StoreSchema
     /// The context of these objects; set once, right after it is made.
-    weak var context: ManagedObjectContext?
+    unowned(unsafe) var context: ManagedObjectContext?
+    private let properties: ObjectProperties
 
     /// The batch that stage 1 is working on: all own columns of its table, slot by column index.
     var window: RowBatch
@@ -28,30 +29,36 @@ final class SourceObjects: ManagedObjectContext.Backing {
     init(session: MigrationSession) {
         self.session = session
         schema = session.layout.schema
+        properties = ObjectProperties(schema: schema, stores: nil)
         window = RowBatch(slots: 0, rowCapacity: 1, byteTarget: 1)
     }
 
     // MARK: - Identity
 
-    /// The id of a row; nil where there is no such row, or it is of no entity of the model.
-    func id(table: Int, key: Int64) throws(MigrationError) -> ManagedObjectID? {
+    /// The place of a row; nil where there is no such row, or it is of no entity of the model.
+    func place(table: Int, key: Int64) throws(MigrationError) -> ObjectPlace? {
+        let entities = schema.tables[table].entities
+        if entities.count == 1, let keys = session.sourceKeys?.byTable[table] {
+            // The keys are at hand: the row need not be read to know that it is there.
+            guard try keys.contains(key) else { return nil }
+            return place(entity: schema.model.entity(at: entities[0]), table: table, key: key)
+        }
         let number = try read(table: table, key: key) { batch, row throws(MigrationError) in
             batch[row, EntityTable.entityColumn].integerValue
         }
         guard let number,
             let index = session.layout.entity(inTable: table, forFileNumber: Int(truncatingIfNeeded: number))
         else { return nil }
-        return id(entity: schema.model.entity(at: index), table: table, key: key)
+        return place(entity: schema.model.entity(at: index), table: table, key: key)
     }
 
-    func id(entity: EntityDescription, table: Int, key: Int64) -> ManagedObjectID {
-        ManagedObjectID(
-            entity: entity, key: key, table: table, storeUUID: session.source.metadata.uuid, isDestination: false)
+    func place(entity: EntityDescription, table: Int, key: Int64) -> ObjectPlace {
+        ObjectPlace(entity: entity, key: key, table: table)
     }
 
     func object(table: Int, key: Int64) throws(MigrationError) -> ManagedObject? {
-        guard let id = try id(table: table, key: key) else { return nil }
-        return context?.object(with: id)
+        guard let place = try place(table: table, key: key) else { return nil }
+        return context?.object(at: place)
     }
 
     // MARK: - Rows
@@ -135,29 +142,31 @@ final class SourceObjects: ManagedObjectContext.Backing {
     // MARK: - Backing
 
     func value(of object: ManagedObject, key name: String) throws -> Any? {
-        let id = object.objectID
-        if let attribute = id.entity.attribute(named: name) {
-            guard let column = schema.column(of: attribute) else { return nil }
-            return try read(table: id.table, key: id.key) { batch, row throws(MigrationError) in
-                ValueBridge.object(batch[row, column], in: batch, attribute: attribute.definition)
+        let place = object.place
+        guard let property = properties.property(name, of: place.entity) else {
+            throw ObjectFailure.unknownKey(name, object)
+        }
+        guard let relationship = property.relationship else {
+            guard let column = property.column else { return nil }
+            return try read(table: place.table, key: place.key) { batch, row throws(MigrationError) in
+                ValueBridge.object(batch[row, column], in: batch, type: property.type, isExternal: property.isExternal)
             } ?? nil
         }
-        guard let relationship = id.entity.relationship(named: name) else { throw ObjectFailure.unknownKey(name, id) }
-        let table = schema.tableIndex(of: relationship.destination)
-        if case .toOne(_, let column, _, _) = schema.storage(of: relationship) {
-            let reference = try read(table: id.table, key: id.key) { batch, row throws(MigrationError) in
+        if let column = property.column {
+            let reference = try read(table: place.table, key: place.key) { batch, row throws(MigrationError) in
                 batch[row, column]
             }
             guard let reference, reference.kind == .integer else { return nil }
-            return try self.object(table: table, key: reference.integerValue)
+            return try self.object(table: property.targetTable, key: reference.integerValue)
         }
         var members: [ManagedObject] = []
-        try forEachMember(of: id.key, relationship) { key, _, entity in
+        try forEachMember(of: place.key, relationship) { key, _, entity in
             guard let entity, let context else { return }
             members.append(
-                context.object(with: self.id(entity: schema.model.entity(at: entity), table: table, key: key)))
+                context.object(
+                    at: self.place(entity: schema.model.entity(at: entity), table: property.targetTable, key: key)))
         }
-        return relationship.isOrdered ? NSOrderedSet(array: members) : NSSet(array: members)
+        return property.isOrdered ? NSOrderedSet(array: members) : NSSet(array: members)
     }
 
     func setValue(_ value: Any?, of object: ManagedObject, key: String) throws {
@@ -167,7 +176,7 @@ final class SourceObjects: ManagedObjectContext.Backing {
             context: .init(entity: object.entity.definition.name, objectID: object.objectID.description, property: key))
     }
 
-    func insert(_ entity: EntityDescription) throws -> ManagedObjectID {
+    func insert(_ entity: EntityDescription) throws -> ObjectPlace {
         throw MigrationError(
             "object.readOnly", .data, "Objects cannot be inserted into the source",
             remedy: "Insert into the manager's destinationContext", context: .init(entity: entity.definition.name))
@@ -181,9 +190,9 @@ final class SourceObjects: ManagedObjectContext.Backing {
 
     func entity(named name: String) throws -> EntityDescription { try ObjectFailure.entity(name, in: schema.model) }
 
-    var placeholder: ManagedObjectID { id(entity: schema.model.entity(at: 0), table: 0, key: .min) }
+    var placeholder: ObjectPlace { place(entity: schema.model.entity(at: 0), table: 0, key: .min) }
 
-    func exists(_ id: ManagedObjectID) throws -> Bool { try self.id(table: id.table, key: id.key) != nil }
+    func exists(_ place: ObjectPlace) throws -> Bool { try self.place(table: place.table, key: place.key) != nil }
 }
 
 /// Failures that both sides' objects share.
@@ -196,15 +205,23 @@ enum ObjectFailure {
         return entity
     }
 
-    static func gone(_ id: ManagedObjectID) -> MigrationError {
+    static func gone(_ object: ManagedObject) -> MigrationError {
         MigrationError(
             "object.unknown", .data, "There is no such object",
-            context: .init(entity: id.entity.definition.name, objectID: id.description))
+            context: .init(entity: object.entity.definition.name, objectID: object.objectID.description))
     }
 
-    static func unknownKey(_ name: String, _ id: ManagedObjectID) -> MigrationError {
+    /// An object of the other side, or of an earlier run.
+    static func foreign(_ object: ManagedObject) -> MigrationError {
         MigrationError(
-            "object.unknownKey", .data, "The entity \(id.entity) has no property \(name)",
-            context: .init(entity: id.entity.definition.name, objectID: id.description, property: name))
+            "value.type", .data, "\(object.objectID) is an object of another context",
+            context: .init(entity: object.entity.definition.name, objectID: object.objectID.description))
+    }
+
+    static func unknownKey(_ name: String, _ object: ManagedObject) -> MigrationError {
+        MigrationError(
+            "object.unknownKey", .data, "The entity \(object.entity) has no property \(name)",
+            context: .init(
+                entity: object.entity.definition.name, objectID: object.objectID.description, property: name))
     }
 }

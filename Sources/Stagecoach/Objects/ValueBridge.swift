@@ -7,19 +7,19 @@ import Rows
 enum ValueBridge {
     /// A stored value as Core Data gives it: NSNumber for integers, floats and Booleans, NSDecimalNumber, String,
     /// Date, Data, UUID, URL.
-    static func object(_ cell: Cell, in batch: borrowing RowBatch, attribute: AttributeDefinition) -> Any? {
+    static func object(_ cell: Cell, in batch: borrowing RowBatch, type: AttributeType, isExternal: Bool) -> Any? {
         switch cell.kind {
         case .null, .absent, .reference: return nil
-        case .integer: return number(integer: cell.integerValue, attribute.type)
-        case .real: return number(real: cell.realValue, attribute.type)
+        case .integer: return number(integer: cell.integerValue, type)
+        case .real: return number(real: cell.realValue, type)
         case .text:
             let text = String(decoding: batch.bytes(cell), as: UTF8.self)
-            switch attribute.type {
+            switch type {
             case .uri: return URL(string: text)
             case .decimal: return NSDecimalNumber(string: text)
             default: return text
             }
-        case .blob: return data(batch.bytes(cell), attribute)
+        case .blob: return data(batch.bytes(cell), type, isExternal)
         }
     }
 
@@ -46,11 +46,11 @@ enum ValueBridge {
         }
     }
 
-    private static func data(_ bytes: UnsafeRawBufferPointer, _ attribute: AttributeDefinition) -> Any? {
-        if attribute.type == .uuid, bytes.count == 16 {
+    private static func data(_ bytes: UnsafeRawBufferPointer, _ type: AttributeType, _ isExternal: Bool) -> Any? {
+        if type == .uuid, bytes.count == 16 {
             return UUID(uuid: bytes.loadUnaligned(as: uuid_t.self))
         }
-        guard attribute.allowsExternalBinaryDataStorage, let marker = bytes.first else { return Data(bytes) }
+        guard isExternal, let marker = bytes.first else { return Data(bytes) }
         // 1: the value follows. 2: it lies in an external file, whose name the caller keeps as it is.
         return marker == 1 ? Data(bytes.dropFirst()) : Data(bytes)
     }
@@ -59,17 +59,25 @@ enum ValueBridge {
     ///
     /// - Throws: `value.type` (65) where the value is not of the attribute's type, `value.outOfRange` (65).
     static func store(
-        _ value: Any?, attribute: AttributeDescription, in batch: inout RowBatch, row: Int, slot: Int
+        _ value: Any?, type: AttributeType, isExternal: Bool, in batch: inout RowBatch, row: Int, slot: Int
     ) throws(MigrationError) {
+        // Plain values of the attribute's own type, which is nearly all of them, need no look at what they might be.
+        if type == .string, let value, Swift.type(of: value) == String.self, let text = value as? String {
+            StoredValue.text(text).store(in: &batch, row: row, slot: slot)
+            return
+        }
         guard let value = unwrapped(value) else {
             batch[row, slot] = .null
             return
         }
-        guard let stored = try stored(value, attribute) else {
+        if type == .uuid, let uuid = value as? UUID {
+            withUnsafeBytes(of: uuid.uuid) { batch.setBytes($0, kind: .blob, row: row, slot: slot) }
+            return
+        }
+        guard let stored = try stored(value, type, isExternal) else {
             throw MigrationError(
                 "value.type", .data,
-                "A value of type \(type(of: value)) does not fit an attribute of type \(attribute.attributeType.label)",
-                context: .init(entity: attribute.entityName, property: attribute.name))
+                "A value of type \(Swift.type(of: value)) does not fit an attribute of type \(type.label)")
         }
         stored.store(in: &batch, row: row, slot: slot)
     }
@@ -77,38 +85,56 @@ enum ValueBridge {
     /// A value without optionals around it; nil for nil at any depth and for NSNull.
     static func unwrapped(_ value: Any?) -> Any? {
         guard let value else { return nil }
-        if value is NSNull { return nil }
-        let mirror = Mirror(reflecting: value)
-        guard mirror.displayStyle == .optional else { return value }
-        return unwrapped(mirror.children.first?.value)
+        if let object = value as? NSObject, Swift.type(of: value) is AnyClass { return object is NSNull ? nil : object }
+        guard let optional = value as? any OptionalValue else { return value }
+        return unwrapped(optional.wrapped)
     }
 
-    private static func stored(_ value: Any, _ attribute: AttributeDescription) throws(MigrationError) -> StoredValue? {
-        switch attribute.attributeType {
+    private static func stored(
+        _ value: Any, _ type: AttributeType, _ isExternal: Bool
+    ) throws(MigrationError) -> StoredValue? {
+        switch type {
         case .string: return text(value).map(StoredValue.text)
-        case .uri: return (value as? URL).map { .text($0.absoluteString) }
-        case .uuid: return (value as? UUID).map { uuid in .blob(withUnsafeBytes(of: uuid.uuid) { Array($0) }) }
-        case .date: return (value as? Date).map { .real($0.timeIntervalSinceReferenceDate) }
+        case .uri: return ((value as? URL) ?? (value as? NSURL).map { $0 as URL }).map { .text($0.absoluteString) }
+        case .uuid:
+            return (value as? NSUUID).map { object in
+                withUnsafeBytes(of: (object as UUID).uuid) { .blob(Array($0)) }
+            }
+        case .date:
+            return ((value as? Date) ?? (value as? NSDate).map { $0 as Date }).map {
+                .real($0.timeIntervalSinceReferenceDate)
+            }
         case .binaryData, .transformable:
             guard let data = (value as? Data) ?? (value as? NSData).map({ Data(referencing: $0) }) else { return nil }
             let blob = StoredValue.blob(Array(data))
-            return attribute.definition.allowsExternalBinaryDataStorage ? blob.withInlineMarker : blob
-        case .boolean, .integer16, .integer32, .integer64: return try integer(value, attribute)
+            return isExternal ? blob.withInlineMarker : blob
+        case .boolean, .integer16, .integer32, .integer64: return try integer(value, type)
         case .double: return double(value).map(StoredValue.real)
-        case .float: return double(value).map { .real(Double(Float($0))) }
+        case .float:
+            guard let number = double(value) else { return nil }
+            let rounded = Float(number)
+            guard rounded.isFinite || !number.isFinite else { throw outOfRange("\(number)", type) }
+            return .real(Double(rounded))
         case .decimal: return decimal(value).map(StoredValue.decimal)
         case .undefined, .objectID, .composite: return nil
         }
+    }
+
+    private static func outOfRange(_ number: String, _ type: AttributeType) -> MigrationError {
+        MigrationError("value.outOfRange", .data, "The value \(number) is out of the range of \(type.label)")
     }
 
     private static func text(_ value: Any) -> String? {
         (value as? String) ?? (value as? NSString).map { $0 as String }
     }
 
-    private static func integer(_ value: Any, _ attribute: AttributeDescription) throws(MigrationError) -> StoredValue?
-    {
-        let type = attribute.attributeType
-        guard let number = int64(value) else { return nil }
+    private static func integer(_ value: Any, _ type: AttributeType) throws(MigrationError) -> StoredValue? {
+        let number: Int64
+        switch int64(value) {
+        case .integer(let whole): number = whole
+        case .tooLarge: throw outOfRange("\(value)", type)
+        case .none: return nil
+        }
         let range: ClosedRange<Int64> =
             switch type {
             case .boolean: 0...1
@@ -116,54 +142,91 @@ enum ValueBridge {
             case .integer32: Int64(Int32.min)...Int64(Int32.max)
             default: Int64.min...Int64.max
             }
-        guard range.contains(number) else {
-            throw MigrationError(
-                "value.outOfRange", .data, "The value \(number) is out of the range of \(type.label)",
-                context: .init(entity: attribute.entityName, property: attribute.name))
-        }
+        guard range.contains(number) else { throw outOfRange("\(number)", type) }
         return .integer(number)
     }
 
+    private enum Whole {
+        case integer(Int64)
+        /// A number, but none that an Int64 holds.
+        case tooLarge
+        /// No number.
+        case none
+
+        init(_ number: Int64?) { self = number.map(Whole.integer) ?? .tooLarge }
+    }
+
     /// Integers as they are, other numbers toward zero.
-    private static func int64(_ value: Any) -> Int64? {
+    private static func int64(_ value: Any) -> Whole {
+        // Exact types, not casts: an NSNumber passes for every one of them.
+        if let number = value as? NSNumber, Swift.type(of: value) is AnyClass { return whole(number) }
         switch value {
-        case let flag as Bool: flag ? 1 : 0
-        case let number as Int: Int64(number)
-        case let number as Int64: number
-        case let number as Int32: Int64(number)
-        case let number as Int16: Int64(number)
-        case let number as Int8: Int64(number)
-        case let number as UInt8: Int64(number)
-        case let number as UInt16: Int64(number)
-        case let number as UInt32: Int64(number)
-        case let number as UInt: Int64(exactly: number)
-        case let number as UInt64: Int64(exactly: number)
-        case let number as Double: Int64(exactly: number.rounded(.towardZero))
-        case let number as Float: Int64(exactly: number.rounded(.towardZero))
-        case let number as Decimal: NSDecimalNumber(decimal: number).int64Value
-        case let number as NSNumber: number.int64Value
-        default: nil
+        case let number as Int: return .integer(Int64(number))
+        case let flag as Bool: return .integer(flag ? 1 : 0)
+        case let number as any BinaryInteger: return Whole(Int64(exactly: number))
+        case let number as Double: return Whole(Int64(exactly: number.rounded(.towardZero)))
+        case let number as Float: return Whole(Int64(exactly: number.rounded(.towardZero)))
+        case let number as Decimal: return whole(NSDecimalNumber(decimal: number))
+        default: return .none
+        }
+    }
+
+    private static func whole(_ number: NSNumber) -> Whole {
+        switch UInt8(bitPattern: number.objCType.pointee) {
+        case UInt8(ascii: "f"), UInt8(ascii: "d"):
+            if let decimal = number as? NSDecimalNumber {
+                var toZero = Decimal()
+                var exact = decimal.decimalValue
+                NSDecimalRound(&toZero, &exact, 0, exact.isSignMinus ? .up : .down)
+                guard !exact.isNaN, toZero >= Decimal(Int64.min), toZero <= Decimal(Int64.max) else { return .tooLarge }
+                return .integer(NSDecimalNumber(decimal: toZero).int64Value)
+            }
+            return Whole(Int64(exactly: number.doubleValue.rounded(.towardZero)))
+        case UInt8(ascii: "Q"): return Whole(Int64(exactly: number.uint64Value))
+        default: return .integer(number.int64Value)
         }
     }
 
     private static func double(_ value: Any) -> Double? {
+        if let number = value as? NSNumber, type(of: value) is AnyClass { return number.doubleValue }
         switch value {
-        case let number as Double: number
-        case let number as Float: Double(number)
-        case let number as Decimal: NSDecimalNumber(decimal: number).doubleValue
-        case let number as NSNumber: number.doubleValue
-        default: int64(value).map(Double.init)
+        case let number as Double: return number
+        case let number as Float: return Double(number)
+        case let flag as Bool: return flag ? 1 : 0
+        case let number as any BinaryInteger: return Double(number)
+        case let number as Decimal: return NSDecimalNumber(decimal: number).doubleValue
+        default: return nil
         }
     }
 
     private static func decimal(_ value: Any) -> Decimal? {
+        if let number = value as? NSNumber, type(of: value) is AnyClass {
+            // A Double's shortest text as a Decimal: 0.1 is one tenth.
+            let kind = UInt8(bitPattern: number.objCType.pointee)
+            guard !(number is NSDecimalNumber), kind == UInt8(ascii: "d") || kind == UInt8(ascii: "f") else {
+                return number.decimalValue
+            }
+            return Decimal(string: kind == UInt8(ascii: "f") ? "\(number.floatValue)" : "\(number.doubleValue)")
+        }
         switch value {
-        case let number as Decimal: number
-        case let number as NSDecimalNumber: number.decimalValue
-        case let number as Double: Decimal(string: "\(number)")
-        case let number as Float: Decimal(string: "\(number)")
-        case let number as NSNumber: number.decimalValue
-        default: int64(value).map { Decimal($0) }
+        case let number as Decimal: return number
+        case let number as Double: return Decimal(string: "\(number)")
+        case let number as Float: return Decimal(string: "\(number)")
+        case let flag as Bool: return flag ? 1 : 0
+        case let number as UInt64: return Decimal(number)
+        case let number as UInt: return Decimal(number)
+        default:
+            guard case .integer(let number) = int64(value) else { return nil }
+            return Decimal(number)
         }
     }
+}
+
+/// An Optional whatever it wraps.
+private protocol OptionalValue {
+    var wrapped: Any? { get }
+}
+
+extension Optional: OptionalValue {
+    fileprivate var wrapped: Any? { map { $0 } }
 }

@@ -114,11 +114,13 @@ struct MappingResolution {
     }
 
     /// The mappings that can give members: those that read the argument's table and make the relationship's
-    /// destination entity or a subentity of it.
+    /// destination entity or a subentity of it. Policies may associate anything for any mapping.
     private func candidates(
         _ mappings: [PlannedMapping], for relationship: RelationshipDescription, sourceTable: Int
     ) -> [Int] {
-        mappings.filter { candidate in
+        let hasPolicies = model.entityMappings.contains(where: \.hasPolicy)
+        return mappings.filter { candidate in
+            if hasPolicies { return true }
             guard let made = candidate.destination, candidate.sourceTable == sourceTable else { return false }
             return made.isKindOf(entity: relationship.destination)
         }.map(\.index)

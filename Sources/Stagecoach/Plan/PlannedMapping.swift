@@ -42,6 +42,11 @@ final class PlannedMapping {
         filter = mapping.sourceFilter
     }
 
+    /// Relationships with a property mapping, in the order of the property mappings: what the default policy method sets,
+    /// one after the other.
+    private(set) lazy var relationshipsInMappingOrder: [PlannedRelationship] = (mapping.relationshipMappings ?? [])
+        .compactMap { property in property.name.flatMap(relationship(named:)) }
+
     func relationship(named name: String) -> PlannedRelationship? { relationships.first { $0.name == name } }
 
     func setRelationships(_ planned: [PlannedRelationship]) { relationships = planned }

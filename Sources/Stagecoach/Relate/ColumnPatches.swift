@@ -12,22 +12,59 @@ final class ColumnPatches {
     let column: Int
     let entityColumn: Int?
     let orderColumn: Int?
-    private let records: SortedRecords
+    private let source: Source
     private var current: [UInt64]
     private var hasCurrent: Bool
 
+    /// Where the references come from, ascending by row key, one a row.
+    private enum Source {
+        case records(SortedRecords)
+        case links(LinkStore.LiveLinks)
+    }
+
     /// - Parameter records: ascending by row key, one record a row.
-    init(column: Int, entityColumn: Int?, orderColumn: Int?, records: SortedRecords) throws(MigrationError) {
+    convenience init(
+        column: Int, entityColumn: Int?, orderColumn: Int?, records: SortedRecords
+    ) throws(MigrationError) {
+        try self.init(column, entityColumn, orderColumn, .records(records))
+    }
+
+    /// - Parameter links: seen from the rows that hold the column, each of which has one at most.
+    convenience init(
+        column: Int, entityColumn: Int?, orderColumn: Int?, links: LinkStore.LiveLinks
+    ) throws(MigrationError) {
+        try self.init(column, entityColumn, orderColumn, .links(links))
+    }
+
+    private init(
+        _ column: Int, _ entityColumn: Int?, _ orderColumn: Int?, _ source: Source
+    ) throws(MigrationError) {
         self.column = column
         self.entityColumn = entityColumn
         self.orderColumn = orderColumn
-        self.records = records
+        self.source = source
         current = [UInt64](repeating: 0, count: ColumnPatches.width)
         hasCurrent = false
         hasCurrent = try advance()
     }
 
     private func advance() throws(MigrationError) -> Bool {
+        let records: SortedRecords
+        switch source {
+        case .records(let sorted): records = sorted
+        case .links(let links):
+            guard let view = try links.next() else { return false }
+            current[0] = SortKey.encode(view.object.key)
+            current[1] = SortKey.encode(view.partner.key)
+            current[2] = UInt64(view.partner.entity)
+            guard case .key(let order) = view.orderOfObject else {
+                current[3] = 0
+                return true
+            }
+            current[3] = 1
+            current[4] = SortKey.encode(order)
+            return true
+        }
         var found = false
         var failure: MigrationError?
         current.withUnsafeMutableBufferPointer { buffer in

@@ -4,14 +4,19 @@ import PersistentStore
 import Rows
 import SpillStorage
 
-/// Stage 2 of what mapping models say, on the staged path: links of relationship mappings, by the rules for inverse
-/// pairs, never over what a policy set.
+/// Stage 2 of what mapping models say, on the staged path.
+///
+/// Mappings without policy come first, all of them: their links follow the rules for inverse pairs. What the default
+/// method of a policy sets is policy code and applies on top.
 final class DeclaredLinks {
     private let session: MigrationSession
     private let mappings: [PlannedMapping]
     private let associations: [MappingAssociations]
     private unowned let objects: DestinationObjects
     private unowned let sources: SourceObjects
+    /// Whether an object may have got links from a mapping that did not make it.
+    private var isShared = false
+    private var members: [LinkMember] = []
 
     init(
         session: MigrationSession, mappings: [PlannedMapping], associations: [MappingAssociations],
@@ -24,45 +29,117 @@ final class DeclaredLinks {
         self.sources = sources
     }
 
-    /// Evaluates the relationship mappings of one destination object.
+    /// Makes the links of all mappings without policy, and gives the members of ordered relationships their places.
+    func relateAll() throws {
+        isShared = associations.contains { $0.keys != nil && $0.hasPairs }
+        for mapping in mappings where mapping.isDeclarative {
+            try session.checkCancelled()
+            let own = associations[mapping.index]
+            if let keys = own.keys { try relateAll(mapping, keys: keys) }
+            let cursor = try own.pairs.destinationsInOrderOfFirstAssociation()
+            while let pair = try cursor.next() {
+                let entity = session.destinationSchema.model.entity(at: Int(pair.destination.entity))
+                let end = LinkEnd(
+                    key: pair.destination.key, entity: UInt32(session.destinationSchema.number(of: entity)))
+                try relate(end, source: pair.firstSource.key, in: mapping)
+            }
+        }
+        let placement = LinkPlacement(session: session)
+        for store in objects.links.all { try placement.place(store) }
+    }
+
+    /// Evaluates the relationship mappings of one destination object for mappings without policy.
     ///
     /// - Parameters:
     ///   - owner: the destination object.
     ///   - source: key of the source object that `$source` stands for.
-    func relate(_ owner: LinkEnd, source: Int64, in mapping: PlannedMapping) throws {
+    private func relate(_ owner: LinkEnd, source: Int64, in mapping: PlannedMapping) throws {
         for planned in mapping.relationships {
-            guard case .lookup(let argument, let candidates)? = planned.value else {
-                if case .some(.none) = planned.value { try clear(owner, planned.relationship) }
+            switch planned.value {
+            case nil: break
+            case .some(.none): try clear(owner, planned.relationship)
+            case .lookup(let argument, let candidates):
+                try forEachMember(argument, candidates, of: source, planned.relationship, in: mapping) {
+                    member, order, candidate in
+                    try link(owner, member, planned.relationship, order: order, memberMapping: candidate)
+                }
+            }
+        }
+    }
+
+    /// What the default policy method does: sets the relationships that have an expression, one after the other in the
+    /// order of the mapping's relationship mappings, as policy code would.
+    ///
+    /// - Parameters:
+    ///   - owner: the destination object.
+    ///   - source: key of the source object that `$source` stands for.
+    func setAll(of owner: LinkEnd, source: Int64, in mapping: PlannedMapping) throws {
+        for planned in mapping.relationshipsInMappingOrder {
+            guard let value = planned.value, let (store, side) = objects.links.store(of: planned.relationship) else {
                 continue
             }
-            var first: (candidate: Int, link: () throws -> Void)?
-            try forEachArgument(argument, of: source, in: mapping) { key, order in
-                try countMissing(argument.table, key)
-                for (rank, candidate) in candidates.enumerated() {
-                    for member in try members(of: key, table: argument.table, candidate, planned.relationship) {
-                        let link = { [self] in
-                            try self.link(owner, member, planned.relationship, order: order, memberMapping: candidate)
-                        }
-                        if planned.relationship.isToMany {
-                            try link()
-                        } else if let known = first {
-                            session.counts.surplusToOne += 1
-                            if rank < known.candidate { first = (rank, link) }
-                        } else {
-                            first = (rank, link)
-                        }
+            members.removeAll(keepingCapacity: true)
+            if case .lookup(let argument, let candidates) = value {
+                try forEachMember(argument, candidates, of: source, planned.relationship, in: mapping) {
+                    member, order, _ in
+                    members.append(LinkMember(end: member, order: order))
+                }
+                if planned.relationship.isToMany { arrange() }
+            }
+            try objects.links.set(owner, store, side, to: members)
+        }
+    }
+
+    /// Puts the members at hand into their order: by copied key, by rank, or by their own key; each once.
+    private func arrange() {
+        guard members.count > 1 else {
+            if let only = members.first, case .rank = only.order { members[0].order = .none }
+            return
+        }
+        var seen: Set<Int64> = []
+        members.removeAll { !seen.insert($0.end.key).inserted }
+        switch members[0].order {
+        case .none: members.sort { $0.end.key < $1.end.key }
+        // An ordered argument: they were found in its order.
+        case .rank: for index in members.indices { members[index].order = .none }
+        case .key, .null: break
+        }
+    }
+
+    /// The destination objects that a lookup gives for one source object; of a to-one relationship the first.
+    ///
+    /// - Parameter body: gets the object, its place and the mapping that made it.
+    private func forEachMember(
+        _ argument: SourceArgument, _ candidates: [Int], of source: Int64, _ relationship: RelationshipDescription,
+        in mapping: PlannedMapping, _ body: (LinkEnd, MemberOrder, Int) throws -> Void
+    ) throws {
+        var first: (rank: Int, member: LinkEnd, order: MemberOrder)?
+        try forEachArgument(argument, of: source, in: mapping) { key, order in
+            var isFound = false
+            for (rank, candidate) in candidates.enumerated() {
+                try forEachCandidate(of: key, table: argument.table, candidate, relationship) { member in
+                    if objects.hasDeletions, try !objects.exists(member) { return }
+                    isFound = true
+                    if relationship.isToMany {
+                        try body(member, order, candidate)
+                    } else if let known = first {
+                        session.counts.surplusToOne += 1
+                        if rank < known.rank { first = (rank, member, order) }
+                    } else {
+                        first = (rank, member, order)
                     }
                 }
             }
-            try first?.link()
+            if !isFound { try countMissing(argument.table, key) }
         }
+        if let first { try body(first.member, first.order, candidates[first.rank]) }
     }
 
     /// Evaluates the relationship mappings of all rows that a mapping without policy made.
     ///
     /// Relationship by relationship, each in one scan; object by object only where a one-to-one pair has both its sides in
     /// the mapping, because then the order of the links is that of the objects.
-    func relateAll(_ mapping: PlannedMapping, keys: MappingKeys) throws {
+    private func relateAll(_ mapping: PlannedMapping, keys: MappingKeys) throws {
         guard let entity = mapping.destination else { return }
         let number = UInt32(session.destinationSchema.number(of: entity))
         if hasInnerPair(mapping, entity) {
@@ -86,24 +163,30 @@ final class DeclaredLinks {
         _ mapping: PlannedMapping, _ keys: MappingKeys, _ number: UInt32, _ relationship: RelationshipDescription,
         _ argument: SourceArgument, _ candidates: [Int]
     ) throws {
-        // Words: owner, candidate's rank, place, member, its Z_ENT, candidate.
-        let firsts = relationship.isToMany ? nil : session.sorter(width: 6)
+        // A to-one takes the first that is found. Where policies made several sources' object one, the links of a to-many
+        // have to come in the order of their owners, because the last owner wins.
+        // Words: owner, candidate's rank, place, sequence, member, its Z_ENT and candidate, the words of its place.
+        let isSorted = !relationship.isToMany || candidates.contains { associations[$0].hasPairs }
+        let sorter = isSorted ? session.sorter(width: 8) : nil
         var counts = ReferenceCounts()
+        var sequence: UInt64 = 0
         try SourcePairs(session: session).forEach(mapping, keys, argument) { source, key, order in
             guard let owner = try keys.destinationKey(of: source) else { return }
             var isFound = false
             for (rank, candidate) in candidates.enumerated() {
-                for member in try members(of: key, table: argument.table, candidate, relationship) {
+                try forEachCandidate(of: key, table: argument.table, candidate, relationship) { member in
+                    if objects.hasDeletions, try !objects.exists(member) { return }
                     isFound = true
-                    if let firsts {
-                        try firsts.append(
-                            SortKey.encode(owner), UInt64(rank), order.rank(orKey: key), SortKey.encode(member.key),
-                            UInt64(member.entity), UInt64(candidate))
-                    } else {
-                        try link(
+                    guard let sorter else {
+                        return try link(
                             LinkEnd(key: owner, entity: number), member, relationship, order: order,
                             memberMapping: candidate)
                     }
+                    sequence += 1
+                    try sorter.append(
+                        SortKey.encode(owner), relationship.isToMany ? 0 : UInt64(rank), order.rank(orKey: key),
+                        sequence, SortKey.encode(member.key), UInt64(member.entity) << 32 | UInt64(candidate),
+                        order.words.kind, order.words.value)
                 }
             }
             guard !isFound else { return }
@@ -113,33 +196,45 @@ final class DeclaredLinks {
                 counts.dangling += 1
             }
         }
-        if let firsts { counts.surplus = try linkFirsts(try firsts.finish(), number, relationship) }
+        if let sorter { counts.surplus = try link(try sorter.finish(), number, relationship) }
         session.add(counts)
     }
 
-    /// Links every owner of a to-one to the first object found for it.
+    /// Links every owner to the objects found for it, owner by owner; of a to-one to the first.
     ///
-    /// - Returns: how many further ones there were.
-    private func linkFirsts(
-        _ sorted: SortedRecords, _ number: UInt32, _ relationship: RelationshipDescription
-    ) throws -> Int {
+    /// - Returns: how many further ones of a to-one there were.
+    private func link(_ sorted: SortedRecords, _ number: UInt32, _ relationship: RelationshipDescription) throws -> Int
+    {
         var surplus = 0
-        try withRecords(6) { record, _ in
+        try withRecords(8) { record, _ in
             var previous: UInt64?
             while try sorted.next(into: record) {
-                guard previous != record[0] else {
+                if !relationship.isToMany, previous == record[0] {
                     surplus += 1
                     continue
                 }
                 previous = record[0]
+                let owner = LinkEnd(key: SortKey.decode(record[0]), entity: number)
+                let member = LinkEnd(
+                    key: SortKey.decode(record[4]), entity: UInt32(truncatingIfNeeded: record[5] >> 32))
+                let order = MemberOrder(kind: record[6], value: record[7])
+                if relationship.isOrdered, try hasPlace(member, in: owner, relationship) { continue }
                 try link(
-                    LinkEnd(key: SortKey.decode(record[0]), entity: number),
-                    LinkEnd(key: SortKey.decode(record[3]), entity: UInt32(truncatingIfNeeded: record[4])),
-                    relationship,
-                    order: .none, memberMapping: Int(record[5]))
+                    owner, member, relationship, order: relationship.isToMany ? order : .none,
+                    memberMapping: Int(UInt32(truncatingIfNeeded: record[5])))
             }
         }
         return surplus
+    }
+
+    /// Whether a link is there with a place: an object that is found twice stands where it was found first.
+    private func hasPlace(
+        _ member: LinkEnd, in owner: LinkEnd, _ relationship: RelationshipDescription
+    ) throws(MigrationError) -> Bool {
+        guard let (store, side) = objects.links.store(of: relationship) else { return false }
+        return try store.partners(of: member.key, side: side.other).contains {
+            $0.partner.key == owner.key && !$0.orderOfObject.isNone
+        }
     }
 
     private func hasInnerPair(_ mapping: PlannedMapping, _ entity: EntityDescription) -> Bool {
@@ -152,17 +247,24 @@ final class DeclaredLinks {
         }
     }
 
-    /// The destination objects that a candidate made of a source object, where they fit the relationship.
-    private func members(
-        of key: Int64, table: Int, _ candidate: Int, _ relationship: RelationshipDescription
-    ) throws(MigrationError) -> [LinkEnd] {
-        var found: [ObjectReference] = []
-        try associations[candidate].destinations(ofKey: key, table: table, into: &found)
+    /// Shows the destination objects that a candidate made of a source object, where they fit the relationship.
+    private func forEachCandidate(
+        of key: Int64, table: Int, _ candidate: Int, _ relationship: RelationshipDescription,
+        _ body: (LinkEnd) throws -> Void
+    ) throws {
         let schema = session.destinationSchema
-        return found.compactMap { reference in
+        let candidate = associations[candidate]
+        if let made = try candidate.ownDestination(ofKey: key, table: table),
+            let entity = candidate.mapping.destination,
+            entity.isKindOf(entity: relationship.destination)
+        {
+            try body(LinkEnd(key: made, entity: UInt32(schema.number(of: entity))))
+        }
+        guard candidate.hasPairs else { return }
+        try candidate.forEachPair(ofKey: key, table: table) { reference in
             let entity = schema.model.entity(at: Int(reference.entity))
-            guard entity.isKindOf(entity: relationship.destination) else { return nil }
-            return LinkEnd(key: reference.key, entity: UInt32(schema.number(of: entity)))
+            guard entity.isKindOf(entity: relationship.destination) else { return }
+            try body(LinkEnd(key: reference.key, entity: UInt32(schema.number(of: entity))))
         }
     }
 
@@ -210,18 +312,20 @@ final class DeclaredLinks {
         return current
     }
 
+    /// Counts a reference that found nothing.
     private func countMissing(_ table: Int, _ key: Int64) throws(MigrationError) {
-        guard let existing = session.sourceKeys?.byTable[table], try !existing.contains(key) else { return }
-        session.counts.danglingReferences += 1
+        if try session.sourceKeys?.byTable[table]?.contains(key) ?? true {
+            session.counts.unmigratedReferences += 1
+        } else {
+            session.counts.danglingReferences += 1
+        }
     }
 
     /// A constant nil sets nil.
     private func clear(_ owner: LinkEnd, _ relationship: RelationshipDescription) throws(MigrationError) {
-        guard let (store, side) = objects.links.store(of: relationship), try !store.isTouched(owner.key, side: side)
-        else {
-            return
-        }
-        guard !relationship.isToMany, LinkPlanner.mutualInverse(of: relationship)?.isToMany ?? true else { return }
+        guard let (store, side) = objects.links.store(of: relationship), !relationship.isToMany,
+            LinkPlanner.mutualInverse(of: relationship)?.isToMany ?? true
+        else { return }
         for view in try store.partners(of: owner.key, side: side) { try store.remove(owner, view.partner, side: side) }
     }
 
@@ -232,9 +336,9 @@ final class DeclaredLinks {
     ) throws {
         guard let (store, side) = objects.links.store(of: relationship) else { return }
         if objects.hasDeletions {
-            guard try objects.exists(owner), try objects.exists(member) else { return }
+            guard try objects.exists(owner) else { return }
         }
-        let inverse = LinkPlanner.mutualInverse(of: relationship)
+        let inverse = store.isReflexive ? store.first : store.relationship(of: side.other)
         let isOneToManySide = relationship.isToMany && inverse.map { !$0.isToMany } ?? false
         if isOneToManySide, let inverse, decides(memberMapping, inverse) {
             // The to-one side's mapping decides; this side gives only the place.
@@ -244,10 +348,8 @@ final class DeclaredLinks {
             }
             return
         }
-        guard try !store.isTouched(owner.key, side: side), try !store.isTouched(member.key, side: side.other) else {
-            return
-        }
-        if !relationship.isToMany {
+        // An object whose mapping says what a to-one relationship refers to has no link of it yet.
+        if !relationship.isToMany, isShared || !(inverse?.isToMany ?? true) {
             for view in try store.partners(of: owner.key, side: side) where view.partner.key != member.key {
                 try store.remove(owner, view.partner, side: side)
             }
@@ -258,9 +360,9 @@ final class DeclaredLinks {
 
     /// Whether the mapping that made a member says itself which owner it has.
     private func decides(_ mapping: Int, _ toOne: RelationshipDescription) -> Bool {
-        guard let planned = mappings[mapping].relationship(named: toOne.name), planned.relationship == toOne else {
-            return false
-        }
+        guard mappings[mapping].isDeclarative, let planned = mappings[mapping].relationship(named: toOne.name),
+            planned.relationship == toOne
+        else { return false }
         return planned.value != nil
     }
 }

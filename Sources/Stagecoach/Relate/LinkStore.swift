@@ -35,6 +35,8 @@ final class LinkStore {
         var other: Side { self == .first ? .second : .first }
     }
 
+    /// Position among the run's stores.
+    let number: Int
     let first: RelationshipDescription
     /// Nil for a relationship without a mutual inverse; the same as `first` where it is its own inverse.
     let second: RelationshipDescription?
@@ -44,12 +46,20 @@ final class LinkStore {
     private static let width = 7
     private let forward: RecordLog
     private let backward: RecordLog
-    /// Side, key and a zero for objects whose relationship a policy set: mappings leave them alone.
-    private let touched: RecordLog
     /// Places that mappings give to members whose own side decides the link: owner, member, the words of a
     /// ``MemberOrder``, and a zero. The owner is of the to-many side.
     let givenOrders: RecordLog
     private var sequence: UInt64 = 0
+    private let shapes: (first: Shape, second: Shape)
+    /// Greatest ordering keys of owners, by side; those that were asked for last.
+    private var highest: [[Int64: Int64]] = [[:], [:]]
+    private var gathered: [UInt64] = []
+
+    /// What is asked of a side for every link.
+    private struct Shape {
+        var isExclusive: Bool
+        var isOrdered: Bool
+    }
 
     private enum Flag {
         static let added: UInt64 = 1
@@ -61,19 +71,41 @@ final class LinkStore {
         static let objectShift: UInt64 = 3
     }
 
-    init(first: RelationshipDescription, second: RelationshipDescription?, directory: WorkDirectory, memory: Int) {
+    init(
+        number: Int, first: RelationshipDescription, second: RelationshipDescription?, directory: WorkDirectory,
+        memory: Int
+    ) {
+        self.number = number
         self.first = first
         self.second = second
         let name = "links-\(first.name)"
         forward = RecordLog(directory: directory, name: name, width: LinkStore.width, indexWords: 2, memory: memory / 3)
         backward = RecordLog(
             directory: directory, name: name, width: LinkStore.width, indexWords: 2, memory: memory / 3)
-        touched = RecordLog(directory: directory, name: name, width: 3, indexWords: 2, memory: memory / 6)
-        givenOrders = RecordLog(directory: directory, name: name, width: 5, indexWords: 2, memory: memory / 6)
+        givenOrders = RecordLog(directory: directory, name: name, width: 5, indexWords: 2, memory: memory / 3)
+        let own = Shape(isExclusive: !first.isToMany, isOrdered: first.isOrdered)
+        // Without an inverse: many objects may refer to one; a to-many's members have one owner's column.
+        let other = Shape(
+            isExclusive: second.map { !$0.isToMany } ?? first.isToMany, isOrdered: second?.isOrdered ?? false)
+        shapes = (own, second == first ? own : other)
     }
 
-    /// The side on which a relationship stands.
-    func side(of relationship: RelationshipDescription) -> Side { relationship == first ? .first : .second }
+    /// The relationship of a side; nil on the second side of one without an inverse.
+    func relationship(of side: Side) -> RelationshipDescription? { side == .first ? first : second }
+
+    /// Whether an object on a side can have only one partner.
+    func isExclusive(_ side: Side) -> Bool { side == .first ? shapes.first.isExclusive : shapes.second.isExclusive }
+
+    /// Whether an object's partners on a side have places.
+    func isOrdered(_ side: Side) -> Bool { side == .first ? shapes.first.isOrdered : shapes.second.isOrdered }
+
+    /// Forgets all links.
+    func removeAll() {
+        forward.removeAll()
+        backward.removeAll()
+        givenOrders.removeAll()
+        highest = [[:], [:]]
+    }
 
     // MARK: - Changes
 
@@ -82,32 +114,66 @@ final class LinkStore {
     /// - Parameters:
     ///   - side: the side on which `object` is the owner.
     ///   - orderOfPartner: the partner's place among the object's members.
-    func add(_ object: LinkEnd, _ partner: LinkEnd, side: Side, orderOfPartner: MemberOrder = .none)
-        throws(MigrationError)
-    {
-        try write(object, partner, side, isAdded: true, orderOfPartner)
+    ///   - orderOfObject: the object's place among the partner's members.
+    func add(
+        _ object: LinkEnd, _ partner: LinkEnd, side: Side, orderOfPartner: MemberOrder = .none,
+        orderOfObject: MemberOrder = .none
+    ) throws(MigrationError) {
+        note(orderOfPartner, of: object.key, side: side)
+        note(orderOfObject, of: partner.key, side: side.other)
+        try write(object, partner, side, isAdded: true, orderOfPartner, orderOfObject)
     }
 
     /// Unlinks two objects.
     func remove(_ object: LinkEnd, _ partner: LinkEnd, side: Side) throws(MigrationError) {
-        try write(object, partner, side, isAdded: false, .none)
+        highest[index(side)][object.key] = nil
+        highest[index(side.other)][partner.key] = nil
+        try write(object, partner, side, isAdded: false, .none, .none)
     }
 
     private func write(
-        _ object: LinkEnd, _ partner: LinkEnd, _ side: Side, isAdded: Bool, _ orderOfPartner: MemberOrder
+        _ object: LinkEnd, _ partner: LinkEnd, _ side: Side, isAdded: Bool, _ orderOfPartner: MemberOrder,
+        _ orderOfObject: MemberOrder
     ) throws(MigrationError) {
         sequence += 1
         let base = isAdded ? Flag.added : 0
-        let (kind, order) = orderOfPartner.words
-        let own = base | kind << Flag.partnerShift
-        let theirs = base | kind << Flag.objectShift
+        let (mine, place) = orderOfPartner.words
+        let (yours, placeOfObject) = orderOfObject.words
+        let own = base | mine << Flag.partnerShift | yours << Flag.objectShift
+        let theirs = base | mine << Flag.objectShift | yours << Flag.partnerShift
         let here = log(side)
         let there = isReflexive ? forward : log(side.other)
-        try LinkStore.append(to: here, object, partner, sequence, own, order, 0)
+        try LinkStore.append(to: here, object, partner, sequence, own, place, placeOfObject)
         if !isReflexive || object.key != partner.key {
-            try LinkStore.append(to: there, partner, object, sequence, theirs, 0, order)
+            try LinkStore.append(to: there, partner, object, sequence, theirs, placeOfObject, place)
         }
     }
+
+    // MARK: - Places
+
+    private func index(_ side: Side) -> Int { isReflexive || side == .first ? 0 : 1 }
+
+    private func note(_ order: MemberOrder, of owner: Int64, side: Side) {
+        guard case .key(let key) = order, let known = highest[index(side)][owner], known < key else { return }
+        highest[index(side)][owner] = key
+    }
+
+    /// The place of a member that is added at the end: 1024 after the owner's greatest.
+    ///
+    /// - Complexity: O(1) for owners asked for lately, else O(the owner's links).
+    func nextOrder(of owner: Int64, side: Side) throws(MigrationError) -> MemberOrder {
+        let place = index(side)
+        if let known = highest[place][owner] { return .key(OrderingKey.next(after: known)) }
+        var most: Int64?
+        for view in try partners(of: owner, side: side) {
+            if case .key(let key) = view.orderOfPartner { most = max(most ?? key, key) }
+        }
+        if highest[place].count >= LinkStore.rememberedOwners { highest[place].removeAll(keepingCapacity: true) }
+        highest[place][owner] = most ?? OrderingKey.before
+        return .key(OrderingKey.next(after: most ?? OrderingKey.before))
+    }
+
+    private static let rememberedOwners = 1024
 
     private func log(_ side: Side) -> RecordLog { isReflexive || side == .first ? forward : backward }
 
@@ -127,68 +193,97 @@ final class LinkStore {
         if let failure { throw failure }
     }
 
-    // MARK: - What policies set
-
-    /// Remembers that a policy set the relationship of an object.
-    func touch(_ key: Int64, side: Side) throws(MigrationError) {
-        guard try !isTouched(key, side: side) else { return }
-        try touched.append(sideWord(side), SortKey.encode(key), 0)
-    }
-
-    /// Whether a policy set the relationship of an object.
-    func isTouched(_ key: Int64, side: Side) throws(MigrationError) -> Bool {
-        guard touched.count > 0 else { return false }
-        var words = (sideWord(side), SortKey.encode(key))
-        var found = false
-        var failure: MigrationError?
-        withUnsafeBytes(of: &words) { bytes in
-            guard let base = bytes.bindMemory(to: UInt64.self).baseAddress else { return }
-            do throws(MigrationError) { try touched.forEach(prefix: base, words: 2) { _ in found = true } } catch {
-                failure = error
-            }
-        }
-        if let failure { throw failure }
-        return found
-    }
-
-    private func sideWord(_ side: Side) -> UInt64 { isReflexive || side == .first ? 0 : 1 }
-
     // MARK: - Reading
 
     /// The objects that an object is linked to, ascending by key.
     ///
     /// - Complexity: O(changes of the object's links); memory likewise.
     func partners(of key: Int64, side: Side) throws(MigrationError) -> [LinkView] {
+        let log = log(side)
+        guard log.count > 0 else { return [] }
+        var prefix = SortKey.encode(key)
+        var found = gathered
+        gathered = []
+        found.removeAll(keepingCapacity: true)
+        defer { gathered = found.capacity <= LinkStore.keptWords ? found : [] }
+        try log.forEach(prefix: &prefix, words: 1) { record in
+            found.append(contentsOf: UnsafeBufferPointer(start: record, count: LinkStore.width))
+        }
+        guard !found.isEmpty else { return [] }
         var views: [LinkView] = []
-        let cursor = try log(side).scan(prefix: [SortKey.encode(key)])
-        try LinkStore.forEachLive(cursor) { views.append($0) }
+        found.withUnsafeMutableBufferPointer { words in
+            guard let base = words.baseAddress else { return }
+            let count = words.count / LinkStore.width
+            if count == 1 {
+                if base[3] & Flag.added != 0 { views.append(LinkStore.view(base)) }
+                return
+            }
+            // Records of several runs stand one run after the other: by partner, then in the order of the changes.
+            let order = (0..<count).sorted { left, right in
+                let (one, other) = (base + left * LinkStore.width, base + right * LinkStore.width)
+                return (one[1], one[2]) < (other[1], other[2])
+            }
+            var last: UnsafeMutablePointer<UInt64>?
+            for index in order {
+                let record = base + index * LinkStore.width
+                if let last {
+                    if last[1] == record[1] {
+                        LinkStore.fold(last, into: record)
+                    } else if last[3] & Flag.added != 0 {
+                        views.append(LinkStore.view(last))
+                    }
+                }
+                last = record
+            }
+            if let last, last[3] & Flag.added != 0 { views.append(LinkStore.view(last)) }
+        }
         return views
     }
 
-    /// All live links, ascending by object, then partner.
-    func forEachLive(side: Side, _ body: (LinkView) throws(MigrationError) -> Void) throws(MigrationError) {
-        try LinkStore.forEachLive(try log(side).scan(), body)
+    /// The buffer of ``partners(of:side:)`` is kept up to this size.
+    private static let keptWords = 8192
+
+    /// All live links, ascending by object, then partner: those of now, later changes are not seen.
+    func live(side: Side) throws(MigrationError) -> LiveLinks { LiveLinks(try log(side).scan()) }
+
+    /// Walks over live links.
+    final class LiveLinks {
+        private let cursor: RecordCursor
+        private let words: UnsafeMutablePointer<UInt64>
+        private var has = false
+
+        fileprivate init(_ cursor: RecordCursor) {
+            self.cursor = cursor
+            words = .allocate(capacity: width * 2)
+        }
+
+        deinit { words.deallocate() }
+
+        /// The next link; nil at the end.
+        func next() throws(MigrationError) -> LinkView? {
+            let (last, record) = (words, words + width)
+            while try cursor.next(into: record) {
+                var found: LinkView?
+                if has, last[0] == record[0], last[1] == record[1] {
+                    LinkStore.fold(last, into: record)
+                } else if has, last[3] & Flag.added != 0 {
+                    found = LinkStore.view(last)
+                }
+                last.update(from: record, count: width)
+                has = true
+                if let found { return found }
+            }
+            guard has else { return nil }
+            has = false
+            return last[3] & Flag.added != 0 ? LinkStore.view(last) : nil
+        }
     }
 
-    private static func forEachLive(
-        _ cursor: RecordCursor, _ body: (LinkView) throws(MigrationError) -> Void
-    ) throws(MigrationError) {
-        let words = UnsafeMutablePointer<UInt64>.allocate(capacity: width * 2)
-        defer { words.deallocate() }
-        let last = words + width
-        var has = false
-        // The last change of the two objects' link decides; a place that an earlier addition gave stays.
-        while try cursor.next(into: words) {
-            if has, last[0] != words[0] || last[1] != words[1] {
-                if last[3] & Flag.added != 0 { try body(view(last)) }
-            } else if has, last[3] & words[3] & Flag.added != 0 {
-                keepOrder(Flag.partnerOrder, word: 5, from: last, in: words)
-                keepOrder(Flag.objectOrder, word: 6, from: last, in: words)
-            }
-            last.update(from: words, count: width)
-            has = true
-        }
-        if has, last[3] & Flag.added != 0 { try body(view(last)) }
+    /// The last change of the two objects' link decides; a place that an earlier addition gave stays.
+    private static func fold(_ earlier: UnsafeMutablePointer<UInt64>, into later: UnsafeMutablePointer<UInt64>) {
+        guard earlier[3] & later[3] & Flag.added != 0 else { return }
+        keepOrder(Flag.partnerOrder, word: 5, from: earlier, in: later)
+        keepOrder(Flag.objectOrder, word: 6, from: earlier, in: later)
     }
 
     private static func keepOrder(

@@ -6,6 +6,8 @@ import SpillStorage
 /// The link stores of all stored relationships of the destination model, one for each inverse pair.
 final class LinkStores {
     let all: [LinkStore]
+    /// What policy code sets before stage 2; nil from then on.
+    private var early: EarlyChanges?
     private let byRelationship: [PropertyReference: (store: LinkStore, side: LinkStore.Side)]
 
     init(session: MigrationSession) {
@@ -31,13 +33,15 @@ final class LinkStores {
         var stores: [LinkStore] = []
         var index: [PropertyReference: (store: LinkStore, side: LinkStore.Side)] = [:]
         for (first, second) in pairs {
-            let store = LinkStore(first: first, second: second, directory: session.work, memory: allowance)
+            let store = LinkStore(
+                number: stores.count, first: first, second: second, directory: session.work, memory: allowance)
             stores.append(store)
             index[LinkStores.reference(first)] = (store, .first)
             if let second, second != first { index[LinkStores.reference(second)] = (store, .second) }
         }
         all = stores
         byRelationship = index
+        early = EarlyChanges(directory: session.work, memory: allowance)
     }
 
     /// The store of a relationship and the side on which its owner stands; nil for a transient one.
@@ -57,16 +61,84 @@ final class LinkStores {
     func unlinkExclusive(
         _ store: LinkStore, _ object: LinkEnd, from side: LinkStore.Side, but partner: LinkEnd
     ) throws(MigrationError) {
-        let isExclusive: Bool
-        switch (side, store.second) {
-        case (.first, _): isExclusive = !store.first.isToMany
-        case (.second, let second?): isExclusive = !second.isToMany
-        // Without an inverse: many objects may refer to one; a to-many's members have one owner's column.
-        case (.second, nil): isExclusive = store.first.isToMany
-        }
-        guard isExclusive else { return }
+        guard store.isExclusive(side) else { return }
         for view in try store.partners(of: object.key, side: side) where view.partner.key != partner.key {
             try store.remove(object, view.partner, side: side)
         }
     }
+
+    // MARK: - What policy code sets
+
+    /// Sets the partners of an object as policy code does: the inverse follows at once, whatever the new links exclude
+    /// is unlinked, links that stay keep their place on the other side.
+    ///
+    /// - Parameter members: in their order, each once; in an ordered relationship those without a place get
+    ///   2048 + 1024 * position.
+    /// - Complexity: O(links before and after) on disk above the allowance; memory likewise.
+    func set(
+        _ owner: LinkEnd, _ store: LinkStore, _ side: LinkStore.Side, to members: [LinkMember]
+    ) throws(MigrationError) {
+        try early?.append(store: store.number, side: side, owner: owner, members: members)
+        try apply(owner, store, side, members)
+    }
+
+    private func apply(
+        _ owner: LinkEnd, _ store: LinkStore, _ side: LinkStore.Side, _ members: [LinkMember]
+    ) throws(MigrationError) {
+        let present = try store.partners(of: owner.key, side: side)
+        if !present.isEmpty {
+            let wanted = members.count > 8 ? Set(members.map(\.end.key)) : []
+            for view in present {
+                let stays =
+                    members.count > 8
+                    ? wanted.contains(view.partner.key) : members.contains { $0.end.key == view.partner.key }
+                if !stays { try store.remove(owner, view.partner, side: side) }
+            }
+        }
+        let known = present.count > 8 ? Set(present.map(\.partner.key)) : []
+        let isOrdered = store.isOrdered(side)
+        for (position, member) in members.enumerated() {
+            let isPresent =
+                present.count > 8
+                ? known.contains(member.end.key) : present.contains { $0.partner.key == member.end.key }
+            var order = MemberOrder.none
+            if isOrdered { order = member.order.isNone ? .key(OrderingKey.key(at: Int64(position))) : member.order }
+            if isPresent {
+                if !order.isNone { try store.add(owner, member.end, side: side, orderOfPartner: order) }
+                continue
+            }
+            try unlinkExclusive(store, member.end, from: side.other, but: owner)
+            var own = MemberOrder.none
+            if store.isOrdered(side.other), !store.isReflexive || owner.key != member.end.key {
+                own = try store.nextOrder(of: member.end.key, side: side.other)
+            }
+            try store.add(owner, member.end, side: side, orderOfPartner: order, orderOfObject: own)
+        }
+    }
+
+    /// Applies what policy code set before the links of mapping models were there, in call order.
+    ///
+    /// - Parameter exists: whether an object has not been deleted since.
+    func replayEarlyChanges(where exists: (LinkEnd) throws(MigrationError) -> Bool) throws(MigrationError) {
+        guard let changes = early else { return }
+        early = nil
+        try changes.forEach { number, side, owner, members throws(MigrationError) in
+            guard try exists(owner) else { return }
+            var left: [LinkMember] = []
+            for member in members where try exists(member.end) { left.append(member) }
+            try apply(owner, all[number], side, left)
+        }
+    }
+
+    /// Forgets the links that policy code set before those of mapping models; they are replayed.
+    func beginDeclaredLinks() {
+        guard let early, !early.isEmpty else { return }
+        for store in all { store.removeAll() }
+    }
+}
+
+/// An object that a relationship is set to, and its place where one is given.
+struct LinkMember {
+    var end: LinkEnd
+    var order: MemberOrder = .none
 }

@@ -44,6 +44,9 @@ enum MemberOrder: Equatable {
 
 /// The ordering keys that Core Data gives a fresh ordered relationship (`core-data-formats.md` A.10).
 enum OrderingKey {
+    /// The key before the first one.
+    static let before: Int64 = 1024
+
     /// The key of position `index`, from 0.
     static func key(at index: Int64) -> Int64 { 2048 + 1024 * index }
 

@@ -20,22 +20,23 @@ enum PlacementClass: UInt64 {
 /// the others.
 struct OwnerNumbering {
     private var owner: UInt64?
-    private var highest: Int64 = 1024
+    private var highest: Int64?
 
     /// The ordering key of the next member; nil where it is a copied NULL.
     mutating func order(owner next: UInt64, _ order: MemberOrder) -> Int64? {
         if owner != next {
             owner = next
-            highest = 1024
+            highest = nil
         }
         switch order {
         case .null: return nil
         case .key(let key):
-            highest = max(highest, key)
+            highest = max(highest ?? key, key)
             return key
         case .rank, .none:
-            highest = OrderingKey.next(after: highest)
-            return highest
+            let next = OrderingKey.next(after: highest ?? OrderingKey.before)
+            highest = next
+            return next
         }
     }
 }

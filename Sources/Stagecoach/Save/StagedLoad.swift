@@ -142,11 +142,11 @@ struct StagedLoad {
                 guard case .toOne(_, let column, let entityColumn, let orderColumn) = schema.storage(of: relationship),
                     let (store, side) = runtime.objects.links.store(of: relationship)
                 else { continue }
-                let isOrdered = orderColumn != nil && LinkPlanner.mutualInverse(of: relationship)?.isOrdered == true
+                let isOrdered = orderColumn != nil && store.isOrdered(side.other)
                 patches.append(
                     try ColumnPatches(
                         column: column, entityColumn: entityColumn, orderColumn: isOrdered ? orderColumn : nil,
-                        records: try holders(store, holderSide: side, isOrdered: isOrdered)))
+                        links: try store.live(side: side)))
             }
         }
         for relationship in hiddenRelationships(into: table) {
@@ -156,7 +156,7 @@ struct StagedLoad {
             patches.append(
                 try ColumnPatches(
                     column: column, entityColumn: nil, orderColumn: orderColumn,
-                    records: try holders(store, holderSide: side.other, isOrdered: orderColumn != nil)))
+                    links: try store.live(side: side.other)))
         }
         return patches
     }
@@ -172,29 +172,6 @@ struct StagedLoad {
         }
     }
 
-    /// Records of ``ColumnPatches``: for each object that holds a foreign key, the object it points to.
-    private func holders(_ store: LinkStore, holderSide: LinkStore.Side, isOrdered: Bool) throws -> SortedRecords {
-        let decided = session.sorter(width: ColumnPatches.width)
-        try store.forEachLive(side: holderSide) { view throws(MigrationError) in
-            let holder = SortKey.encode(view.object.key)
-            let owner = SortKey.encode(view.partner.key)
-            let entity = UInt64(view.partner.entity)
-            if isOrdered {
-                let (kind, value) = view.orderOfObject.words
-                try decided.append(owner, holder, entity, kind, value)
-            } else {
-                try decided.append(holder, owner, entity, 0, 0)
-            }
-        }
-        guard isOrdered else { return try decided.finish() }
-        let given = session.sorter(width: 4)
-        let cursor = try store.givenOrders.scan()
-        try withRecords(5) { record, _ in
-            while try cursor.next(into: record) { try given.append(record[0], record[1], record[2], record[3]) }
-        }
-        return try LinkResolution.place(try decided.finish(), given: try given.finish(), in: session)
-    }
-
     /// Records of ``JoinLinks``, from the link store.
     private func joinRecords(_ join: Int) throws -> SortedRecords {
         let sorter = session.sorter(width: JoinLinks.width)
@@ -202,7 +179,8 @@ struct StagedLoad {
         if let relationship = schema.model.entity(at: side.entity).relationship(named: side.name),
             let (store, ownSide) = runtime.objects.links.store(of: relationship)
         {
-            try store.forEachLive(side: ownSide) { view throws(MigrationError) in
+            let links = try store.live(side: ownSide)
+            while let view = try links.next() {
                 try sorter.append(
                     SortKey.encode(view.object.key), SortKey.encode(view.partner.key),
                     view.orderOfObject.words.kind, view.orderOfObject.words.value, view.orderOfPartner.words.kind,

@@ -1,0 +1,80 @@
+import ManagedModel
+import PersistentStore
+
+/// Where an object's properties are, by name: names become columns and link stores once an entity, not once a call.
+final class ObjectProperties {
+    /// One property of an entity.
+    final class Property {
+        /// Nil for a relationship.
+        let attribute: AttributeDescription?
+        let type: AttributeType
+        let isExternal: Bool
+        /// Column index; nil for a transient attribute and for relationships without a column in the object's own row.
+        let column: Int?
+        /// Nil for an attribute.
+        let relationship: RelationshipDescription?
+        let isToMany: Bool
+        let isOrdered: Bool
+        /// Table of the objects that a relationship leads to.
+        let targetTable: Int
+        /// Nil on the source's side and for transient relationships.
+        let links: (store: LinkStore, side: LinkStore.Side)?
+
+        init(_ attribute: AttributeDescription, column: Int?) {
+            self.attribute = attribute
+            self.column = column
+            type = attribute.attributeType
+            isExternal = attribute.definition.allowsExternalBinaryDataStorage
+            relationship = nil
+            isToMany = false
+            isOrdered = false
+            targetTable = 0
+            links = nil
+        }
+
+        init(
+            _ relationship: RelationshipDescription, column: Int?, targetTable: Int,
+            links: (store: LinkStore, side: LinkStore.Side)?
+        ) {
+            attribute = nil
+            type = .undefined
+            isExternal = false
+            self.column = column
+            self.relationship = relationship
+            isToMany = relationship.isToMany
+            isOrdered = relationship.isOrdered
+            self.targetTable = targetTable
+            self.links = links
+        }
+    }
+
+    private let schema: StoreSchema
+    private let stores: LinkStores?
+    /// By entity index, each made when it is first asked for.
+    private var entities: [[String: Property]?]
+
+    /// - Parameter stores: the destination's links; nil for the source, whose links are in its rows.
+    init(schema: StoreSchema, stores: LinkStores?) {
+        self.schema = schema
+        self.stores = stores
+        entities = Array(repeating: nil, count: schema.model.entities.count)
+    }
+
+    /// A property of an entity; nil where it has none of the name.
+    func property(_ name: String, of entity: EntityDescription) -> Property? {
+        if let known = entities[entity.index] { return known[name] }
+        var properties: [String: Property] = [:]
+        for attribute in entity.attributes {
+            properties[attribute.name] = Property(attribute, column: schema.column(of: attribute))
+        }
+        for relationship in entity.relationships {
+            var column: Int?
+            if case .toOne(_, let own, _, _) = schema.storage(of: relationship) { column = own }
+            properties[relationship.name] = Property(
+                relationship, column: column, targetTable: schema.tableIndex(of: relationship.destination),
+                links: stores?.store(of: relationship))
+        }
+        entities[entity.index] = properties
+        return properties[name]
+    }
+}

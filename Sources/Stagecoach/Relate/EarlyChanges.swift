@@ -1,0 +1,73 @@
+import Diagnostics
+import SpillStorage
+
+/// The relationships that policy code set in stage 1, in call order: they are applied once more when the links of
+/// mapping models are there.
+///
+/// Memory: the allowance, and while they are replayed the members of one call.
+final class EarlyChanges {
+    /// Words: sequence, store and side, position, owner, both Z_ENTs, member, the words of its ``MemberOrder``.
+    /// Position 0 stands for the call itself.
+    private static let width = 8
+    private let log: RecordLog
+    private let record: UnsafeMutablePointer<UInt64>
+    private var sequence: UInt64 = 0
+
+    init(directory: WorkDirectory, memory: Int) {
+        log = RecordLog(
+            directory: directory, name: "links-set", width: EarlyChanges.width, indexWords: 1, memory: memory)
+        record = .allocate(capacity: EarlyChanges.width)
+        record.initialize(repeating: 0, count: EarlyChanges.width)
+    }
+
+    deinit { record.deallocate() }
+
+    var isEmpty: Bool { log.count == 0 }
+
+    /// Remembers one call.
+    func append(
+        store: Int, side: LinkStore.Side, owner: LinkEnd, members: [LinkMember]
+    ) throws(MigrationError) {
+        sequence += 1
+        for position in 0...members.count {
+            let member = position > 0 ? members[position - 1] : LinkMember(end: LinkEnd(key: 0, entity: 0))
+            let (kind, value) = member.order.words
+            record[0] = sequence
+            record[1] = UInt64(store) << 1 | (side == .first ? 0 : 1)
+            record[2] = UInt64(position)
+            record[3] = SortKey.encode(owner.key)
+            record[4] = UInt64(owner.entity) << 32 | UInt64(member.end.entity)
+            record[5] = SortKey.encode(member.end.key)
+            record[6] = kind
+            record[7] = value
+            try log.append(record)
+        }
+    }
+
+    /// Shows the calls in order: store, side, owner and members.
+    func forEach(
+        _ body: (Int, LinkStore.Side, LinkEnd, [LinkMember]) throws(MigrationError) -> Void
+    ) throws(MigrationError) {
+        let cursor = try log.scan()
+        var call: (number: Int, side: LinkStore.Side, owner: LinkEnd)?
+        var members: [LinkMember] = []
+        while try cursor.next(into: record) {
+            guard record[2] == 0 else {
+                members.append(
+                    LinkMember(
+                        end: LinkEnd(
+                            key: SortKey.decode(record[5]), entity: UInt32(truncatingIfNeeded: record[4])),
+                        order: MemberOrder(kind: record[6], value: record[7])))
+                continue
+            }
+            let next = (
+                number: Int(record[1] >> 1), side: record[1] & 1 == 0 ? LinkStore.Side.first : .second,
+                owner: LinkEnd(key: SortKey.decode(record[3]), entity: UInt32(truncatingIfNeeded: record[4] >> 32))
+            )
+            if let call { try body(call.number, call.side, call.owner, members) }
+            call = next
+            members.removeAll(keepingCapacity: true)
+        }
+        if let call { try body(call.number, call.side, call.owner, members) }
+    }
+}
