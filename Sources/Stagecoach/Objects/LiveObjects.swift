@@ -60,7 +60,7 @@ struct LiveObjects: ~Copyable {
     }
 
     /// Shows every object.
-    func forEach(_ body: (ManagedObject) -> Void) {
+    func visit(_ body: (ManagedObject) -> Void) {
         for case let found? in places { body(found.takeUnretainedValue()) }
     }
 
