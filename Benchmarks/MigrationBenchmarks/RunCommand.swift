@@ -11,6 +11,12 @@ enum RunCommand {
     static func run(_ list: [String]) throws -> Int32 {
         let arguments = try Arguments(list, options: ["store", "rounds", "memory-limit", "json", "folder"])
         let store = try arguments.required("store")
+        guard access(store, R_OK) == 0 else {
+            // The shell's ATTACH would make an empty file of that name.
+            throw MigrationError(
+                "store.notFound", .noInput, "There is no such store", remedy: "Make one with the subcommand store",
+                context: .init(path: store))
+        }
         let rounds = try arguments.number("rounds") ?? 3
         let limit = try arguments.bytes("memory-limit") ?? 64 << 20
         let schema = StoreSchema(model: try Catalogue().destination)

@@ -66,8 +66,14 @@ public final class Migration {
             budget: prepared.budget, options: options, progress: progress, cancellation: cancellation)
         session.counts = prepared.census.counts(for: prepared.mappings)
         progress.expect(rows: try prepared.expectedRows())
-        let finished = try load(
-            session, mappings: prepared.mappings, tables: tables, policies: prepared.policies, area: area)
+        let finished: String
+        do {
+            finished = try load(
+                session, mappings: prepared.mappings, tables: tables, policies: prepared.policies, area: area)
+        } catch {
+            // A statement that the cancellation ended reports an interruption; the caller wants the reason.
+            throw cancellation.error ?? error
+        }
         progress.begin(.publish)
         try source.checkUnchanged()
         try session.counts.checkBalance()
@@ -86,7 +92,8 @@ public final class Migration {
             seconds: clock.seconds, processorSeconds: clock.processorSeconds,
             peakMemory: ProcessMemory.peakResident() ?? 0, memoryLimit: prepared.limit,
             spilledBytes: area.spills.bytesWritten, destinationBytes: bytes, isDryRun: options.isDryRun,
-            notes: RunNotes.notes(counts: session.counts, tables: tables, schema: schema, options: options))
+            notes: RunNotes.notes(
+                counts: session.counts, tables: tables, schema: schema, options: options, source: source))
     }
 
     /// The passes of the migration, their tables and keys. Nothing is written anywhere.
@@ -136,6 +143,7 @@ public final class Migration {
             temporaryDirectory: place.spillDirectory(in: options.workDirectory))
         source.limitNeeded = { MemoryShares.limit(forValueOf: $0, resident: resident) }
         try StoreMatch.check(source.metadata, against: sourceModel, path: sourcePath)
+        try mappingModel.validate(source: sourceModel, destination: destinationModel)
         let layout = try source.layout(for: sourceModel)
         let schema = StoreSchema(model: destinationModel)
         let mappings = try MappingResolution(model: mappingModel, source: layout.schema, destination: schema).resolve()
@@ -161,6 +169,8 @@ public final class Migration {
         let destination = try DestinationStore(
             creating: area.storePath, schema: session.destinationSchema, cacheBytes: session.budget.destinationCache,
             vfs: area.vfsName)
+        let cancellation = cancellation
+        destination.connection.interrupt { cancellation.error != nil }
         let uuid = options.newUUID ? UUID().uuidString : session.source.metadata.uuid
         // A value copied unchanged under a rule that the source model had already is a warning where the mapping was inferred.
         let excuses = mappingModel.isInferred && !options.strictValidation

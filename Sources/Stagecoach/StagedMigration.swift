@@ -248,13 +248,12 @@ struct StagedMigration {
         guard let entity = mapping.source, let table = mapping.sourceTable else { return }
         let isShared = session.layout.schema.tables[table].entities.count > 1
         let model = session.destinationSchema.model
-        let objects = runtime.objects
-        func exists(_ reference: ObjectReference) throws -> Bool {
-            guard objects.hasDeletions else { return true }
-            return try objects.exists(
-                objects.place(entity: model.entity(at: Int(reference.entity)), key: reference.key))
-        }
         var migrated = 0
+        func exists(_ reference: ObjectReference) throws -> Bool {
+            guard runtime.objects.hasDeletions else { return true }
+            return try runtime.objects.exists(
+                runtime.objects.place(entity: model.entity(at: Int(reference.entity)), key: reference.key))
+        }
         try runtime.associations[mapping.index].forEachSource(inTable: table, whereExists: exists) { key in
             guard try !isShared || runtime.sources.place(table: table, key: key)?.entity == entity else { return }
             migrated += 1

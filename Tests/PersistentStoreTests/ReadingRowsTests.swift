@@ -150,7 +150,8 @@ struct ReadingRowsTests {
         let first = try store.members(table: animal, column: owner, owner: 1, orderColumn: order, in: layout)
         #expect(try first.next() == Member(key: 2, fileNumber: 2, order: 2048))
         let second = try store.members(table: animal, column: owner, owner: 1, orderColumn: order, in: layout)
-        #expect(try all(second) == [Member(key: 2, fileNumber: 2, order: 2048), Member(key: 1, fileNumber: 1, order: 3072)])
+        #expect(
+            try all(second) == [Member(key: 2, fileNumber: 2, order: 2048), Member(key: 1, fileNumber: 1, order: 3072)])
         #expect(try first.next() == Member(key: 1, fileNumber: 1, order: 3072))
         #expect(
             try all(try store.members(table: animal, column: owner, owner: 1, orderColumn: nil, in: layout)).map(\.key)

@@ -20,8 +20,7 @@ struct MemoryTests {
         #expect(expected.count == 45)
         let ways: [(name: String, arguments: [String])] = [
             ("row path, keys kept", []),
-            ("row path, new keys", ["--keys", "sequential"]),
-            ("row path, three passes", ["--passes", "3"]),
+            ("row path, new keys in three passes", ["--keys", "sequential", "--passes", "3"]),
             ("staged path", ["--staged"]),
         ]
         for way in ways {

@@ -88,5 +88,7 @@ struct RealStoreCaseTests {
         }
         let oldest = try #require(family.stores.first { $0.name == "store1-24.wiredatabase" })
         #expect(!family.versions.contains { $0.wrote(oldest.hashes) })
+        let compiled = try RealFamily.compiledHashes("wire/momd/zmessaging124.momd/VersionInfo.plist")
+        #expect(compiled["zmessaging"] == oldest.hashes)
     }
 }

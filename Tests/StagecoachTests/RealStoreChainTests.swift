@@ -14,7 +14,7 @@ struct RealStoreChainTests {
             let versions = Array(family.versions(from: store))
             // A few steps of a part of the stores where the family is long.
             let stride = RealStoreTests.isThorough || versions.count <= 6 ? 1 : 9
-            guard stride == 1 || number % 5 == 0 else { continue }
+            guard stride == 1 || number % 7 == 0 else { continue }
             let steps = versions.indices.filter { $0 % stride == 0 || $0 == versions.count - 1 }
             try Self.walk(store, steps.map { versions[$0] }, family, &tally)
         }

@@ -21,10 +21,19 @@ struct RealStoreColumns {
         let old = StoreSchema(model: migration.source)
         let new = StoreSchema(model: migration.destination)
         var lines: [String] = []
+        var external: Int64 = 0
         for mapping in mapping.entityMappings ?? [] {
             guard let to = mapping.destinationEntityName.flatMap({ new.model.entity(named: $0) }) else { continue }
             let table = new.tables[new.tableIndex(of: to)]
             let number = new.number(of: to)
+            for attribute in to.attributes where attribute.definition.allowsExternalBinaryDataStorage {
+                guard let column = new.column(of: attribute).map({ table.columns[$0].name }) else { continue }
+                external +=
+                    try connection.integer(
+                        "SELECT count(*) FROM main.\(table.name) WHERE Z_ENT = \(number) AND substr(\(column), 1, 1) = x'02'"
+                    )
+                    ?? 0
+            }
             let count = try connection.integer("SELECT count(*) FROM main.\(table.name) WHERE Z_ENT = \(number)") ?? 0
             guard let from = mapping.sourceEntityName.flatMap({ old.model.entity(named: $0) }) else {
                 if count != 0 { lines.append("\(to): \(count) rows without source") }
@@ -91,6 +100,9 @@ struct RealStoreColumns {
                     THEN s.\(oldName) END
                     """, relationship.name)
             }
+        }
+        if external != report.counts.externalValues {
+            lines.append("\(external) values in external files, reported \(report.counts.externalValues)")
         }
         return lines.map { "in SQL: \($0)" }
     }

@@ -12,10 +12,13 @@ struct RealVersion: Sendable {
     let model: ManagedObjectModel
     /// 32 bytes by entity; entities whose hash is not known are absent.
     let hashes: [String: [UInt8]]
+    /// The hashes that Xcode's compiler gave the version, from VersionInfo.plist; nil where there is no compiled model.
+    let compiledHashes: [String: [UInt8]]?
 
-    init(name: String, model: ManagedObjectModel) {
+    init(name: String, model: ManagedObjectModel, compiledHashes: [String: [UInt8]]?) {
         self.name = name
         self.model = model
+        self.compiledHashes = compiledHashes
         hashes = VersionHash.entityHashes(of: model).compactMapValues(\.bytes)
     }
 
@@ -75,15 +78,26 @@ struct RealFamily: Sendable {
         if let known = cache.withLock({ $0[bundle] }) { return known }
         let url = SharedStores.url.appendingPathComponent(bundle)
         let names = try ModelLocator.versions(in: url.path)
-        let versions = try (firstNames.filter(names.contains) + names.filter { !firstNames.contains($0) }).map {
-            RealVersion(name: $0, model: try ModelLocator.load("\(url.path):\($0)").model)
-        }
         let project = String(bundle.prefix { $0 != "/" })
+        let compiled = try compiledHashes(
+            "\(project)/momd/\(url.deletingPathExtension().lastPathComponent).momd/VersionInfo.plist")
+        let versions = try (firstNames.filter(names.contains) + names.filter { !firstNames.contains($0) }).map {
+            RealVersion(
+                name: $0, model: try ModelLocator.load("\(url.path):\($0)").model, compiledHashes: compiled[$0])
+        }
         let family = RealFamily(
             name: url.deletingPathExtension().lastPathComponent, versions: versions,
             stores: try stores(of: project).compactMap { try read($0, versions: versions, isOfFamily: true) })
         cache.withLock { $0[bundle] = family }
         return family
+    }
+
+    /// The hashes of a compiled model by version and entity; empty where there is no such file.
+    static func compiledHashes(_ path: String) throws -> [String: [String: [UInt8]]] {
+        guard let bytes = try? Data(contentsOf: SharedStores.url.appendingPathComponent(path)) else { return [:] }
+        let list = try PropertyListSerialization.propertyList(from: bytes, format: nil) as? [String: Any]
+        let versions = list?["NSManagedObjectModel_VersionHashes"] as? [String: [String: Data]] ?? [:]
+        return versions.mapValues { $0.mapValues { Array($0) } }
     }
 
     /// The stores of a project, by name.

@@ -24,6 +24,8 @@ struct RealStoreMigration {
     let destination: ManagedObjectModel
     /// A real store of the destination's version.
     var real: RealStore?
+    /// The hashes that the destination's compiled model has.
+    var compiledHashes: [String: [UInt8]]?
     /// Whether the rows are compared with the reference's; it is quadratic in rows.
     var usesReference = true
     var variant = MigrationComparison.Variant()
@@ -92,6 +94,7 @@ struct RealStoreMigration {
         expect((now.versionChecksum == nil) == (was.versionChecksum == nil), "the checksum's presence")
         if let digest = now.versionHashesDigest { expect(digest == VersionHash.digest(of: hashes), "the digest") }
         if let sum = now.versionChecksum { expect(sum == VersionHash.checksum(of: hashes), "the checksum") }
+        if let compiledHashes { expect(hashes == compiledHashes, "hashes are not those of the compiled model") }
         if let real {
             let file = try RealStoreFile(real.url).metadata
             expect(hashes == file.versionHashes, "hashes are not those of \(real.name)")
@@ -107,9 +110,10 @@ struct RealStoreMigration {
 
     private func modelCacheDifferences() throws -> [String] {
         guard let cached = try cachedModel() else { return ["there is no cached model"] }
-        var lines = ModelDifference.describe(storeModel: cached, model: destination).map { "cached model: \($0)" }
+        var lines: [String] = []
         if cached.entityVersionHashesByName != destination.entityVersionHashesByName {
-            lines.append("cached model: other hashes")
+            lines += ["cached model: other hashes"]
+            lines += ModelDifference.describe(storeModel: cached, model: destination).map { "cached model: \($0)" }
         }
         let (found, expected) = (StoreSchema(model: cached), StoreSchema(model: destination))
         if RealStoreSchema.statements(found) != RealStoreSchema.statements(expected) {

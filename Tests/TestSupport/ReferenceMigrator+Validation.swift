@@ -24,7 +24,7 @@ extension ReferenceMigrator {
                     continue
                 }
                 let violation = Self.violation(object, relationship.name, rule)
-                if rule == .missing, wasMissing(object, relationship) {
+                if isOldRule(rule, object, relationship) {
                     report.warnings.append(violation)
                 } else {
                     violations.append(violation)
@@ -110,18 +110,28 @@ extension ReferenceMigrator {
         }
     }
 
-    /// Whether an inferred mapping cannot help it: the source object's relationship was required and empty already (a
-    /// dangling reference is empty), or the relationship is new.
-    private func wasMissing(_ object: ReferenceObject, _ relationship: RelationshipDescription) -> Bool {
+    /// Whether an inferred mapping cannot help that a relationship breaks a rule: the source model had the rule and the
+    /// source object broke it, or the relationship is new.
+    ///
+    /// Decision: a reference to a row that does not exist is no member, so what is empty without it was empty.
+    private func isOldRule(
+        _ rule: ReferenceViolation.Rule, _ object: ReferenceObject, _ relationship: RelationshipDescription
+    ) -> Bool {
         guard mappingModel.isInferred, let origin = origins[ObjectIdentifier(object)],
             let property = mappings[origin.mapping].relationshipMapping(named: relationship.name), property.isAutomatic
         else { return false }
         guard let expression = property.valueExpression else { return true }
         guard case .function(_, _, let arguments) = expression.node,
             case .keyPath(.variable("source"), let path)? = arguments.last, path.count == 1,
-            let old = origin.source.entity.relationship(named: path[0])
+            let old = origin.source.entity.relationship(named: path[0]),
+            origin.source.related(path[0]).count == object.related(relationship.name).count
         else { return false }
-        return !old.isOptional && origin.source.related(path[0]).isEmpty
+        return switch rule {
+        case .missing: !old.isOptional
+        case .tooFew: old.minCount >= relationship.minCount
+        case .tooMany: old.maxCount > 0 && old.maxCount <= relationship.maxCount
+        default: false
+        }
     }
 
     private static func violation(

@@ -6,6 +6,7 @@ package final class Connection {
     /// The C handle; valid until ``close()``.
     package private(set) var handle: OpaquePointer?
     package let path: String
+    private var interruptBox: InterruptBox?
     /// What must live as long as the connection or a statement of it: its VFS.
     private let kept: AnyObject?
 
@@ -24,16 +25,16 @@ package final class Connection {
         self.kept = kept
         var opened: OpaquePointer?
         let code = sqlite3_open_v2(path, &opened, flags | SQLITE_OPEN_EXRESCODE, vfs)
-        guard code == SQLITE_OK else {
+        guard code == SQLITE_OK, let opened else {
             let error = SQLiteFailure.error(opened, code: code, doing: "Opening the database", path: path)
             sqlite3_close_v2(opened)
             throw error
         }
         handle = opened
         // Files are data from strangers: nothing in a schema may run code or write beside the schema.
-        _ = stagecoach_db_config(opened!, SQLITE_DBCONFIG_DEFENSIVE, 1)
-        _ = stagecoach_db_config(opened!, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
-        _ = stagecoach_db_config(opened!, SQLITE_DBCONFIG_DQS_DDL, 0)
+        _ = stagecoach_db_config(opened, SQLITE_DBCONFIG_DEFENSIVE, 1)
+        _ = stagecoach_db_config(opened, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+        _ = stagecoach_db_config(opened, SQLITE_DBCONFIG_DQS_DDL, 0)
         sqlite3_extended_result_codes(opened, 1)
     }
 
@@ -49,6 +50,21 @@ package final class Connection {
             throw SQLiteFailure.error(open, code: code, doing: "Closing the database", path: path)
         }
         handle = nil
+    }
+
+    /// Lets long statements, an index build say, end early.
+    ///
+    /// - Parameter isWanted: asked about every 100,000 steps of SQLite's machine, some milliseconds apart; true ends the
+    ///   statement with `store.interrupted`.
+    package func interrupt(when isWanted: @escaping () -> Bool) {
+        let box = InterruptBox(isWanted)
+        interruptBox = box
+        sqlite3_progress_handler(
+            handle, 100_000,
+            { context in
+                guard let context else { return 0 }
+                return Unmanaged<InterruptBox>.fromOpaque(context).takeUnretainedValue().isWanted() ? 1 : 0
+            }, Unmanaged.passUnretained(box).toOpaque())
     }
 
     /// Runs one or more statements that give no rows.
@@ -149,4 +165,11 @@ package final class Statement {
 
     /// SQLITE_TRANSIENT, which Swift cannot import: SQLite makes its own copy.
     package static let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+}
+
+/// Holds what SQLite's progress handler asks.
+private final class InterruptBox {
+    let isWanted: () -> Bool
+
+    init(_ isWanted: @escaping () -> Bool) { self.isWanted = isWanted }
 }

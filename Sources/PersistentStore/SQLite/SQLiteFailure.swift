@@ -34,6 +34,7 @@ package enum SQLiteFailure {
         case SQLITE_PERM, SQLITE_AUTH, SQLITE_READONLY: return make("store.permission", .permission)
         case SQLITE_BUSY, SQLITE_LOCKED:
             return make("store.busy", .temporary, "Close the program that uses the store and run the command again")
+        case SQLITE_INTERRUPT: return make("store.interrupted", .temporary)
         case SQLITE_CANTOPEN: return make("store.cannotOpen", .noInput)
         case SQLITE_CONSTRAINT: return make("store.constraint", .data)
         default: return make("store.sqlite", .internal)

@@ -5,7 +5,7 @@ extension KeyIndex {
     /// Calls `body` with every key, ascending.
     ///
     /// - Complexity: O(count); memory is 1,024 keys.
-    func forEach(_ body: (Int64) throws -> Void) throws {
+    func forEachKey(_ body: (Int64) throws -> Void) throws {
         let buffer = UnsafeMutableBufferPointer<Int64>.allocate(capacity: 1024)
         defer { buffer.deallocate() }
         var rank = 0

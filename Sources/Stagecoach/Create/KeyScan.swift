@@ -23,7 +23,8 @@ struct KeyScan {
         let modeByMapping = Dictionary(
             tables.flatMap { table in table.mappings.map { ($0, table.keys) } }, uniquingKeysWith: { first, _ in first }
         )
-        let scanned = Set(mappings.compactMap(\.sourceTable))
+        // Tables that are only looked into are scanned too: what is not there is counted as dangling.
+        let scanned = Set(mappings.compactMap(\.sourceTable)).union(argumentTables)
         let indexCount = mappings.count + scanned.count
         let allowance = max(64 * 1024, session.budget.keys / max(1, indexCount))
         for table in scanned.sorted() {
@@ -51,6 +52,13 @@ struct KeyScan {
             }
         }
         return (byMapping, byTable)
+    }
+
+    /// The tables that relationship mappings look objects up in.
+    private var argumentTables: [Int] {
+        mappings.flatMap(\.relationships).compactMap { planned in
+            if case .lookup(let argument, _)? = planned.value { argument.table } else { nil }
+        }
     }
 
     private func scan(table: Int, all: KeyIndex, byEntity: [Int: [KeyIndex]]) throws {

@@ -134,7 +134,7 @@ extension MappingKeys {
     /// All pairs of source and destination key, ascending.
     func forEachPair(_ body: (Int64, Int64) throws -> Void) throws {
         var rank: Int64 = 0
-        try index.forEach { key in
+        try index.forEachKey { key in
             rank += 1
             try body(key, mode == .kept ? key : base + rank)
         }

@@ -60,7 +60,7 @@ struct LiveObjects: ~Copyable {
     }
 
     /// Shows every object.
-    func visit(_ body: (ManagedObject) -> Void) {
+    func forEachObject(_ body: (ManagedObject) -> Void) {
         for case let found? in places { body(found.takeUnretainedValue()) }
     }
 

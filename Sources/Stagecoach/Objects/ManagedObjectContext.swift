@@ -111,7 +111,7 @@ public final class ManagedObjectContext {
     /// Objects that somebody holds.
     public var registeredObjects: Set<ManagedObject> {
         var objects: Set<ManagedObject> = []
-        live.visit { objects.insert($0) }
+        live.forEachObject { objects.insert($0) }
         return objects
     }
 

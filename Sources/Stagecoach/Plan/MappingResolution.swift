@@ -77,9 +77,18 @@ struct MappingResolution {
             }
             planned.append(
                 PlannedRelationship(
-                    relationship: relationship, storage: destination.storage(of: relationship), value: value))
+                    relationship: relationship, storage: destination.storage(of: relationship), value: value,
+                    keepsMembers: keepsMembers(value, among: all)))
         }
         return planned
+    }
+
+    private func keepsMembers(_ value: RelationshipValue?, among all: [PlannedMapping]) -> Bool {
+        guard case .lookup(let argument, let candidates)? = value, let old = argument.singleRelationship else {
+            return false
+        }
+        let migrated = Set(candidates.compactMap { all[$0].filter == nil ? all[$0].source?.index : nil })
+        return old.destination.withDescendants.allSatisfy { $0.isAbstract || migrated.contains($0.index) }
     }
 
     private func resolve(

@@ -76,6 +76,9 @@ struct PlannedRelationship {
     let storage: RelationshipStorage
     /// Nil: the default policy does not touch the relationship.
     let value: RelationshipValue?
+    /// Whether every object that the source relationship can have is migrated to one that this relationship may have:
+    /// then it lacks only what the source lacked.
+    let keepsMembers: Bool
 
     var name: String { relationship.name }
 }

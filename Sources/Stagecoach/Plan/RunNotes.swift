@@ -3,8 +3,12 @@ import PersistentStore
 
 /// Sentences of the report that a person should read.
 enum RunNotes {
+    /// Z_ENT of TRANSACTION in a store with persistent history (SampleModel2_V1).
+    private static let historyTransaction = 16002
+
     static func notes(
-        counts: MigrationCounts, tables: [PlannedTable], schema: StoreSchema, options: MigrationOptions
+        counts: MigrationCounts, tables: [PlannedTable], schema: StoreSchema, options: MigrationOptions,
+        source: SourceStore
     ) -> [String] {
         var notes: [String] = []
         let renumbered = tables.filter { $0.keys == .sequential && !$0.mappings.isEmpty }
@@ -34,6 +38,9 @@ enum RunNotes {
         if counts.externalValues > 0 {
             notes.append(
                 "\(counts.externalValues) external binary values are referred to by name; their files were not copied")
+        }
+        if let history = source.primaryKeys.first(where: { $0.number == historyTransaction }), history.maximum > 0 {
+            notes.append("The source's persistent history, \(history.maximum) transactions, was not carried over")
         }
         for (rule, count) in counts.warnings.sorted(by: { $0.key < $1.key }) {
             notes.append("\(count) values break a rule that the source model had already: \(rule)")

@@ -45,7 +45,7 @@ final class EarlyChanges {
     }
 
     /// Shows the calls in order: store, side, owner and members.
-    func replay(
+    func forEachChange(
         _ body: (Int, LinkStore.Side, LinkEnd, [LinkMember]) throws(MigrationError) -> Void
     ) throws(MigrationError) {
         let cursor = try log.scan()

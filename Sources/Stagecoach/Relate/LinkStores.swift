@@ -122,7 +122,7 @@ final class LinkStores {
     func replayEarlyChanges(where exists: (LinkEnd) throws(MigrationError) -> Bool) throws(MigrationError) {
         guard let changes = early else { return }
         early = nil
-        try changes.replay { number, side, owner, members throws(MigrationError) in
+        try changes.forEachChange { number, side, owner, members throws(MigrationError) in
             guard try exists(owner) else { return }
             var left: [LinkMember] = []
             for member in members where try exists(member.end) { left.append(member) }

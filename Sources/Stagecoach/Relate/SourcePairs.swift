@@ -18,7 +18,7 @@ struct SourcePairs {
     ) throws {
         switch argument {
         case .object:
-            try own.index.forEach { try body($0, $0, .none) }
+            try own.index.forEachKey { try body($0, $0, .none) }
         case .toOne(let steps, let column, _, _):
             guard let entity = mapping.source, let table = mapping.sourceTable else { return }
             let selected: SelectedColumn = steps.isEmpty ? .own(column) : .related(path: steps, column: column)

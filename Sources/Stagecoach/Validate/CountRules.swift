@@ -10,48 +10,79 @@ struct CountRules {
     /// Whether rules that the source model had already are warnings.
     let isExcused: Bool
 
-    /// Checks every to-many relationship that has a bound.
-    ///
-    /// - Throws: `validation.tooFew`, `validation.tooMany` (65).
-    /// - Complexity: one index probe an owner of a bounded relationship.
-    func check(_ destination: DestinationStore) throws {
-        let model = session.destinationSchema.model
-        for entity in model.entities {
-            for relationship in entity.relationships
-            where relationship.entity == entity && relationship.isToMany && !relationship.isTransient {
-                let least = relationship.isOptional ? 0 : max(1, relationship.minCount)
-                let whenAny = relationship.minCount
-                let most = relationship.maxCount > 1 ? relationship.maxCount : Int.max
-                guard least > 0 || whenAny > 1 || most < Int.max else { continue }
-                let excused = isExcused && hadRule(relationship)
-                try check(
-                    relationship, least: least, leastWhenAny: whenAny, most: most, isExcused: excused, in: destination)
+    /// How many objects a to-many relationship may have.
+    private struct Bounds {
+        /// At least this many, 0 where none is fine.
+        let least: Int
+        /// At least this many where there is any.
+        let leastWhenAny: Int
+        let most: Int
+
+        init(_ relationship: RelationshipDescription) {
+            least = relationship.isOptional ? 0 : max(1, relationship.minCount)
+            leastWhenAny = relationship.minCount
+            most = relationship.maxCount > 1 ? relationship.maxCount : Int.max
+        }
+
+        var isEmpty: Bool { least == 0 && leastWhenAny <= 1 && most == Int.max }
+
+        /// Whether a number of objects breaks a bound that the origin had already, or that no mapping could satisfy.
+        func isExcused(_ count: Int, _ new: RelationshipDescription, _ origin: Origin) -> Bool {
+            switch origin {
+            case .other: return false
+            case .none: return true
+            case .source(let old):
+                if count == 0 { return !old.isOptional }
+                if count <= most { return old.minCount >= new.minCount }
+                return old.maxCount > 0 && old.maxCount <= new.maxCount
             }
         }
     }
 
-    /// Whether a broken rule is no news: every mapping that makes owners reads a relationship that had it already, or
-    /// knows none to read, so that no inferred mapping could satisfy it.
-    private func hadRule(_ relationship: RelationshipDescription) -> Bool {
-        mappings.allSatisfy { mapping in
-            guard mapping.source != nil, let planned = mapping.relationship(named: relationship.name),
-                planned.relationship == relationship
-            else { return true }
-            guard case .lookup(let argument, _)? = planned.value else { return planned.value == nil }
-            guard let old = argument.singleRelationship else { return false }
-            return (relationship.isOptional || !old.isOptional) && old.minCount >= relationship.minCount
-                && old.maxCount == relationship.maxCount
+    /// Where the members of a destination relationship come from.
+    private enum Origin {
+        /// The relationship is new: no inferred mapping could fill it.
+        case none
+        /// All members of a relationship of the source entity.
+        case source(RelationshipDescription)
+        /// Anything else.
+        case other
+    }
+
+    /// Checks every to-many relationship that has a bound, entity by entity: subentities may come from elsewhere than
+    /// the entity that declares the relationship, which may be new.
+    ///
+    /// - Throws: `validation.tooFew`, `validation.tooMany` (65).
+    /// - Complexity: one index probe an owner of a bounded relationship.
+    func check(_ destination: DestinationStore) throws {
+        for entity in session.destinationSchema.model.entities where !entity.isAbstract {
+            for relationship in entity.relationships where relationship.isToMany && !relationship.isTransient {
+                let bounds = Bounds(relationship)
+                guard !bounds.isEmpty else { continue }
+                let origin = isExcused ? origin(of: relationship, in: entity) : .other
+                try check(relationship, of: entity, bounds, origin, in: destination)
+            }
         }
     }
 
+    private func origin(of relationship: RelationshipDescription, in entity: EntityDescription) -> Origin {
+        for mapping in mappings where mapping.destination == entity && mapping.source != nil {
+            guard let planned = mapping.relationship(named: relationship.name) else { continue }
+            guard let value = planned.value else { return .none }
+            guard planned.keepsMembers, case .lookup(let argument, _) = value,
+                let old = argument.singleRelationship
+            else { return .other }
+            return .source(old)
+        }
+        return .other
+    }
+
     private func check(
-        _ relationship: RelationshipDescription, least: Int, leastWhenAny: Int, most: Int, isExcused: Bool,
-        in destination: DestinationStore
+        _ relationship: RelationshipDescription, of owner: EntityDescription, _ bounds: Bounds,
+        _ origin: Origin, in destination: DestinationStore
     ) throws {
         let schema = session.destinationSchema
-        let owner = relationship.entity
         let ownerTable = schema.tables[schema.tableIndex(of: owner)].name
-        let numbers = owner.withDescendants.map { String(schema.number(of: $0)) }.joined(separator: ", ")
         let counted: String
         switch schema.storage(of: relationship) {
         case .toManyByInverse(let table, let column, _, _), .toManyHidden(let table, let column, _):
@@ -64,19 +95,20 @@ struct CountRules {
         }
         let statement = try destination.connection.prepare(
             """
-            SELECT o.Z_PK, (\(counted)) AS n FROM \(ownerTable) AS o
-            WHERE o.Z_ENT IN (\(numbers)) AND (n < \(least) OR n > \(most) OR (n > 0 AND n < \(leastWhenAny)))
+            SELECT o.Z_PK, (\(counted)) AS n FROM \(ownerTable) AS o WHERE o.Z_ENT = \(schema.number(of: owner))
+            AND (n < \(bounds.least) OR n > \(bounds.most) OR (n > 0 AND n < \(bounds.leastWhenAny)))
             """)
         while try statement.step() {
-            let count = statement.integer(1)
-            let label = count > most ? "too many" : "too few"
-            if isExcused {
+            let count = Int(statement.integer(1))
+            let label = count > bounds.most ? "too many" : "too few"
+            if bounds.isExcused(count, relationship, origin) {
                 session.counts.warnings["\(owner).\(relationship.name): \(label) objects", default: 0] += 1
                 continue
             }
+            let most = bounds.most == Int.max ? "any number" : String(bounds.most)
             throw MigrationError(
-                count > most ? "validation.tooMany" : "validation.tooFew", .data,
-                "A relationship has \(label) objects: \(count), and the model allows \(least) to \(most == Int.max ? "any number" : String(most))",
+                count > bounds.most ? "validation.tooMany" : "validation.tooFew", .data,
+                "A relationship has \(label) objects: \(count), and the model allows \(bounds.least) to \(most)",
                 remedy: "Map the relationship differently, or relax the rule in the destination model",
                 context: .init(
                     entity: owner.definition.name, objectID: "\(owner)/p\(statement.integer(0))",

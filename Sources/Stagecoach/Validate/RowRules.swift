@@ -56,9 +56,12 @@ struct RowRules {
         }
         for relationship in entity.relationships where !relationship.isOptional {
             guard case .toOne(_, let column, _, _) = schema.storage(of: relationship) else { continue }
+            let planned = mapping?.relationship(named: relationship.name)
             let isOld: Bool
-            switch mapping?.relationship(named: relationship.name)?.value {
-            case .lookup(let argument, _): isOld = argument.singleRelationship?.isOptional == false
+            switch planned?.value {
+            // A reference to an object that was left behind was not empty in the source.
+            case .lookup(let argument, _):
+                isOld = planned?.keepsMembers == true && argument.singleRelationship?.isOptional == false
             case .some(.none): isOld = false
             // A new relationship: no inferred mapping could fill it.
             case nil: isOld = true
