@@ -133,7 +133,7 @@ public final class Migration {
 
     /// Opens the source, resolves the mapping model and plans.
     private func prepare(_ place: DestinationPath) throws -> Prepared {
-        let limit = options.memoryLimit ?? MemoryBudget.defaultLimit()
+        let limit = options.memoryLimit ?? MemoryLimit.standard()
         ProcessMemory.returnFreedBlocks()
         let resident = ProcessMemory.currentResident() ?? 0
         let budget = try MemoryShares(limit: limit, resident: resident)

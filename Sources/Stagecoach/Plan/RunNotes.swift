@@ -43,7 +43,9 @@ enum RunNotes {
             notes.append("The source's persistent history, \(history.maximum) transactions, was not carried over")
         }
         for (rule, count) in counts.warnings.sorted(by: { $0.key < $1.key }) {
-            notes.append("\(count) values break a rule that the source model had already: \(rule)")
+            notes.append(
+                "\(count) objects break a rule that they broke in the source already, or that a new relationship brings: \(rule)"
+            )
         }
         return notes
     }

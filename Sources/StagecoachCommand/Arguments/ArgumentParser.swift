@@ -142,7 +142,7 @@ package struct ArgumentParser: Sendable {
             }
             parsed.numbers[option.name] = number
         case .size:
-            guard let bytes = try? MemoryBudget.parse(value) else { throw .notASize(option: name, value: value) }
+            guard let bytes = try? MemoryLimit.parse(value) else { throw .notASize(option: name, value: value) }
             parsed.numbers[option.name] = bytes
         case .choice(let choices):
             guard choices.contains(value) else {

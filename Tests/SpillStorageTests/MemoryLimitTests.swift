@@ -4,7 +4,7 @@ import SpillStorage
 import TestSupport
 import Testing
 
-@Suite("Memory budget") struct MemoryBudgetTests {
+@Suite("Memory limit") struct MemoryLimitTests {
     @Test(
         "Sizes are read with their units",
         arguments: [
@@ -12,35 +12,21 @@ import Testing
             ("64MB", 64_000_000),
             ("3K", 3072), ("3kib", 3072), ("3KB", 3000), ("2G", 2 << 30), ("1T", 1 << 40), ("1TB", 1_000_000_000_000),
         ])
-    func sizes(text: String, bytes: Int) throws { #expect(try MemoryBudget.parse(text) == bytes) }
+    func sizes(text: String, bytes: Int) throws { #expect(try MemoryLimit.parse(text) == bytes) }
 
     @Test(
         "What is no size is a usage error",
         arguments: ["", "M", "-1", "64X", "1.5G", "64 M", "99999999999999999999", "9999999999G", "٣M", "64MM"])
     func badSizes(text: String) {
-        let error = #expect(throws: MigrationError.self) { try MemoryBudget.parse(text) }
+        let error = #expect(throws: MigrationError.self) { try MemoryLimit.parse(text) }
         #expect(error?.category == .usage)
-    }
-
-    @Test("Shares are taken until nothing is left; then the least workable limit is named")
-    func shares() throws {
-        var budget = MemoryBudget(limit: 64 << 20, residentBase: 20 << 20)
-        #expect(budget.available == 44 << 20)
-        #expect(try budget.take("cache", desired: 16 << 20, minimum: 1 << 20) == 16 << 20)
-        #expect(try budget.take("spill", desired: 100 << 20, minimum: 1 << 20) == 28 << 20)
-        #expect(budget.available == 0)
-        #expect(budget.shares.map(\.name) == ["cache", "spill"])
-        #expect(budget.hugeValueBytes == 8 << 20)
-        let error = #expect(throws: MigrationError.self) { try budget.take("sorter", desired: 1, minimum: 4 << 20) }
-        #expect(error?.category == .configuration)
-        #expect(error?.remedy?.contains("--memory-limit 68M") == true)
     }
 
     @Test("The default is 256 MiB, or three quarters of a lower control group's limit")
     func defaults() {
-        #expect(MemoryBudget.defaultLimit(cgroupLimit: nil) == 256 << 20)
-        #expect(MemoryBudget.defaultLimit(cgroupLimit: 1 << 40) == 256 << 20)
-        #expect(MemoryBudget.defaultLimit(cgroupLimit: 100 << 20) == 75 << 20)
+        #expect(MemoryLimit.standard(cgroupLimit: nil) == 256 << 20)
+        #expect(MemoryLimit.standard(cgroupLimit: 1 << 40) == 256 << 20)
+        #expect(MemoryLimit.standard(cgroupLimit: 100 << 20) == 75 << 20)
     }
 
     @Test("The kernel's figures are read")

@@ -1,0 +1,36 @@
+import Diagnostics
+
+/// The limit of the process's resident memory: its default, and how people write sizes.
+package enum MemoryLimit {
+    /// 256 MiB, or three quarters of the cgroup's limit where that is lower.
+    package static func standard(cgroupLimit: Int? = ProcessMemory.cgroupLimit()) -> Int {
+        let usual = 256 << 20
+        guard let cgroupLimit else { return usual }
+        return min(usual, cgroupLimit / 4 * 3)
+    }
+
+    /// Reads a size: `67108864`, `64M`, `64MiB` (1024 each step), `64MB` (1000 each step), with K, M, G or T in either
+    /// case.
+    ///
+    /// - Throws: `usage.size` (64).
+    package static func parse(_ text: String) throws(MigrationError) -> Int {
+        let digits = text.utf8.prefix { $0 >= 0x30 && $0 <= 0x39 }
+        let unit = String(text.utf8.dropFirst(digits.count)).map { $0.lowercased() } ?? "?"
+        let steps = ["k", "m", "g", "t"]
+        var factor: Int? = unit.isEmpty || unit == "b" ? 1 : nil
+        for (index, letter) in steps.enumerated() {
+            if unit == letter || unit == letter + "ib" { factor = 1 << (10 * (index + 1)) }
+            if unit == letter + "b" { factor = (0...index).reduce(1) { product, _ in product * 1000 } }
+        }
+        guard let number = Int(String(decoding: digits, as: UTF8.self)), let factor else {
+            throw MigrationError(
+                "usage.size", .usage, "'\(text)' is not a size", remedy: "Write a size as 64M, 2G or 500000000")
+        }
+        let (bytes, overflow) = number.multipliedReportingOverflow(by: factor)
+        guard !overflow else {
+            throw MigrationError(
+                "usage.size", .usage, "the size '\(text)' is too large", remedy: "Write a size as 64M or 2G")
+        }
+        return bytes
+    }
+}
