@@ -52,7 +52,7 @@ let package = Package(
             ],
             swiftSettings: strict),
         .executableTarget(
-            name: "StagecoachMain", dependencies: ["StagecoachCommand", "Stagecoach"], swiftSettings: strict),
+            name: "StagecoachMain", dependencies: ["StagecoachCommand"], swiftSettings: strict),
 
         // Tests, in the same order.
         .target(

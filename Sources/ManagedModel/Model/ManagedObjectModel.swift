@@ -1,4 +1,5 @@
 import Diagnostics
+import Synchronization
 
 /// A model version: its entities, resolved. Immutable, so it can be shared between tasks.
 ///
@@ -8,6 +9,8 @@ public final class ManagedObjectModel: Sendable {
     public let definition: ModelDefinition
     let resolved: [ResolvedEntity]
     let indexByName: [String: Int]
+    /// The entities' version hashes, once somebody has asked for them: they are asked for several times a migration.
+    let versionHashes = Mutex<[String: EntityVersionHash]?>(nil)
 
     /// Checks a definition and resolves inheritance and inverses.
     ///

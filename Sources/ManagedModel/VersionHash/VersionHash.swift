@@ -16,8 +16,15 @@ package enum VersionHash {
     /// - Parameter model: The model.
     /// - Returns: ``EntityVersionHash/unknown(reason:)`` for an entity that has, or inherits, a stored property whose
     ///   hash is not known: a derived or composite attribute.
-    /// - Complexity: O(p log p) in properties, inherited ones counted in each entity.
+    /// - Complexity: O(p log p) in properties, inherited ones counted in each entity; O(1) when asked again.
     package static func entityHashes(of model: ManagedObjectModel) -> [String: EntityVersionHash] {
+        if let known = model.versionHashes.withLock({ $0 }) { return known }
+        let hashes = computeEntityHashes(of: model)
+        model.versionHashes.withLock { $0 = hashes }
+        return hashes
+    }
+
+    private static func computeEntityHashes(of model: ManagedObjectModel) -> [String: EntityVersionHash] {
         // An ancestor is hashed once, before its descendants, so that depth costs no recursion.
         var byIndex = [EntityVersionHash?](repeating: nil, count: model.resolved.count)
         let byDepth = model.resolved.indices.sorted {
