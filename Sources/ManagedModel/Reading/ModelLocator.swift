@@ -2,16 +2,16 @@ import Diagnostics
 import Foundation
 
 /// A model as found on disk.
-package struct LoadedModel: Sendable {
-    package let model: ManagedObjectModel
+public struct LoadedModel: Sendable {
+    public let model: ManagedObjectModel
     /// The file that was read.
-    package let path: String
+    public let path: String
     /// Name of the version without extension, where the place of the file says it.
-    package let versionName: String?
+    public let versionName: String?
 }
 
 /// Finds and reads the model that a user's argument names.
-package enum ModelLocator {
+public enum ModelLocator {
     /// Reads a model.
     ///
     /// - Parameter argument: An `.xcdatamodeld` folder (its current version), `Bundle.xcdatamodeld:Version` (the
@@ -20,7 +20,7 @@ package enum ModelLocator {
     ///   `model.noVersion`, `model.currentVersion`, `model.ambiguousVersion`, `model.oldFormat`,
     ///   `model.unknownKind` (78), and what ``ModelXMLReader`` throws (78).
     /// - Complexity: O(file) time and memory.
-    package static func load(_ argument: String) throws(MigrationError) -> LoadedModel {
+    public static func load(_ argument: String) throws(MigrationError) -> LoadedModel {
         let (path, version) = split(argument)
         guard ModelFile.kind(at: path) != nil else { throw ModelFile.notFound(path) }
         switch ModelKind(name: lastComponent(path)) {
@@ -44,7 +44,7 @@ package enum ModelLocator {
     /// Names of the versions in an `.xcdatamodeld` folder, without extension, numbers in them compared as numbers.
     ///
     /// - Throws: `model.notFound` (66), `model.noVersion` (78), `model.permission` (77), `model.unreadable` (74).
-    package static func versions(in bundle: String) throws(MigrationError) -> [String] {
+    public static func versions(in bundle: String) throws(MigrationError) -> [String] {
         try ModelBundle(path: withoutTrailingSlashes(bundle)).versions
     }
 
