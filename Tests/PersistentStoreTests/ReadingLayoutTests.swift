@@ -71,7 +71,9 @@ struct ReadingLayoutTests {
         for model in [cached, written].compactMap({ $0 }) {
             try check(store, try store.layout(for: model))
         }
-        if cached == nil && written == nil { print("no model for \(url.lastPathComponent)") }
+        // Two stores of 2009 and 2012 have their models only in binary forms that are not read.
+        let isUnreadable = ["Recipes.sqlite", "RKSeedDatabase.sqlite"].contains(url.lastPathComponent)
+        #expect((cached == nil && written == nil) == isUnreadable)
     }
 
     @Test(

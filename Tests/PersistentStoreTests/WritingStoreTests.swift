@@ -211,6 +211,9 @@ struct WritingStoreTests {
         try writer.append(W.batch(slots: 3, keys: [1, 2, 3]) { _, _ in })
         try writer.finish()
         try store.createIndexes(table: 0)
+        let indexes = "SELECT count(*) FROM sqlite_master WHERE name = 'Z_Person_UNIQUE_n'"
+        #expect(try store.connection.integer(indexes) == 1)
+        #expect(try store.connection.integer("SELECT count(*) FROM ZPERSON WHERE ZN IS NULL") == 3)
         try W.finish(store)
     }
 
