@@ -102,7 +102,7 @@ struct FetchEngine {
             }
             return true
         }
-        try sorter.forEach { key, entity in
+        try sorter.visit { key, entity in
             try object(side.schema.model.entity(at: entity), query, key).map { try pass($0) } ?? true
         }
     }
