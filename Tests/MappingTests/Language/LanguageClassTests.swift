@@ -235,6 +235,6 @@ struct LanguageClassTests {
         #expect(FormatPredicate(format: "SELF[1] == 5").evaluate(with: [4, 5]))
         #expect(try ValueExpression(parsing: "@sum.self").evaluate(with: [1, 2.5] as [Any]) as? Double == 3.5)
         let optional: Int?? = .some(nil)
-        #expect(FormatPredicate(format: "SELF == nil").evaluate(with: optional))
+        #expect(FormatPredicate(format: "SELF == nil").evaluate(with: optional as Any?))
     }
 }
