@@ -3,7 +3,7 @@ package enum CommandCatalog {
     /// The program's version.
     package static let version = "0.1.0"
 
-    package static let all: [CommandSpecification] = [migrate, plan, infer, inspect, demo]
+    package static let all: [CommandSpecification] = [migrate, plan, infer, inspect, port, demo]
 
     private static let migrationOptions: [OptionSpecification] = [
         .init("to", .text, "MODEL", isRequired: true, help: "The model version to migrate to."),
@@ -13,6 +13,11 @@ package enum CommandCatalog {
                 "The model version that wrote the store. Left out: the store's cached model, or the version in the --to bundle whose hashes match."
         ),
         .init("mapping", .text, "FILE", help: "The mapping model as JSON. Left out: inferred."),
+        .init(
+            "policies", .text, "LIBRARY", isRepeatable: true,
+            help:
+                "Shared library with migration policies, as libMyPolicies.so; it exports stagecoach_register_policies. May be given several times."
+        ),
         .init(
             "memory-limit", .size, "SIZE",
             help:
@@ -101,6 +106,25 @@ package enum CommandCatalog {
         examples: [
             ("stagecoach inspect old.sqlite", "version, entities, rows"),
             ("stagecoach inspect Library.xcdatamodeld", "entities, properties, version hashes"),
+        ])
+
+    static let port = CommandSpecification(
+        "port", summary: "List what to change in policy sources for Linux",
+        discussion: """
+            DIR holds Swift sources of migration policies written for Core Data. Each place that does not compile on
+            Linux is listed with what takes its place, then the statements that register the policies and the functions
+            that value expressions call. Nothing is changed; --output writes ported copies.
+            """,
+        operands: ["DIR"],
+        options: [
+            .init(
+                "output", letter: "o", .text, "FOLDER",
+                help: "Write ported copies and RegisterPolicies.swift to a new or empty folder."),
+            .init("json", .flag, help: "Print one JSON object."),
+        ],
+        examples: [
+            ("stagecoach port Migrations", "what must change, and the registrations"),
+            ("stagecoach port Migrations -o Sources/MyPolicies", "sources that compile"),
         ])
 
     static let demo = CommandSpecification(

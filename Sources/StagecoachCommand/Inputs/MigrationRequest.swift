@@ -11,6 +11,8 @@ struct MigrationRequest {
     let from: String?
     let mapping: String?
     let report: String?
+    /// Shared libraries of policies, in the order given.
+    let policies: [String]
     let options: MigrationOptions
 
     /// Reads the request and compares its paths; no file is opened.
@@ -23,6 +25,7 @@ struct MigrationRequest {
         from = arguments[option: "from"]
         mapping = arguments[option: "mapping"]
         report = arguments[option: "report"]
+        policies = arguments.all("policies")
         var options = MigrationOptions()
         options.memoryLimit = arguments.number("memory-limit")
         options.batchSize = arguments.number("batch-size")
@@ -89,6 +92,7 @@ struct MigrationInputs {
         } else {
             mapping = try MappingModel.inferred(from: sourceModel.model, to: destinationModel.model)
         }
+        for library in request.policies { try PolicyLibrary.load(library) }
     }
 
     /// The migration, ready to plan or run.
