@@ -1,6 +1,4 @@
-import struct Foundation.Data
-
-/// What attributes and relationships have in common.
+/// A property of an entity: an ``AttributeDescription`` or a ``RelationshipDescription``.
 public protocol PropertyDescription: Sendable {
     var name: String { get }
     var isOptional: Bool { get }
@@ -8,85 +6,79 @@ public protocol PropertyDescription: Sendable {
     var renamingIdentifier: String? { get }
     var versionHashModifier: String? { get }
     var userInfo: [String: String] { get }
+    /// Whether an index is asked for.
+    var isIndexed: Bool { get }
 }
 
 extension AttributeDescription: PropertyDescription {
-    /// The attribute's type, under the name that newer sources use.
-    public var type: AttributeType { attributeType }
+    public var isIndexed: Bool { definition.isIndexed }
+    /// Whether large values may lie in files of their own.
+    public var allowsExternalBinaryDataStorage: Bool { definition.allowsExternalBinaryDataStorage }
+    public var valueTransformerName: String? { definition.valueTransformerName }
+    public var preservesValueInHistoryOnDeletion: Bool { definition.preservesValueInHistoryOnDeletion }
 
-    /// Name of the class of the attribute's values; nil for undefined and composite attributes.
+    /// The class of the attribute's values, under Core Data's name.
     public var attributeValueClassName: String? {
         switch attributeType {
-        case .integer16, .integer32, .integer64, .double, .float, .boolean: "NSNumber"
+        case .boolean, .integer16, .integer32, .integer64, .double, .float: "NSNumber"
         case .decimal: "NSDecimalNumber"
         case .string: "NSString"
         case .date: "NSDate"
         case .binaryData: "NSData"
         case .uuid: "NSUUID"
         case .uri: "NSURL"
-        case .objectID: "NSManagedObjectID"
-        case .transformable: definition.valueClassName ?? "NSData"
-        case .undefined, .composite: nil
+        case .transformable: definition.valueClassName
+        case .undefined, .objectID, .composite: nil
         }
     }
-
-    public var valueTransformerName: String? { definition.valueTransformerName }
-    public var allowsExternalBinaryDataStorage: Bool { definition.allowsExternalBinaryDataStorage }
-    public var preservesValueInHistoryOnDeletion: Bool { definition.preservesValueInHistoryOnDeletion }
 }
 
 extension RelationshipDescription: PropertyDescription {
     public var versionHashModifier: String? { definition.versionHashModifier }
+    public var isIndexed: Bool { definition.isIndexed }
 }
 
 extension EntityDescription {
-    /// Own and inherited attributes and relationships, by name in code point order.
+    /// Own and inherited properties: attributes by name, then relationships by name.
     public var properties: [any PropertyDescription] {
-        (attributes as [any PropertyDescription] + relationships).sorted {
-            $0.name.unicodeScalars.lexicographicallyPrecedes($1.name.unicodeScalars)
-        }
+        attributes.map { $0 as any PropertyDescription } + relationships.map { $0 as any PropertyDescription }
     }
 
-    /// Own and inherited attributes and relationships.
+    /// Own and inherited properties by name.
     public var propertiesByName: [String: any PropertyDescription] {
         Dictionary(properties.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// The relationships whose destination is an entity, by name in code point order.
+    /// The relationships, own and inherited, that lead to an entity.
     public func relationships(forDestination entity: EntityDescription) -> [RelationshipDescription] {
         relationships.filter { $0.destination == entity }
     }
-
-    /// The version hash, 32 bytes; empty where it is known to Core Data only.
-    public var versionHash: Data {
-        name.flatMap { managedObjectModel.entityVersionHashesByName[$0] } ?? Data()
-    }
 }
 
-/// Core Data's names of the types of attributes.
+/// Core Data's names of the types.
 extension AttributeType {
-    public static let undefinedAttributeType = AttributeType.undefined
-    public static let integer16AttributeType = AttributeType.integer16
-    public static let integer32AttributeType = AttributeType.integer32
-    public static let integer64AttributeType = AttributeType.integer64
-    public static let decimalAttributeType = AttributeType.decimal
-    public static let doubleAttributeType = AttributeType.double
-    public static let floatAttributeType = AttributeType.float
-    public static let stringAttributeType = AttributeType.string
-    public static let booleanAttributeType = AttributeType.boolean
-    public static let dateAttributeType = AttributeType.date
-    public static let binaryDataAttributeType = AttributeType.binaryData
-    public static let UUIDAttributeType = AttributeType.uuid
-    public static let URIAttributeType = AttributeType.uri
-    public static let transformableAttributeType = AttributeType.transformable
-    public static let objectIDAttributeType = AttributeType.objectID
-    public static let compositeAttributeType = AttributeType.composite
+    public static var undefinedAttributeType: AttributeType { .undefined }
+    public static var integer16AttributeType: AttributeType { .integer16 }
+    public static var integer32AttributeType: AttributeType { .integer32 }
+    public static var integer64AttributeType: AttributeType { .integer64 }
+    public static var decimalAttributeType: AttributeType { .decimal }
+    public static var doubleAttributeType: AttributeType { .double }
+    public static var floatAttributeType: AttributeType { .float }
+    public static var stringAttributeType: AttributeType { .string }
+    public static var booleanAttributeType: AttributeType { .boolean }
+    public static var dateAttributeType: AttributeType { .date }
+    public static var binaryDataAttributeType: AttributeType { .binaryData }
+    public static var UUIDAttributeType: AttributeType { .uuid }
+    public static var URIAttributeType: AttributeType { .uri }
+    public static var transformableAttributeType: AttributeType { .transformable }
+    public static var objectIDAttributeType: AttributeType { .objectID }
+    public static var compositeAttributeType: AttributeType { .composite }
 }
 
 /// Core Data's names of the delete rules.
 extension DeleteRule {
-    public static let noActionDeleteRule = DeleteRule.noAction
-    public static let nullifyDeleteRule = DeleteRule.nullify
-    public static let cascadeDeleteRule = DeleteRule.cascade
-    public static let denyDeleteRule = DeleteRule.deny
+    public static var noActionDeleteRule: DeleteRule { .noAction }
+    public static var nullifyDeleteRule: DeleteRule { .nullify }
+    public static var cascadeDeleteRule: DeleteRule { .cascade }
+    public static var denyDeleteRule: DeleteRule { .deny }
 }

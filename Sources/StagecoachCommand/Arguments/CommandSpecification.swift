@@ -37,6 +37,7 @@ package struct OptionSpecification: Sendable {
         self.value = value
         self.valueName = valueName
         self.isRequired = isRequired
+        self.isRepeatable = isRepeatable
         self.help = help
     }
 }
