@@ -9,6 +9,8 @@ extension MappingModel: NSCopying {
         copy.entityMappings = entityMappings.map { $0.copied() }
         copy.isInferred = isInferred
         copy.path = path
+        copy.statesVersionHashes = statesVersionHashes
+        copy.leavesUnlisted = leavesUnlisted
         return copy
     }
 }

@@ -52,6 +52,11 @@ public final class EntityMapping: NSObject {
     /// `Module.Class` or `Class`; nil or empty means no policy.
     public var entityMigrationPolicyClassName: String?
     public var userInfo: [AnyHashable: Any]?
+    /// Whether the version hashes were stated by the file, not computed from the models: a compiled mapping model's.
+    package var statesVersionHashes = false
+    /// Whether properties without a mapping are left alone although none says so: a compiled mapping model that was
+    /// read without its models, which alone know all properties.
+    package var leavesUnlisted = false
     /// Where the mapping stands in its file.
     package var line: Int?
     package var column: Int?

@@ -39,6 +39,7 @@ package enum Command {
             work = { try command.run() }
         case "infer": work = { try InferCommand.run(arguments, console: console) }
         case "port": work = { try PortCommand.run(arguments, console: console) }
+        case "convert": work = { try ConvertCommand.run(arguments, console: console) }
         case "inspect": work = { try InspectCommand.run(arguments, console: console) }
         default: work = { try DemoCommand(arguments, console: console).run() }
         }

@@ -81,14 +81,8 @@ struct MigrationInputs {
             sourceModel = try ModelArgument.ofStore(request.source, bundle: request.to)
         }
         if let path = request.mapping {
-            let bytes = try InputFile.read(path, what: "mapping model")
-            guard path.hasSuffix(".json") || InputFile.beginsWithBrace(bytes) else {
-                throw MigrationError(
-                    "mapping.unknownKind", .configuration, "The file is no mapping model in JSON",
-                    remedy: "Write one with stagecoach infer", context: .init(path: path))
-            }
-            mapping = try MappingModel.reading(
-                json: bytes, path: path, source: sourceModel.model, destination: destinationModel.model)
+            mapping = try MappingModel.read(
+                path: path, sourceModel: sourceModel.model, destinationModel: destinationModel.model)
         } else {
             mapping = try MappingModel.inferred(from: sourceModel.model, to: destinationModel.model)
         }
