@@ -24,3 +24,9 @@ public typealias NSMappingModel = MappingModel
 public typealias NSEntityMapping = EntityMapping
 public typealias NSPropertyMapping = PropertyMapping
 public typealias NSEntityMappingType = EntityMappingType
+
+public typealias NSExpression = ValueExpression
+public typealias NSPredicate = FormatPredicate
+public typealias NSCompoundPredicate = CompoundPredicate
+public typealias NSComparisonPredicate = ComparisonPredicate
+public typealias NSSortDescriptor = KeySortDescriptor

@@ -1,7 +1,7 @@
 import Foundation
 import Mapping
 
-extension EntityMigrationPolicy {
+extension EntityMigrationPolicy: ExpressionFunctions {
     /// Whether a value expression may call a selector on `$entityPolicy`.
     package func knows(selector: String) -> Bool { registeredFunctions.bySelector[selector] != nil }
 

@@ -3,7 +3,7 @@ import Foundation
 import Mapping
 
 /// What value expressions call on `$manager`: Core Data's own selectors, and those that a subclass registers.
-extension MigrationManager {
+extension MigrationManager: ExpressionFunctions {
     /// Core Data's selectors of the manager.
     enum OwnSelector: String, CaseIterable {
         case destinationInstances = "destinationInstancesForEntityMappingNamed:sourceInstances:"
