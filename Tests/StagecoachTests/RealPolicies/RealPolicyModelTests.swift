@@ -68,7 +68,9 @@ struct RealPolicyModelTests {
                 """
                 SELECT n.ZTITLE, n.ZBODY, hex(i.ZIMAGEDATA) FROM ZNOTE n LEFT JOIN ZIMAGE i ON i.ZNOTEUSEDIN = n.Z_PK
                 ORDER BY n.ZTITLE
-                """).map { $0.replacingOccurrences(of: "|01", with: "|") } == ["a|A|0102", "b|B|", "c|C|03"].map {
+                """
+            ).map { $0.replacingOccurrences(of: "|01", with: "|") }
+                == ["a|A|0102", "b|B|", "c|C|03"].map {
                     $0.replacingOccurrences(of: "|01", with: "|")
                 })
         // The result goes on to the next version.

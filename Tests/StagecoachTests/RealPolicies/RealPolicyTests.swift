@@ -25,7 +25,8 @@ struct RealPolicyTests {
                 JOIN ZCONTINENT n ON n.Z_PK = c.ZCONTINENT ORDER BY 1
                 """)
                 == scene.rows(
-                    "SELECT ZNUMERICISO3166CODE, ZISOCONTINENT, ZNUMBEROFMOODS FROM ZCOUNTRY ORDER BY 1", ofSource: true))
+                    "SELECT ZNUMERICISO3166CODE, ZISOCONTINENT, ZNUMBEROFMOODS FROM ZCOUNTRY ORDER BY 1", ofSource: true
+                ))
         // The other mapping is unharmed: every mood has its country.
         #expect(
             try scene.rows(
