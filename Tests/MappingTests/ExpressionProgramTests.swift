@@ -238,7 +238,7 @@ struct ExpressionProgramTests {
         #expect(error.code.rawValue == code)
         #expect(error.category == .configuration)
         #expect(error.context.property == "p")
-        #expect(error.context.expression == (try ValueExpression(format: format)).format)
+        #expect(error.context.expression == (try ValueExpression(parsing: format)).format)
     }
 
     static let faults: [(String, AttributeType, String)] = [

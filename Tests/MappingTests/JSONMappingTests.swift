@@ -228,7 +228,7 @@ struct JSONMappingTests {
     func sourceExpressions() throws {
         func model(_ fetch: String) throws -> MappingModel {
             let model = try JSONModels.read(try fixture("shop"))
-            model.entityMappings[0].sourceExpression = try ValueExpression(format: fetch)
+            model.entityMappings[0].sourceExpression = try ValueExpression(parsing: fetch)
             return model
         }
         let plain = try JSONModels.read(try fixture("shop"))

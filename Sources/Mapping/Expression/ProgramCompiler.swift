@@ -112,6 +112,7 @@ struct ProgramCompiler<Resolver: KeyPathResolver> {
     /// Why a form cannot run in a program.
     private func refusal(of node: ExpressionNode) -> ProgramFault {
         let form: String
+        if case .opaque(let constant) = node, let error = constant.failure { return ProgramFault(error) }
         switch node {
         case .variable(let name): form = "the variable $\(name)"
         case .evaluatedObject: form = "SELF"

@@ -208,7 +208,7 @@ private struct MappingModelReader {
             case .null: expression = nil
             case .string(let text):
                 do {
-                    expression = try ValueExpression(format: text)
+                    expression = try ValueExpression(parsing: text)
                 } catch {
                     throw document.failure(parsing: entry.value, error, context: context)
                 }
