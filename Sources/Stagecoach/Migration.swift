@@ -153,7 +153,7 @@ public final class Migration {
             rowCounts: census.rows)
         let tables = try planner.tables()
         let isStaged = mappings.contains(where: \.hasPolicy) || !options.usesStoreSpecificMigrationManager
-        let policies = isStaged ? try Policies(mappings: mappings, registry: manager.policies) : nil
+        let policies = isStaged ? try Policies(mappings: mappings, manager: manager) : nil
         return Prepared(
             limit: limit, budget: budget, source: source, layout: layout, schema: schema, mappings: mappings,
             census: census, tables: tables, plan: planner.plan(tables, isStaged: isStaged), policies: policies)
