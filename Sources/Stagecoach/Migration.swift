@@ -64,6 +64,7 @@ public final class Migration {
         let session = MigrationSession(
             source: source, layout: prepared.layout, destinationSchema: schema, work: area.spills,
             budget: prepared.budget, options: options, progress: progress, cancellation: cancellation)
+        session.destinationPath = destinationPath
         session.counts = prepared.census.counts(for: prepared.mappings)
         progress.expect(rows: try prepared.expectedRows())
         let finished: String

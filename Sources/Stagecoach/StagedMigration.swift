@@ -55,6 +55,7 @@ struct StagedMigration {
         session.progress.begin(.validate)
         for mapping in mappings { try validate(mapping, runtime) }
         try account(runtime)
+        runtime.objects.endFetches()
         return try StagedLoad(
             session: session, mappings: mappings, tables: tables, runtime: runtime, excuses: excuses
         ).run(into: destination)

@@ -54,10 +54,10 @@ final class StagedRuntime {
         self.associations = associations
         sources = SourceObjects(session: session)
         objects = DestinationObjects(session: session, rows: rows, links: links)
-        sourceContext = ManagedObjectContext(
-            backing: sources, failures: failures, storeUUID: session.source.metadata.uuid, isDestination: false)
-        destinationContext = ManagedObjectContext(
-            backing: objects, failures: failures, storeUUID: storeUUID, isDestination: true)
+        sourceContext = StagedRuntime.context(
+            of: sources, session: session, storeUUID: session.source.metadata.uuid, failures: failures)
+        destinationContext = StagedRuntime.context(
+            of: objects, session: session, storeUUID: storeUUID, failures: failures)
         relating = DeclaredLinks(
             session: session, mappings: mappings, associations: associations, objects: objects, sources: sources)
         sources.context = sourceContext
