@@ -6,7 +6,7 @@ import TestSupport
 /// Writers, books and chapters, and a mapping model to authors, books, chapters and genres.
 struct PolicySourceScene {
     let folder: TemporaryFolder
-    let manager: NSMigrationManager
+    private(set) var manager: NSMigrationManager
     let mapping: NSMappingModel
     let sourceURL: URL
     let destinationURL: URL
@@ -80,10 +80,20 @@ struct PolicySourceScene {
     /// The mapping of books.
     var books: NSEntityMapping? { mapping.entityMappingsByName["BookToBook"] }
 
+    /// The same with another manager, which takes over the registry.
+    func with(_ other: NSMigrationManager) -> PolicySourceScene {
+        var scene = self
+        other.policies = manager.policies
+        scene.manager = other
+        return scene
+    }
+
     /// Migrates with a policy of the books.
-    func run(_ policy: NSEntityMigrationPolicy.Type) throws -> ReferenceStore {
-        books?.entityMigrationPolicyClassName = "Library.\(policy)"
-        manager.policies.register(policy)
+    ///
+    /// - Parameter registering: false where the test has registered the class with functions.
+    func run(_ policy: NSEntityMigrationPolicy.Type?, registering: Bool = true) throws -> ReferenceStore {
+        books?.entityMigrationPolicyClassName = policy.map { "Library.\($0)" }
+        if let policy, registering { manager.policies.register(policy) }
         try manager.migrateStore(
             from: sourceURL, sourceType: NSSQLiteStoreType, options: nil, with: mapping,
             toDestinationURL: destinationURL, destinationType: NSSQLiteStoreType, destinationOptions: nil)
