@@ -156,7 +156,9 @@ struct RealPolicyTests {
             }
             store.insert("StoredLink", 1, ["url": .text("https://example.org"), "bid": .integer(9)])
         }
-        scene.registry.register(BeamToBeam2MigrationPolicy.self)
+        scene.registry.register(BeamToBeam2MigrationPolicy.self) { functions in
+            functions.add("setDatabase", BeamToBeam2MigrationPolicy.setDatabase)
+        }
         try scene.run()
         #expect(try scene.rows("SELECT count(*), min(ZTITLE) FROM ZDATABASE") == ["1|Default"])
         #expect(
