@@ -64,6 +64,7 @@ public final class Migration {
         let session = MigrationSession(
             source: source, layout: prepared.layout, destinationSchema: schema, work: area.spills,
             budget: prepared.budget, options: options, progress: progress, cancellation: cancellation)
+        session.destinationPath = destinationPath
         session.counts = prepared.census.counts(for: prepared.mappings)
         progress.expect(rows: try prepared.expectedRows())
         let finished: String
@@ -153,7 +154,7 @@ public final class Migration {
             rowCounts: census.rows)
         let tables = try planner.tables()
         let isStaged = mappings.contains(where: \.hasPolicy) || !options.usesStoreSpecificMigrationManager
-        let policies = isStaged ? try Policies(mappings: mappings, registry: manager.policies) : nil
+        let policies = isStaged ? try Policies(mappings: mappings, manager: manager) : nil
         return Prepared(
             limit: limit, budget: budget, source: source, layout: layout, schema: schema, mappings: mappings,
             census: census, tables: tables, plan: planner.plan(tables, isStaged: isStaged), policies: policies)

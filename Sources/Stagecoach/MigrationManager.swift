@@ -24,6 +24,8 @@ open class MigrationManager: NSObject {
     public let progress = ProgressCounter()
     private let cancellation = CancellationFlag()
     private var running: StagedRuntime?
+    /// What ``registerFunctions(_:)`` registered; nil until somebody asks.
+    var functions: RegisteredFunctions?
 
     /// The mapping model of the run; nil when idle.
     open private(set) var mappingModel: MappingModel!
@@ -111,6 +113,13 @@ open class MigrationManager: NSObject {
     ) -> [ManagedObject] {
         running?.recording { try $0.sourceInstances(mappingName, destinationInstances) } ?? []
     }
+
+    /// Registers the methods of a subclass that value expressions call: `FUNCTION($manager, 'selector:', …)`.
+    ///
+    ///     override func registerFunctions(_ functions: ExpressionFunctionTable) {
+    ///         functions.add("currencyForCountry:", TradeManager.currency(forCountry:))
+    ///     }
+    open func registerFunctions(_ functions: ExpressionFunctionTable) {}
 
     // MARK: - The engine's side
 

@@ -24,6 +24,8 @@ final class MigrationSession {
     var linksWritten: [Int]
     /// Sorts that may hold memory at a time: set once the links are planned.
     var concurrentSorts = 6
+    /// Where the destination will be published: what policies see as its URL.
+    var destinationPath = ""
     /// Set once the keys are read.
     var sourceKeys: SourceKeys?
 

@@ -55,6 +55,7 @@ struct StagedMigration {
         session.progress.begin(.validate)
         for mapping in mappings { try validate(mapping, runtime) }
         try account(runtime)
+        runtime.objects.endFetches()
         return try StagedLoad(
             session: session, mappings: mappings, tables: tables, runtime: runtime, excuses: excuses
         ).run(into: destination)
@@ -122,8 +123,7 @@ struct StagedMigration {
             entity: sourceEntity, schema: session.layout.schema, columns: [.own(EntityTable.lockColumn)])
         let program = try AttributeProgram(mapping: mapping, slots: &slots)
         let number = Int64(session.destinationSchema.number(of: entity))
-        let reader = try session.source.rows(
-            RowSelection(table: source, columns: slots.columns, entities: [sourceEntity.index]), in: session.layout)
+        let reader = try SourceReader(session: session, slots: slots, table: source, entities: [sourceEntity.index])
         var batch = session.sourceBatch(slots: slots.columns.count)
         var made = 0
         while try reader.next(into: &batch) {
@@ -150,18 +150,19 @@ struct StagedMigration {
     ) throws {
         guard let entity = mapping.source, let table = mapping.sourceTable else { return }
         let program = try runtime.program(of: mapping)
-        var columns = program.columns
+        var slots = program.slots
         var filter: PredicateProgram?
         if let predicate = mapping.filter {
-            var slots = SourceSlots(entity: entity, schema: session.layout.schema, columns: columns)
             filter = try PredicateProgram(compiling: predicate, resolver: &slots, context: mapping.context)
-            columns = slots.columns
         }
-        let reader = try session.source.rows(
-            RowSelection(table: table, columns: columns, entities: [entity.index]), in: session.layout)
+        let reader = try SourceReader(session: session, slots: slots, table: table, entities: [entity.index])
         let sources = runtime.sources
-        sources.openWindow(session.sourceBatch(slots: columns.count), table: table)
-        defer { sources.closeWindow() }
+        sources.openWindow(session.sourceBatch(slots: slots.columns.count), table: table)
+        runtime.scanning = program
+        defer {
+            runtime.scanning = nil
+            sources.closeWindow()
+        }
         var line = session.counts.mappings[mapping.index]
         while try reader.next(into: &sources.window) {
             try session.checkCancelled()

@@ -23,20 +23,25 @@ final class StagedRuntime {
     /// The destination object that a policy relates, and the first source it was associated with.
     var relatingFrom: (mapping: Int, destination: ManagedObject, source: Int64)?
     private var programs: [Int: CreationProgram] = [:]
+    /// The program whose slots the sources' window has.
+    var scanning: CreationProgram?
     private var lastPlanned: PlannedMapping?
     /// What a lookup found; kept for the next one.
     private var found: [ObjectReference] = []
 
-    /// A mapping's attribute program and the source columns it reads: all own columns of the table first.
+    /// A mapping's attribute program and the source slots it reads: all own columns of the table first.
     final class CreationProgram {
         let attributes: AttributeProgram
-        let columns: [SelectedColumn]
+        let slots: SourceSlots
+        /// Rows that are not in the batch at hand.
+        let rows: SourceRowReader
         var single: RowBatch
 
-        init(attributes: AttributeProgram, columns: [SelectedColumn]) {
+        init(attributes: AttributeProgram, slots: SourceSlots, rows: SourceRowReader) {
             self.attributes = attributes
-            self.columns = columns
-            single = RowBatch(slots: columns.count, rowCapacity: 1, byteTarget: 4096)
+            self.slots = slots
+            self.rows = rows
+            single = RowBatch(slots: slots.columns.count, rowCapacity: 1, byteTarget: 4096)
         }
     }
 
@@ -49,10 +54,10 @@ final class StagedRuntime {
         self.associations = associations
         sources = SourceObjects(session: session)
         objects = DestinationObjects(session: session, rows: rows, links: links)
-        sourceContext = ManagedObjectContext(
-            backing: sources, failures: failures, storeUUID: session.source.metadata.uuid, isDestination: false)
-        destinationContext = ManagedObjectContext(
-            backing: objects, failures: failures, storeUUID: storeUUID, isDestination: true)
+        sourceContext = StagedRuntime.context(
+            of: sources, session: session, storeUUID: session.source.metadata.uuid, failures: failures)
+        destinationContext = StagedRuntime.context(
+            of: objects, session: session, storeUUID: storeUUID, failures: failures)
         relating = DeclaredLinks(
             session: session, mappings: mappings, associations: associations, objects: objects, sources: sources)
         sources.context = sourceContext
@@ -79,7 +84,9 @@ final class StagedRuntime {
         var slots = SourceSlots(
             entity: entity, schema: session.layout.schema, columns: (0..<own).map { .own($0) })
         let attributes = try AttributeProgram(mapping: mapping, slots: &slots)
-        let program = CreationProgram(attributes: attributes, columns: slots.columns)
+        let program = CreationProgram(
+            attributes: attributes, slots: slots,
+            rows: try SourceRowReader(session: session, slots: slots, table: table))
         programs[mapping.index] = program
         return program
     }
@@ -102,20 +109,12 @@ final class StagedRuntime {
         let program = try program(of: planned)
         let id = try objects.insertBare(entity)
         let rows = objects.rows[id.table]
-        if sources.windowTable == place.table, sources.window.slots >= program.columns.count,
-            let row = sources.rowInWindow(table: place.table, key: place.key)
-        {
+        if scanning === program, let row = sources.rowInWindow(table: place.table, key: place.key) {
             try rows.write(id.key) { batch, target throws(MigrationError) in
                 try program.attributes.run(sources.window, row: row, into: &batch, destinationRow: target)
             }
         } else {
-            program.single.removeAll()
-            guard
-                try session.source.row(
-                    table: place.table, key: place.key, columns: program.columns,
-                    in: session.layout,
-                    into: &program.single)
-            else { throw ObjectFailure.gone(source) }
+            guard try program.rows.fetch(place.key, into: &program.single) else { throw ObjectFailure.gone(source) }
             try rows.write(id.key) { batch, target throws(MigrationError) in
                 try program.attributes.run(program.single, row: 0, into: &batch, destinationRow: target)
             }

@@ -114,9 +114,7 @@ struct AttributeProgram {
     }
 
     private func located(_ error: MigrationError, _ key: Int64, _ attribute: String) -> MigrationError {
-        var context = mapping.context
-        context.entity = mapping.source?.definition.name
-        context.objectID = "\(mapping.source?.definition.name ?? "?")/p\(key)"
+        var context = mapping.context(ofSource: key)
         context.property = attribute
         return error.inside(context)
     }

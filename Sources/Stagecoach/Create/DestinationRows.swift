@@ -22,6 +22,8 @@ final class DestinationRows {
         fileprivate(set) var isSealed = false
         /// Keys of the run's rows, where several runs share a table.
         let keys: MappingKeys?
+        /// The greatest key of the run's rows, deleted ones included; nil where there is none.
+        var lastKey: Int64? { open.isEmpty ? spill.lastKey : open.key(open.count - 1) }
 
         init(spill: RowSpill, open: consuming RowBatch, keys: MappingKeys?) {
             self.spill = spill
@@ -39,6 +41,8 @@ final class DestinationRows {
     private(set) var nextKey: Int64
     private var scratch: RowBatch
     private var scratchKey: Int64?
+    /// Takes the keys of rows that change, while an index of fetches needs them.
+    var changes: ChangedRows?
 
     init(table: Int, firstKey: Int64, session: MigrationSession) {
         self.table = table
@@ -162,6 +166,7 @@ final class DestinationRows {
     func write(
         _ key: Int64, _ body: (inout RowBatch, Int) throws(MigrationError) -> Void
     ) throws(MigrationError) {
+        try changes?.note(key)
         let run = try run(of: key)
         if let row = openRow(run, key) {
             try body(&run.open, row)

@@ -55,6 +55,12 @@ final class PlannedMapping {
     var context: MigrationError.Context {
         MigrationError.Context(entity: destination?.definition.name ?? source?.definition.name, entityMapping: name)
     }
+
+    /// The context of errors at one source object of this mapping.
+    func context(ofSource key: Int64) -> MigrationError.Context {
+        let entity = source?.definition.name
+        return MigrationError.Context(entity: entity, objectID: "\(entity ?? "?")/p\(key)", entityMapping: name)
+    }
 }
 
 /// An attribute of a mapping's destination entity and what gives its value.

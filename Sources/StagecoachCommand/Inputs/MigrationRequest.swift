@@ -11,6 +11,8 @@ struct MigrationRequest {
     let from: String?
     let mapping: String?
     let report: String?
+    /// Shared libraries of policies, in the order given.
+    let policies: [String]
     let options: MigrationOptions
 
     /// Reads the request and compares its paths; no file is opened.
@@ -23,6 +25,7 @@ struct MigrationRequest {
         from = arguments[option: "from"]
         mapping = arguments[option: "mapping"]
         report = arguments[option: "report"]
+        policies = arguments.all("policies")
         var options = MigrationOptions()
         options.memoryLimit = arguments.number("memory-limit")
         options.batchSize = arguments.number("batch-size")
@@ -78,17 +81,12 @@ struct MigrationInputs {
             sourceModel = try ModelArgument.ofStore(request.source, bundle: request.to)
         }
         if let path = request.mapping {
-            let bytes = try InputFile.read(path, what: "mapping model")
-            guard path.hasSuffix(".json") || InputFile.beginsWithBrace(bytes) else {
-                throw MigrationError(
-                    "mapping.unknownKind", .configuration, "The file is no mapping model in JSON",
-                    remedy: "Write one with stagecoach infer", context: .init(path: path))
-            }
-            mapping = try MappingModel.reading(
-                json: bytes, path: path, source: sourceModel.model, destination: destinationModel.model)
+            mapping = try MappingModel.read(
+                path: path, sourceModel: sourceModel.model, destinationModel: destinationModel.model)
         } else {
             mapping = try MappingModel.inferred(from: sourceModel.model, to: destinationModel.model)
         }
+        for library in request.policies { try PolicyLibrary.load(library) }
     }
 
     /// The migration, ready to plan or run.
