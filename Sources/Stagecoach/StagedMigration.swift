@@ -196,6 +196,8 @@ struct StagedMigration {
         for relationship in mapping.destination?.relationships ?? [] {
             try runtime.objects.links.store(of: relationship)?.store.compact()
         }
+        try runtime.relating.begin(mapping)
+        defer { runtime.relating.end() }
         let cursor = try runtime.associations[mapping.index].pairs.destinationsInOrderOfFirstAssociation()
         while let pair = try cursor.next() {
             let entity = session.destinationSchema.model.entity(at: Int(pair.destination.entity))

@@ -1,0 +1,80 @@
+import Diagnostics
+import Mapping
+import Stagecoach
+
+/// The policies that `migrate --policy NAME` puts on every entity mapping.
+enum BenchmarkPolicies {
+    /// - Throws: `benchmark.usage` (64) for a name that is not known.
+    static func use(_ name: String, in model: MappingModel) throws(MigrationError) {
+        let types: [String: EntityMigrationPolicy.Type] = [
+            "super": SuperPolicy.self, "second": SecondObjectPolicy.self, "read": ReadingPolicy.self,
+        ]
+        guard let type = types[name] else { throw Arguments.usage("--policy super, second or read") }
+        PolicyRegistry.shared.register(name) { type.init() }
+        for mapping in model.entityMappings { mapping.entityMigrationPolicyClassName = name }
+    }
+}
+
+/// Takes over every step and lets the default method do it: what a policy costs at least.
+final class SuperPolicy: EntityMigrationPolicy {
+    override func createDestinationInstances(
+        forSource sInstance: ManagedObject, in mapping: EntityMapping, manager: MigrationManager
+    ) throws {
+        try super.createDestinationInstances(forSource: sInstance, in: mapping, manager: manager)
+    }
+
+    override func createRelationships(
+        forDestination dInstance: ManagedObject, in mapping: EntityMapping, manager: MigrationManager
+    ) throws {
+        try super.createRelationships(forDestination: dInstance, in: mapping, manager: manager)
+    }
+}
+
+/// Makes a second object of every source object and associates it, looks up what was made of each source object, and
+/// sets to-many relationships again as sets.
+final class SecondObjectPolicy: EntityMigrationPolicy {
+    override func createDestinationInstances(
+        forSource sInstance: ManagedObject, in mapping: EntityMapping, manager: MigrationManager
+    ) throws {
+        try super.createDestinationInstances(forSource: sInstance, in: mapping, manager: manager)
+        guard let name = mapping.destinationEntityName, let context = manager.destinationContext else { return }
+        let second = EntityDescription.insertNewObject(forEntityName: name, into: context)
+        manager.associate(sourceInstance: sInstance, withDestinationInstance: second, for: mapping)
+    }
+
+    override func createRelationships(
+        forDestination dInstance: ManagedObject, in mapping: EntityMapping, manager: MigrationManager
+    ) throws {
+        try super.createRelationships(forDestination: dInstance, in: mapping, manager: manager)
+        let sources = manager.sourceInstances(forEntityMappingName: mapping.name, destinationInstances: [dInstance])
+        let made = manager.destinationInstances(forEntityMappingName: mapping.name, sourceInstances: sources)
+        // The second object takes over what the first one has, member by member of the source object's sets.
+        guard let source = sources.first, made.last === dInstance, made.count > 1 else { return }
+        for relationship in dInstance.entity.relationships where relationship.isToMany {
+            guard let members = source.value(forKey: relationship.name) as? Set<ManagedObject> else { continue }
+            let target = relationship.destination
+            guard let name = target.definition.name as String?,
+                let other = manager.mappingModel.entityMappings.first(where: {
+                    $0.destinationEntityName == name && $0.sourceEntityName == members.first?.entity.definition.name
+                })
+            else { continue }
+            let objects = manager.destinationInstances(
+                forEntityMappingName: other.name, sourceInstances: Array(members))
+            dInstance.setValue(Set(objects), forKey: relationship.name)
+        }
+    }
+}
+
+/// Reads every relationship of every object after the default method set it.
+final class ReadingPolicy: EntityMigrationPolicy {
+    private var seen = 0
+
+    override func createRelationships(
+        forDestination dInstance: ManagedObject, in mapping: EntityMapping, manager: MigrationManager
+    ) throws {
+        try super.createRelationships(forDestination: dInstance, in: mapping, manager: manager)
+        for relationship in dInstance.entity.relationships {
+            if let members = dInstance.value(forKey: relationship.name) as? Set<ManagedObject> { seen += members.count }
+        }
+    }
+}
