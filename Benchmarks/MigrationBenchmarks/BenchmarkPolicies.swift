@@ -8,8 +8,9 @@ enum BenchmarkPolicies {
     static func use(_ name: String, in model: MappingModel) throws(MigrationError) {
         let types: [String: EntityMigrationPolicy.Type] = [
             "super": SuperPolicy.self, "second": SecondObjectPolicy.self, "read": ReadingPolicy.self,
+            "fetch": FetchingPolicy.self,
         ]
-        guard let type = types[name] else { throw Arguments.usage("--policy super, second or read") }
+        guard let type = types[name] else { throw Arguments.usage("--policy super, second, read or fetch") }
         PolicyRegistry.shared.register(name) { type.init() }
         for mapping in model.entityMappings { mapping.entityMigrationPolicyClassName = name }
     }
