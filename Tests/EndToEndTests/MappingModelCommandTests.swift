@@ -69,6 +69,8 @@ struct MappingModelCommandTests {
             let old = try ModelLocator.load(models + ":SampleModel2").model
             let new = try ModelLocator.load(models + ":SampleModel3").model
             let manager = MigrationManager(sourceModel: old, destinationModel: new)
+            // The process of all tests together is larger than a program that migrates.
+            manager.options.memoryLimit = 2 << 30
             let destination = folder.file("new.sqlite")
             try manager.migrateStore(
                 from: URL(fileURLWithPath: store), type: .sqlite,
