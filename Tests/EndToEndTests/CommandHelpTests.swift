@@ -73,8 +73,8 @@ struct CommandHelpTests {
                       --from MODEL          The model version that wrote the store. Left out:
                                             the store's cached model, or the version in the --to
                                             bundle whose hashes match.
-                      --mapping FILE        The mapping model: JSON, .xcmappingmodel or .cdm. Left
-                                            out: inferred.
+                      --mapping FILE        The mapping model: JSON, .xcmappingmodel or .cdm.
+                                            Left out: inferred.
                       --memory-limit SIZE   Peak resident memory, as 64M or 1G. Left out: 256M,
                                             or three quarters of the cgroup's limit where that
                                             is lower.

@@ -198,7 +198,7 @@ struct ArchivedExpressionTests {
             """
         let original = try ExpressionArchive.bytes(try ValueExpression(format: text).node)
         var (read, refused) = (0, 0)
-        for _ in 0..<20_000 {
+        for _ in 0..<8000 {
             var bytes = original
             for _ in 0...random.below(4) {
                 switch random.below(4) {

@@ -157,8 +157,8 @@ struct RealMappingTests {
         print("RealMappingTests.mutations seed \(seed)")
         var random = SeededGenerator(seed: seed)
         for (name, rounds) in [
-            ("coredataplus/mappings/V2toV3.cdm", 1500),
-            ("corestore/mappings/Advanced.EvolutionDemo.V2.FromV1.xcmappingmodel", 400),
+            ("coredataplus/mappings/V2toV3.cdm", 600),
+            ("corestore/mappings/Advanced.EvolutionDemo.V2.FromV1.xcmappingmodel", 200),
         ] {
             let mapping = try RealMapping(RealMapping.shared(name))
             let original = try MappingFile(path: mapping.path).bytes
