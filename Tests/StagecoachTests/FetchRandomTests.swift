@@ -155,7 +155,8 @@ struct FetchRandomTests {
                 age: random.chance(5) ? nil : random.below(6))
         }
         for key in persons.keys.sorted() where !random.chance(4) {
-            persons[key]?.best = persons.keys.sorted().randomElement(using: &random)
+            let best = persons.keys.sorted().randomElement(using: &random)
+            persons[key]?.best = best
         }
         var store = ReferenceStore.make(fixture.source) { store in
             for person in persons.values {

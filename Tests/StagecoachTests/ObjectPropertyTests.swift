@@ -62,7 +62,7 @@ struct ObjectPropertyTests {
         #expect(
             code { context in
                 let objects = [ManagedObject(context: context), ManagedObject(context: context)]
-                #expect(objects[0] !== objects[1])
+                if objects[0] === objects[1] { Issue.record("two failures are one object") }
                 for object in objects { object.setValue("x", forKey: "name") }
             } == "object.unknownEntity")
         #expect(

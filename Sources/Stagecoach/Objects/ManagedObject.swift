@@ -16,10 +16,12 @@ open class ManagedObject: NSObject {
     /// Values of an object without a context.
     private var detached: [String: Any]?
 
-    init(place: ObjectPlace, context: ManagedObjectContext) {
+    // Convenience, so that subclasses elsewhere inherit the other initialisers.
+    convenience init(place: ObjectPlace, context: ManagedObjectContext) {
+        self.init(entity: place.entity, insertInto: nil)
         self.place = place
         self.context = context
-        super.init()
+        detached = nil
     }
 
     /// Makes an object of an entity and inserts it into a context, with the model's defaults.
@@ -32,7 +34,7 @@ open class ManagedObject: NSObject {
         if let context {
             place = context.placeForNew(entity)
         } else {
-            place = ObjectPlace(entity: entity, key: Int64.random(in: .min..<0), table: -1)
+            place = ObjectPlace(entity: entity, key: 0, table: -1)
             detached = [:]
         }
         super.init()
