@@ -97,6 +97,33 @@ struct CoreDataNameTests {
         #expect(!model.isConfiguration(withName: nil, compatibleWithStoreMetadata: [:]))
     }
 
+    @Test("A store's metadata finds the version that wrote it in a bundle")
+    func metadata() throws {
+        let scene = try scene()
+        let metadata = try NSPersistentStoreCoordinator.metadataForPersistentStore(
+            ofType: NSSQLiteStoreType, at: scene.sourceURL, options: nil)
+        #expect(metadata[NSStoreTypeKey] as? String == "SQLite")
+        #expect((metadata[NSStoreUUIDKey] as? String)?.count == 36)
+        #expect(
+            scene.manager.sourceModel.isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata))
+        #expect(
+            !scene.manager.destinationModel.isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata))
+        let newer = try NSPersistentStoreCoordinator.metadataForPersistentStore(type: .sqlite, at: scene.sourceURL)
+        #expect(newer.count == metadata.count)
+
+        let folder = SharedStores.repository.appendingPathComponent("Fixtures/Models")
+        let bundle = try #require(Bundle(path: folder.path))
+        let old = try #require(
+            NSManagedObjectModel(
+                contentsOf: folder.appendingPathComponent("Library.xcdatamodeld/Library.xcdatamodel")))
+        let found = NSManagedObjectModel.mergedModel(
+            from: [bundle], forStoreMetadata: [NSStoreModelVersionHashesKey: old.entityVersionHashesByName])
+        #expect(found?.entitiesByName["Chapter"] != nil)
+        #expect(
+            NSManagedObjectModel.mergedModel(from: [bundle], forStoreMetadata: [NSStoreModelVersionHashesKey: [:]])
+                == nil)
+    }
+
     @Test("Entities, attributes and relationships describe themselves")
     func entities() throws {
         let scene = try scene()
