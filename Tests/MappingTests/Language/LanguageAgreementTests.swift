@@ -1,3 +1,4 @@
+import Diagnostics
 import Foundation
 import ManagedModel
 import Mapping
@@ -128,8 +129,11 @@ struct LanguageAgreementTests {
             case 6:
                 return "(\(text(inner)) \(pick(["BEGINSWITH", "ENDSWITH", "CONTAINS", "IN"]))\(options) \(text(inner)))"
             case 7:
-                return
-                    "(\(text(inner)) \(pick(["LIKE", "MATCHES"]))\(options) \(pick(["'*'", "'h?l*'", "'[a-z]+'", "'a'", "''", "'H.*o'"])))"
+                let pattern =
+                    random.chance(2)
+                    ? "LIKE\(options) " + pick(["'*'", "'h?l*'", "'a'", "''", "'?*'"])
+                    : "MATCHES\(options) " + pick(["'.*'", "'[a-z]+'", "'a'", "''", "'H.*o'"])
+                return "(\(text(inner)) \(pattern))"
             case 8: return "(\(integer(inner)) BETWEEN {\(number(inner)), \(integer(inner))})"
             case 9: return "(\(number(inner)) IN {\(number(inner)), \(integer(inner)), 7})"
             default:
@@ -141,22 +145,24 @@ struct LanguageAgreementTests {
     }
 
     /// The row of the programs as an object.
-    static let row: [String: Any?] = Dictionary(
-        uniqueKeysWithValues: ExpressionRow.columns.map { column in
-            let value: Any?
-            switch (column.type, column.value) {
-            case (.boolean, .integer(let number)): value = number != 0
-            case (.decimal, .integer(let number)): value = Decimal(number)
-            case (.decimal, .real(let number)): value = Decimal(string: "\(number)")
-            case (.date, .integer(let number)): value = Date(timeIntervalSinceReferenceDate: Double(number))
-            case (.date, .real(let number)): value = Date(timeIntervalSinceReferenceDate: number)
-            case (_, .integer(let number)): value = number
-            case (_, .real(let number)): value = number
-            case (_, .text(let text)): value = text
-            default: value = nil
-            }
-            return (column.name, value)
-        })
+    static var row: [String: Any?] {
+        Dictionary(
+            uniqueKeysWithValues: ExpressionRow.columns.map { column in
+                let value: Any?
+                switch (column.type, column.value) {
+                case (.boolean, .integer(let number)): value = number != 0
+                case (.decimal, .integer(let number)): value = Decimal(number)
+                case (.decimal, .real(let number)): value = Decimal(string: "\(number)")
+                case (.date, .integer(let number)): value = Date(timeIntervalSinceReferenceDate: Double(number))
+                case (.date, .real(let number)): value = Date(timeIntervalSinceReferenceDate: number)
+                case (_, .integer(let number)): value = number
+                case (_, .real(let number)): value = number
+                case (_, .text(let text)): value = text
+                default: value = nil
+                }
+                return (column.name, value)
+            })
+    }
 
     /// An evaluated value as an attribute of a type stores it.
     private static func stored(_ value: Any?) -> ExpressionRow.Value {
@@ -200,6 +206,8 @@ struct LanguageAgreementTests {
                 switch (compiled, evaluated) {
                 case (.success(let one), .success(let other)):
                     values += 1
+                    // A date that is only copied stays the integer that the store may hold.
+                    if case .integer(let seconds) = one, type == .date, other == .real(Double(seconds)) { continue }
                     #expect(one == other, "seed \(seed): \(text)")
                 case (.failure(let one as MigrationError), .failure(let other as MigrationError)):
                     errors += 1
