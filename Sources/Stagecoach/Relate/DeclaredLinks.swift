@@ -102,8 +102,12 @@ final class DeclaredLinks {
             lookup.column = nil
             guard let last = lookup.path.last else { continue }
             let steps = Array(lookup.path.dropLast())
-            let column: SelectedColumn =
-                steps.isEmpty ? .own(last.column) : .related(path: steps, column: last.column)
+            let column: SelectedColumn
+            if case .toMany = lookup.argument {
+                column = .relatedKey(path: lookup.path)
+            } else {
+                column = steps.isEmpty ? .own(last.column) : .related(path: steps, column: last.column)
+            }
             lookup.column = columns.firstIndex(of: column) ?? columns.count
             if lookup.column == columns.count { columns.append(column) }
         }
@@ -408,8 +412,14 @@ final class DeclaredLinks {
         {
             return end
         }
-        guard let table = mapping.sourceTable else { return nil }
-        return try follow(lookup.path, from: (table, source))?.key
+        guard let table = mapping.sourceTable, let end = try follow(lookup.path, from: (table, source)) else {
+            return nil
+        }
+        // A reference to a row that does not exist is nil, though rows may refer to the same.
+        if case .toMany = lookup.argument, try session.sourceKeys?.byTable[end.table]?.contains(end.key) == false {
+            return nil
+        }
+        return end.key
     }
 
     /// The row that to-one steps lead to; nil where one is nil.
