@@ -9,8 +9,6 @@ extension MappingModel: NSCopying {
         copy.entityMappings = entityMappings.map { $0.copied() }
         copy.isInferred = isInferred
         copy.path = path
-        copy.statesVersionHashes = statesVersionHashes
-        copy.leavesUnlisted = leavesUnlisted
         return copy
     }
 }
@@ -35,6 +33,8 @@ extension EntityMapping: NSCopying {
         copy.sourceFilterColumn = sourceFilterColumn
         copy.entityMigrationPolicyClassName = entityMigrationPolicyClassName
         copy.userInfo = userInfo
+        copy.statesVersionHashes = statesVersionHashes
+        copy.leavesUnlisted = leavesUnlisted
         copy.line = line
         copy.column = column
         return copy

@@ -40,21 +40,10 @@ extension MappingModel {
         return nil
     }
 
-    /// The mapping model that inference gives.
-    ///
-    /// - Throws: `inference.…` (78) naming what cannot be inferred.
-    public static func inferredMappingModel(
-        forSourceModel sourceModel: ManagedObjectModel, destinationModel: ManagedObjectModel
-    ) throws -> MappingModel {
-        try inferred(from: sourceModel, to: destinationModel)
-    }
-
     private func take(_ other: MappingModel) {
         entityMappings = other.entityMappings
         isInferred = other.isInferred
         path = other.path
-        statesVersionHashes = other.statesVersionHashes
-        leavesUnlisted = other.leavesUnlisted
     }
 
     private static func files(in folder: String) -> [String] {
@@ -67,12 +56,13 @@ extension MappingModel {
     private func fits(_ source: ManagedObjectModel, _ destination: ManagedObjectModel) -> Bool {
         let (before, after) = (source.entityVersionHashesByName, destination.entityVersionHashesByName)
         func agrees(_ hash: Data?, _ name: String?, _ known: [String: Data]) -> Bool {
-            guard statesVersionHashes, let hash, let name, let own = known[name] else { return true }
+            guard let hash, let name, let own = known[name] else { return true }
             return hash == own
         }
         let areHashesEqual = entityMappings.allSatisfy {
-            agrees($0.sourceEntityVersionHash, $0.sourceEntityName, before)
-                && agrees($0.destinationEntityVersionHash, $0.destinationEntityName, after)
+            !$0.statesVersionHashes
+                || agrees($0.sourceEntityVersionHash, $0.sourceEntityName, before)
+                    && agrees($0.destinationEntityVersionHash, $0.destinationEntityName, after)
         }
         return areHashesEqual && (try? validate(source: source, destination: destination)) != nil
     }
