@@ -30,3 +30,11 @@ public typealias NSPredicate = FormatPredicate
 public typealias NSCompoundPredicate = CompoundPredicate
 public typealias NSComparisonPredicate = ComparisonPredicate
 public typealias NSSortDescriptor = KeySortDescriptor
+
+/// A fetch request. `NSFetchRequest<NSFetchRequestResult>` gives whatever its result type says, as in Core Data.
+public typealias NSFetchRequest<Result: FetchRequestResult> = FetchRequest<Result>
+/// Any result of a fetch: a class, because a protocol does not conform to itself outside of Objective-C.
+public typealias NSFetchRequestResult = NSObject
+public typealias NSFetchRequestResultType = FetchRequestResultType
+public typealias NSPersistentStore = PersistentStore
+public typealias NSPersistentStoreCoordinator = PersistentStoreCoordinator

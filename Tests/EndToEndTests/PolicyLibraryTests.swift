@@ -46,7 +46,7 @@ struct PolicyLibraryTests {
             ["STAGECOACH_PACKAGE": SharedStores.repository.path]
         ) { $1 }
         let log = FileManager.default.temporaryDirectory.appendingPathComponent("policies-\(UUID().uuidString).log")
-        FileManager.default.createFile(atPath: log.path, contents: nil)
+        try Data().write(to: log)
         defer { try? FileManager.default.removeItem(at: log) }
         let output = try FileHandle(forWritingTo: log)
         process.standardOutput = output

@@ -11,6 +11,8 @@ extension MigrationManager: ExpressionFunctions {
         case destinationInstancesByRelationship = "destinationInstancesForSourceRelationshipNamed:sourceInstances:"
         case sourceInstances = "sourceInstancesForEntityMappingNamed:destinationInstances:"
         case sourceInstancesOlder = "sourceInstancesForEntityMappingName:destinationInstances:"
+        case fetchRequest = "fetchRequestForSourceEntityNamed:predicateString:"
+        case fetchRequestWithSubentities = "fetchRequestForSourceEntityNamed:predicateString:includesSubentities:"
         case valueForKey = "valueForKey:"
         case valueForKeyPath = "valueForKeyPath:"
         case sourceContext, destinationContext, sourceModel, destinationModel, mappingModel, currentEntityMapping
@@ -63,6 +65,11 @@ extension MigrationManager: ExpressionFunctions {
             return try lookup(try values.next(Any?.self), selector) {
                 sourceInstances(forEntityMappingName: name, destinationInstances: $0)
             }
+        case .fetchRequest:
+            return try fetchRequest(try values.next(String.self), try values.next(String?.self), false)
+        case .fetchRequestWithSubentities:
+            return try fetchRequest(
+                try values.next(String.self), try values.next(String?.self), try values.next(Bool.self))
         case .valueForKey: return try property(try values.next(String.self))
         case .valueForKeyPath:
             let names = try values.next(String.self).split(separator: ".").map(String.init)
@@ -72,6 +79,16 @@ extension MigrationManager: ExpressionFunctions {
             return dictionary[names.dropFirst().joined(separator: ".")]
         default: return try property(own.rawValue)
         }
+    }
+
+    /// A request for the objects of a source entity.
+    private func fetchRequest(
+        _ entity: String, _ predicate: String?, _ includesSubentities: Bool
+    ) throws -> FetchRequest<ManagedObject> {
+        let request = FetchRequest<ManagedObject>(entityName: entity)
+        if let predicate { request.predicate = try FormatPredicate(parsing: predicate) }
+        request.includesSubentities = includesSubentities
+        return request
     }
 
     /// A property of the manager by its key.

@@ -64,7 +64,7 @@ public final class PolicyRegistry: Sendable {
     public var names: [String] { contents.withLock { $0.factories.keys.sorted() } }
 
     /// A fresh policy of a name; nil where nobody registered one.
-    func makePolicy(named name: String) -> EntityMigrationPolicy? {
+    package func makePolicy(named name: String) -> EntityMigrationPolicy? {
         let last = name.split(separator: ".").last.map(String.init) ?? name
         let factory = contents.withLock { $0.factories[name] ?? $0.factories[last] }
         guard let policy = factory?() else { return nil }

@@ -13,19 +13,8 @@ final class BeamToBeam2MigrationPolicy: NSEntityMigrationPolicy {
         databaseID = id
     }
 
-    /// `FUNCTION($entityPolicy, "databaseId")` in the mapping model, or by hand below.
-    func databaseId() -> UUID? { databaseID }
-
-    override func createDestinationInstances(
-        forSource sInstance: NSManagedObject, in mapping: NSEntityMapping, manager: NSMigrationManager
-    ) throws {
-        try super.createDestinationInstances(forSource: sInstance, in: mapping, manager: manager)
-        for document in manager.destinationInstances(
-            forEntityMappingName: mapping.name, sourceInstances: [sInstance])
-        {
-            document.setValue(databaseId(), forKey: "database_id")
-        }
-    }
+    /// `FUNCTION($entityPolicy, 'setDatabase')` is the mapping's expression for each document's database.
+    func setDatabase() -> UUID? { databaseID }
 }
 
 /// Beam 3 to 4: a journal's date, until now in its title, gets an attribute of its own.

@@ -1,30 +1,34 @@
 import Stagecoach
 
-/// Cyface 3 to 4: the locations of a measurement move into its first track; the length of the track is computed.
+/// Cyface 3 to 4: the locations of a measurement, which have no mapping of their own, move into its first track; the
+/// length of the track is computed.
 final class MeasurementToMeasurementPolicy: NSEntityMigrationPolicy {
-    override func createRelationships(
-        forDestination dInstance: NSManagedObject, in mapping: NSEntityMapping, manager: NSMigrationManager
+    override func createDestinationInstances(
+        forSource sInstance: NSManagedObject, in mapping: NSEntityMapping, manager: NSMigrationManager
     ) throws {
-        try super.createRelationships(forDestination: dInstance, in: mapping, manager: manager)
-        let sources = manager.sourceInstances(
-            forEntityMappingName: "MeasurementToMeasurement", destinationInstances: [dInstance])
-        guard let measurement = sources.first,
-            let oldLocations = measurement.value(forKey: "geoLocations") as? NSOrderedSet
+        try super.createDestinationInstances(forSource: sInstance, in: mapping, manager: manager)
+        guard
+            let measurement = manager.destinationInstances(
+                forEntityMappingName: mapping.name, sourceInstances: [sInstance]
+            ).first, let oldLocations = sInstance.value(forKey: "geoLocations") as? NSOrderedSet
         else { return }
-        let locations = manager.destinationInstances(
-            forEntityMappingName: "GeoLocationToGeoLocation",
-            sourceInstances: oldLocations.array as? [NSManagedObject])
 
-        let context = dInstance.managedObjectContext!
+        let context = manager.destinationContext!
         let track = NSEntityDescription.insertNewObject(forEntityName: "Track", into: context)
-        track.setValue(NSOrderedSet(array: locations), forKey: "locations")
-        dInstance.setValue(NSOrderedSet(object: track), forKey: "tracks")
-
-        var length = 0.0
-        for (from, to) in zip(locations, locations.dropFirst()) {
-            length += Self.distance(from, to)
+        let locations = NSMutableOrderedSet()
+        for case let oldLocation as NSManagedObject in oldLocations {
+            let location = NSEntityDescription.insertNewObject(forEntityName: "GeoLocation", into: context)
+            for key in oldLocation.entity.attributesByName.keys {
+                location.setValue(oldLocation.value(forKey: key), forKey: key)
+            }
+            locations.add(location)
         }
-        dInstance.setValue(length, forKey: "trackLength")
+        track.setValue(locations, forKey: "locations")
+        measurement.setValue(NSOrderedSet(object: track), forKey: "tracks")
+
+        let ordered = locations.array as? [NSManagedObject] ?? []
+        let length = zip(ordered, ordered.dropFirst()).reduce(0.0) { $0 + Self.distance($1.0, $1.1) }
+        measurement.setValue(length, forKey: "trackLength")
     }
 
     /// Metres on a sphere.

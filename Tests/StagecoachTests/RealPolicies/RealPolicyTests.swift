@@ -25,7 +25,8 @@ struct RealPolicyTests {
                 JOIN ZCONTINENT n ON n.Z_PK = c.ZCONTINENT ORDER BY 1
                 """)
                 == scene.rows(
-                    "SELECT ZNUMERICISO3166CODE, ZISOCONTINENT, ZNUMBEROFMOODS FROM ZCOUNTRY ORDER BY 1", ofSource: true))
+                    "SELECT ZNUMERICISO3166CODE, ZISOCONTINENT, ZNUMBEROFMOODS FROM ZCOUNTRY ORDER BY 1", ofSource: true
+                ))
         // The other mapping is unharmed: every mood has its country.
         #expect(
             try scene.rows(
@@ -155,7 +156,9 @@ struct RealPolicyTests {
             }
             store.insert("StoredLink", 1, ["url": .text("https://example.org"), "bid": .integer(9)])
         }
-        scene.registry.register(BeamToBeam2MigrationPolicy.self)
+        scene.registry.register(BeamToBeam2MigrationPolicy.self) { functions in
+            functions.add("setDatabase", BeamToBeam2MigrationPolicy.setDatabase)
+        }
         try scene.run()
         #expect(try scene.rows("SELECT count(*), min(ZTITLE) FROM ZDATABASE") == ["1|Default"])
         #expect(
