@@ -30,6 +30,7 @@ package final class RecordLog {
     /// Oldest first; levels never rise towards newer ones.
     private var runs: [RecordRun] = []
     private var cache: RecordBlockCache
+    private let cacheSlots: Int
     private let scratch = RawBuffer()
     private let block = RawBuffer()
     /// Records in the log.
@@ -56,8 +57,8 @@ package final class RecordLog {
         let memory = max(memory, 128 * 1024)
         let recordBytes = width * 8
         recordsPerBlock = min(1024, memory / 32 / recordBytes)
-        let slots = max(4, min(64, memory / 4 / (recordsPerBlock * recordBytes)))
-        cache = RecordBlockCache(slots: slots, blockWords: recordsPerBlock * width)
+        cacheSlots = max(4, min(64, memory / 4 / (recordsPerBlock * recordBytes)))
+        cache = RecordBlockCache(slots: cacheSlots, blockWords: recordsPerBlock * width)
         most = memory / 4 / recordBytes
         capacity = min(64, most)
         records = .allocate(capacity: capacity * width)
@@ -108,6 +109,20 @@ package final class RecordLog {
         segmentEnds.removeAll()
         gathered = 0
         count = 0
+    }
+
+    /// Puts the records on disk and gives their memory back, where they are more than some. More may be appended.
+    ///
+    /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
+    package func park() throws(MigrationError) {
+        if gathered * width * 8 > 64 * 1024 { try spill() }
+        cache = RecordBlockCache(slots: cacheSlots, blockWords: recordsPerBlock * width)
+        guard gathered == 0, capacity > 64 else { return }
+        capacity = min(64, most)
+        records.deallocate()
+        space.deallocate()
+        records = .allocate(capacity: capacity * width)
+        space = .allocate(capacity: capacity * width)
     }
 
     // MARK: Reading

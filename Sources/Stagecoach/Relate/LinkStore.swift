@@ -50,6 +50,8 @@ final class LinkStore {
     /// Places that mappings give to members whose own side decides the link: owner, member, the words of a
     /// ``MemberOrder``, and a zero. The owner is of the to-many side.
     let givenOrders: RecordLog
+    /// The links of rows that were in the store before the mapping model; nil where there are none.
+    var earlier: EarlierLinks?
     private var sequence: UInt64 = 0
     private let shapes: (first: Shape, second: Shape)
     /// Greatest ordering keys of owners, by side; those that were asked for last.
@@ -222,13 +224,16 @@ final class LinkStore {
     ///
     /// - Complexity: O(changes of the object's links); memory likewise.
     func partners(of key: Int64, side: Side) throws(MigrationError) -> [LinkView] {
-        guard mayBeLinked(key, side) else { return [] }
+        let before = try earlier?.views(of: key, side: side) ?? []
+        guard !before.isEmpty || mayBeLinked(key, side) else { return [] }
         let log = log(side)
         var prefix = SortKey.encode(key)
         var found = gathered
         gathered = []
         found.removeAll(keepingCapacity: true)
         defer { gathered = found.capacity <= LinkStore.keptWords ? found : [] }
+        // What was there before stands as an addition before the first change.
+        for view in before { found.append(contentsOf: LinkStore.words(of: view)) }
         try log.forEach(prefix: &prefix, words: 1) { record in
             found.append(contentsOf: UnsafeBufferPointer(start: record, count: LinkStore.width))
         }
@@ -267,16 +272,25 @@ final class LinkStore {
     private static let keptWords = 8192
 
     /// All live links, ascending by object, then partner: those of now, later changes are not seen.
-    func live(side: Side) throws(MigrationError) -> LiveLinks { LiveLinks(try log(side).scan()) }
+    func live(side: Side) throws(MigrationError) -> LiveLinks { LiveLinks(try log(side).scan(), showsRemoved: false) }
+
+    /// All links that were changed, those that are gone too, ascending by object, then partner.
+    func changes(side: Side) throws(MigrationError) -> LiveLinks {
+        LiveLinks(try log(side).scan(), showsRemoved: true)
+    }
 
     /// Walks over live links.
     final class LiveLinks {
         private let cursor: RecordCursor
         private let words: UnsafeMutablePointer<UInt64>
         private var has = false
+        private let showsRemoved: Bool
+        /// Whether the link shown last is there.
+        private(set) var isLive = true
 
-        fileprivate init(_ cursor: RecordCursor) {
+        fileprivate init(_ cursor: RecordCursor, showsRemoved: Bool) {
             self.cursor = cursor
+            self.showsRemoved = showsRemoved
             words = .allocate(capacity: width * 2)
         }
 
@@ -289,8 +303,8 @@ final class LinkStore {
                 var found: LinkView?
                 if has, last[0] == record[0], last[1] == record[1] {
                     LinkStore.fold(last, into: record)
-                } else if has, last[3] & Flag.added != 0 {
-                    found = LinkStore.view(last)
+                } else if has {
+                    found = show(last)
                 }
                 last.update(from: record, count: width)
                 has = true
@@ -298,7 +312,14 @@ final class LinkStore {
             }
             guard has else { return nil }
             has = false
-            return last[3] & Flag.added != 0 ? LinkStore.view(last) : nil
+            return show(last)
+        }
+
+        private func show(_ words: UnsafeMutablePointer<UInt64>) -> LinkView? {
+            let isAdded = words[3] & Flag.added != 0
+            guard isAdded || showsRemoved else { return nil }
+            isLive = isAdded
+            return LinkStore.view(words)
         }
     }
 
@@ -315,6 +336,17 @@ final class LinkStore {
         guard later[3] & flag == 0, earlier[3] & flag != 0 else { return }
         later[3] |= earlier[3] & flag
         later[word] = earlier[word]
+    }
+
+    /// The record of a link that was there before every change.
+    private static func words(of view: LinkView) -> [UInt64] {
+        let (mine, place) = view.orderOfPartner.words
+        let (yours, placeOfObject) = view.orderOfObject.words
+        return [
+            SortKey.encode(view.object.key), SortKey.encode(view.partner.key), 0,
+            Flag.added | mine << Flag.partnerShift | yours << Flag.objectShift,
+            UInt64(view.object.entity) << 32 | UInt64(view.partner.entity), place, placeOfObject,
+        ]
     }
 
     private static func view(_ words: UnsafeMutablePointer<UInt64>) -> LinkView {

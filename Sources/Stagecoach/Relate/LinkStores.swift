@@ -44,6 +44,16 @@ final class LinkStores {
         early = EarlyChanges(directory: session.work, memory: session.budget.links / 8)
     }
 
+    /// Lays the stores on the links that rows of earlier mapping models have.
+    func begin(on destination: DestinationStore, session: MigrationSession) throws(MigrationError) {
+        for store in all { store.earlier = try EarlierLinks(store, in: destination, session: session) }
+    }
+
+    /// Lets the statements on the destination go.
+    func end() {
+        for store in all { store.earlier = nil }
+    }
+
     /// The store of a relationship and the side on which its owner stands; nil for a transient one.
     func store(of relationship: RelationshipDescription) -> (store: LinkStore, side: LinkStore.Side)? {
         byRelationship[LinkStores.reference(relationship)]
