@@ -219,7 +219,11 @@ public final class Migration {
             temporaryDirectory: place.spillDirectory(in: options.workDirectory))
         source.limitNeeded = { MemoryShares.limit(forValueOf: $0, resident: resident) }
         try StoreMatch.check(source.metadata, against: sourceModel, path: sourcePath)
-        for model in mappingModels { try model.validate(source: sourceModel, destination: destinationModel) }
+        var names = Set((archive?.mappings ?? []).map(\.name))
+        for model in mappingModels {
+            try model.validate(source: sourceModel, destination: destinationModel, earlier: names)
+            names.formUnion(model.entityMappingNames)
+        }
         let layout = try source.layout(for: sourceModel)
         let schema = StoreSchema(model: destinationModel)
         let census = try SourceCensus(source: source, layout: layout)
