@@ -76,7 +76,9 @@ package struct ArgumentParser: Sendable {
             }
             if argument == "-h" || argument == "--help" { return .help(command) }
             let (option, joined) = try find(argument, in: command)
-            guard seen.insert(option.name).inserted || option.isRepeatable else { throw .repeatedOption("--" + option.name) }
+            guard seen.insert(option.name).inserted || option.isRepeatable else {
+                throw .repeatedOption("--" + option.name)
+            }
             if option.value == .flag {
                 guard joined == nil else { throw .unexpectedValue(option: "--" + option.name) }
                 parsed.flags.insert(option.name)
