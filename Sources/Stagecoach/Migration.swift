@@ -29,6 +29,8 @@ public final class Migration {
     public let cancellation: CancellationFlag
     /// Associations of earlier migrations to the same destination; nil: lookups reach this one's only.
     private let archive: AssociationArchive?
+    /// Shows the progress as Foundation does.
+    private let mirror: ProgressMirror?
 
     /// A migration by one mapping model; nothing is read yet.
     public convenience init(
@@ -58,7 +60,7 @@ public final class Migration {
         from sourcePath: String, model sourceModel: ManagedObjectModel, mappings: [MappingModel],
         to destinationPath: String, model destinationModel: ManagedObjectModel, options: MigrationOptions,
         manager: MigrationManager?, progress: ProgressCounter, cancellation: CancellationFlag,
-        archive: AssociationArchive?
+        archive: AssociationArchive?, mirror: ProgressMirror? = nil
     ) {
         precondition(!mappings.isEmpty, "a migration has a mapping model")
         self.sourcePath = sourcePath
@@ -71,6 +73,7 @@ public final class Migration {
         self.progress = progress
         self.cancellation = cancellation
         self.archive = archive
+        self.mirror = mirror
     }
 
     /// Migrates. A run that throws leaves no work directory, and the destination as it was.
@@ -80,6 +83,8 @@ public final class Migration {
     /// - Complexity: O(rows), O(links log links); memory stays under the limit.
     @discardableResult
     public func run() throws -> MigrationReport {
+        progress.beginRun(mirror: mirror)
+        defer { progress.endRun() }
         do {
             return try migrate()
         } catch {

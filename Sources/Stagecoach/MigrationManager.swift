@@ -2,6 +2,7 @@ import Diagnostics
 import Foundation
 import ManagedModel
 import Mapping
+import Synchronization
 
 /// Migrates a store from one model version to the next, as Core Data's manager does, out of core.
 ///
@@ -20,8 +21,12 @@ open class MigrationManager: NSObject {
     /// barriers, with the same result.
     open var usesStoreSpecificMigrationManager = true
 
-    /// How far the run is.
+    /// How far the run is: figures at a moment, or ``ProgressCounter/updates`` while it goes on.
     public let progress = ProgressCounter()
+    private let mirror = Mutex<ProgressMirror?>(nil)
+    /// The progress of the run at work, or of the next one, for interfaces made for Foundation's: a thousand units a run.
+    /// Cancelling it ends the run with a `CancellationError`. From any thread.
+    public var foundationProgress: Progress { currentMirror().progress }
     private let cancellation = CancellationFlag()
     private var running: StagedRuntime?
     /// What ``registerFunctions(_:)`` registered; nil until somebody asks.
@@ -74,6 +79,7 @@ open class MigrationManager: NSObject {
             mappingModel = nil
             currentEntityMapping = nil
             running = nil
+            mirror.withLock { $0 = nil }
         }
         let memory = try AssociationMemory.forCall(
             after: memory, from: source.path, to: destination.path, workDirectory: options.workDirectory)
@@ -81,7 +87,7 @@ open class MigrationManager: NSObject {
         report = try Migration(
             from: source.path, model: sourceModel, mappings: [mapping], to: destination.path,
             model: destinationModel, options: options, manager: self, progress: progress, cancellation: cancellation,
-            archive: memory.archive
+            archive: memory.archive, mirror: currentMirror()
         ).run()
         try memory.endCall()
     }
@@ -143,6 +149,16 @@ open class MigrationManager: NSObject {
     ///         functions.add("currencyForCountry:", TradeManager.currency(forCountry:))
     ///     }
     open func registerFunctions(_ functions: ExpressionFunctionTable) {}
+
+    /// Made when it is asked for; a new one for each run.
+    private func currentMirror() -> ProgressMirror {
+        let cancellation = cancellation
+        return mirror.withLock { current in
+            let mirror = current ?? ProgressMirror(cancellation: cancellation)
+            current = mirror
+            return mirror
+        }
+    }
 
     // MARK: - The engine's side
 

@@ -24,7 +24,9 @@ struct SeveralModelsTests {
         Variant(), Variant(batchSize: 1, passes: 1, room: 20), Variant(batchSize: 3, isStaged: true),
     ]
 
-    @Test("A mapping model cut into several gives what the reference gives, in one run and in several calls", arguments: seeds)
+    @Test(
+        "A mapping model cut into several gives what the reference gives, in one run and in several calls",
+        arguments: seeds)
     func split(seed: UInt64) throws {
         let scene = try SplitScene(seed: seed)
         let expected = ReferenceMigrator.migrate(
@@ -90,7 +92,8 @@ struct SeveralModelsTests {
             let difference = zip(log.lines, expectedLog.lines).first { $0 != $1 }
             #expect(
                 difference == nil,
-                "\(variant)\na policy saw\n  \(difference?.0 ?? "")\nexpected\n  \(difference?.1 ?? "")\n\(scene.migration)")
+                "\(variant)\na policy saw\n  \(difference?.0 ?? "")\nexpected\n  \(difference?.1 ?? "")\n\(scene.migration)"
+            )
             guard isEqual, difference == nil else { return }
         }
     }

@@ -82,7 +82,8 @@ extension ReferenceMigrator {
             }
         }
         let associated = Set(pairsByMapping.values.joined().map { ObjectIdentifier($0.destination) })
-        for object in objects where !object.isDeleted && !object.isExisting && !associated.contains(ObjectIdentifier(object)) {
+        for object in objects
+        where !object.isDeleted && !object.isExisting && !associated.contains(ObjectIdentifier(object)) {
             report.createdByPolicy[object.entity.definition.name, default: 0] += 1
         }
         for object in sourceObjects.joined() {

@@ -42,12 +42,15 @@ package final class ReferenceMigrator {
 
     /// - Parameters:
     ///   - destination: an existing store to append to; nil makes a fresh one.
+    ///   - earlier: what earlier mapping models associated; their objects are in the destination.
+    ///   - earlierNames: all entity mappings of those models, in order.
     ///   - policies: makes the policy of an entity mapping; key: the mapping's policy class name.
     ///   - filters: stands for a mapping's source filter; key: the entity mapping's name.
     package init(
         source: ReferenceStore, destinationModel: ManagedObjectModel, mappingModel: MappingModel,
         keys: ReferenceKeys = .auto, destination: ReferenceStore? = nil, earlier: [ReferenceAssociation] = [],
-        policies: [String: () -> any ReferencePolicy] = [:], filters: [String: (ReferenceObject) -> Bool] = [:]
+        earlierNames: [String] = [], policies: [String: () -> any ReferencePolicy] = [:],
+        filters: [String: (ReferenceObject) -> Bool] = [:]
     ) {
         self.source = source
         self.destinationModel = destinationModel
@@ -69,18 +72,16 @@ package final class ReferenceMigrator {
             }
         }
         for object in existing { links[ObjectIdentifier(object)] = ReferenceLinks(of: object) }
-        associate(earlier)
+        associate(earlier, names: earlierNames)
     }
 
     /// Makes the pairs of earlier mapping models. Of equal names the latest mapping model's are given.
-    private func associate(_ earlier: [ReferenceAssociation]) {
+    private func associate(_ earlier: [ReferenceAssociation], names: [String]) {
         func key(_ entity: String, _ key: Int64) -> String { "\(entity)/\(key)" }
         let sources = Dictionary(
             sourceObjects.joined().map { (key($0.entity.definition.name, $0.key), $0) }, uniquingKeysWith: { $1 })
         let destinations = Dictionary(
             existing.map { (key($0.entity.definition.name, $0.key), $0) }, uniquingKeysWith: { $1 })
-        var names: [String] = []
-        for pair in earlier where !names.contains(pair.mapping) { names.append(pair.mapping) }
         let own = Set(mappings.map { $0.name ?? "" })
         for (position, name) in names.enumerated() where !own.contains(name) {
             earlierMappings[name] = position - names.count
@@ -98,21 +99,24 @@ package final class ReferenceMigrator {
     /// - Returns: the last outcome, its counts summed over all.
     package static func migrate(
         source: ReferenceStore, destinationModel: ManagedObjectModel, mappingModels: [MappingModel],
-        keys: ReferenceKeys = .auto, destination: ReferenceStore? = nil, earlier: [ReferenceAssociation] = [],
+        keys: ReferenceKeys = .auto, destination: ReferenceStore? = nil,
         policies: [String: () -> any ReferencePolicy] = [:]
     ) -> Result<ReferenceOutcome, ReferenceFailure> {
         var store = destination
-        var associations = earlier
+        var associations: [ReferenceAssociation] = []
+        var known: [String] = []
         var dangling = 0
         var last: Result<ReferenceOutcome, ReferenceFailure> = .failure(.unsupported("no mapping model"))
         for model in mappingModels {
             last = ReferenceMigrator(
                 source: source, destinationModel: destinationModel, mappingModel: model, keys: keys,
-                destination: store, earlier: associations, policies: policies
+                destination: store, earlier: associations, earlierNames: known, policies: policies
             ).migrate()
             guard case .success(var outcome) = last else { return last }
-            let names = Set(model.entityMappings.map { $0.name ?? "" })
+            let names = model.entityMappings.map { $0.name ?? "" }
             associations.removeAll { names.contains($0.mapping) }
+            known.removeAll(where: names.contains)
+            known += names
             associations += outcome.report.associations
             dangling += outcome.report.danglingReferences
             outcome.report.associations = associations

@@ -16,7 +16,8 @@ struct AbsentIndexes {
         let list = try connection.prepare(
             "SELECT m.name, m.sql, l.\"unique\" FROM sqlite_master AS m "
                 + "JOIN pragma_index_list(\(SQLName.literal(table))) AS l ON l.name = m.name "
-                + "WHERE m.type = 'index' AND m.sql IS NOT NULL\(onlyUnique ? " AND l.\"unique\"" : "") ORDER BY m.rowid")
+                + "WHERE m.type = 'index' AND m.sql IS NOT NULL\(onlyUnique ? " AND l.\"unique\"" : "") ORDER BY m.rowid"
+        )
         var names: [String] = []
         while try list.step() {
             guard let name = list.text(0), let statement = list.text(1) else { continue }

@@ -84,7 +84,8 @@ final class SQLiteTableWriter: TableWriter {
         let verb = target.ignoresDuplicates ? "INSERT OR IGNORE INTO " : "INSERT INTO "
         let names = target.columnNames.map { " (" + $0.map(SQLName.quoted).joined(separator: ", ") + ")" } ?? ""
         let text =
-            verb + SQLName.quoted(target.table) + names + " VALUES " + first + String(repeating: row, count: sizes[size] - 1)
+            verb + SQLName.quoted(target.table) + names + " VALUES " + first
+            + String(repeating: row, count: sizes[size] - 1)
         let prepared = try connection.prepare(text)
         statements[size] = prepared
         return prepared

@@ -69,7 +69,9 @@ package final class StoredLinks {
         case .none: return nil
         case .toOne(let table, let foreign, let entityColumn, let orderColumn):
             let key = column(table, foreign)
-            if isReversed { return "SELECT t.Z_PK, \(own(table)), NULL, NULL FROM \(name(table)) AS t WHERE \(key) = ?1" }
+            if isReversed {
+                return "SELECT t.Z_PK, \(own(table)), NULL, NULL FROM \(name(table)) AS t WHERE \(key) = ?1"
+            }
             let number = entityColumn.map { column(table, $0) } ?? String(schema.number(of: relationship.destination))
             return "SELECT \(key), \(number), NULL, \(order(table, orderColumn)) FROM \(name(table)) AS t "
                 + "WHERE t.Z_PK = ?1 AND \(key) IS NOT NULL"

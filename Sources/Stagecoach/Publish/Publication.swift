@@ -57,6 +57,8 @@ struct PublicationCheck {
     /// - Throws: `internal.publication` (70) where the file does not hold what was written, or SQLite finds it damaged.
     func run(_ path: String) throws(MigrationError) {
         let connection = try Connection(path: path, flags: SQLITE_OPEN_READONLY)
+        let cancellation = session.cancellation
+        connection.interrupt { cancellation.error != nil }
         let schema = session.destinationSchema
         let tables = schema.tables.map(\.name) + schema.joinTables.map(\.name)
         let old = session.existingRows + session.existingLinks

@@ -12,12 +12,12 @@ final class EarlierLinks {
     private let tables: (first: Int, second: Int)
     private let isOrdered: (first: Bool, second: Bool)
 
-    /// Nil where no row of either side was there before.
+    /// Nil where neither side had rows before.
     init?(_ store: LinkStore, in destination: DestinationStore, session: MigrationSession) throws(MigrationError) {
         let schema = session.destinationSchema
         let owners = schema.tableIndex(of: store.first.entity)
         let members = schema.tableIndex(of: store.second?.entity ?? store.first.destination)
-        guard session.hasRows[owners], session.hasRows[members],
+        guard session.hasRows[owners] || session.hasRows[members],
             let first = try StoredLinks(destination, relationship: store.first, isReversed: false),
             let second = try StoredLinks(
                 destination, relationship: store.second ?? store.first, isReversed: store.second == nil)

@@ -36,7 +36,8 @@ struct EarlierRowChanges {
     /// Objects whose links changed are validated again.
     private func noteEnds(_ store: LinkStore, _ earlier: EarlierLinks) throws {
         let tables = [store.first.entity, store.second?.entity ?? store.first.destination].map(schema.tableIndex(of:))
-        for (side, table) in zip([LinkStore.Side.first, .second], tables) where !(store.isReflexive && side == .second) {
+        for (side, table) in zip([LinkStore.Side.first, .second], tables) where !(store.isReflexive && side == .second)
+        {
             let changes = try store.changes(side: side)
             var last: Int64?
             while let change = try changes.next() {

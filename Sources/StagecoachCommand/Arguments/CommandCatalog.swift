@@ -36,7 +36,8 @@ package enum CommandCatalog {
             "passes", .count(least: 1), "N", help: "Cut the work into at most N passes. Left out: the planner decides."),
         .init(
             "append", .flag,
-            help: "Add to the store that stands at DESTINATION, of the version given with --to. Where none stands, make it."
+            help:
+                "Add to the store that stands at DESTINATION, of the version given with --to. Where none stands, make it."
         ),
         .init("dry-run", .flag, help: "Do everything but publish the destination."),
         .init(
