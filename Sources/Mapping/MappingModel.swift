@@ -1,5 +1,6 @@
 import Foundation
 import ManagedModel
+import Synchronization
 
 /// A mapping model: which entity becomes which, and how each property is computed.
 ///
@@ -40,8 +41,12 @@ public final class EntityMapping: NSObject {
     public var destinationEntityName: String?
     public var sourceEntityVersionHash: Data?
     public var destinationEntityVersionHash: Data?
-    public var attributeMappings: [PropertyMapping]?
-    public var relationshipMappings: [PropertyMapping]?
+    public var attributeMappings: [PropertyMapping]? {
+        didSet { PropertyMapping.noteChange() }
+    }
+    public var relationshipMappings: [PropertyMapping]? {
+        didSet { PropertyMapping.noteChange() }
+    }
     /// What fetches the source objects; nil means all of the source entity without subentities, under ``sourceFilter``.
     public var sourceExpression: ValueExpression?
     /// Predicate on source objects; nil lets all through.
@@ -79,7 +84,9 @@ public final class PropertyMapping: NSObject {
     /// Name of the destination property.
     public var name: String?
     /// Nil: the default policy does not touch the property.
-    public var valueExpression: ValueExpression?
+    public var valueExpression: ValueExpression? {
+        didSet { PropertyMapping.noteChange() }
+    }
     public var userInfo: [AnyHashable: Any]?
     /// Whether inference or the compiler's default filled the expression in: then a nil source value of an attribute
     /// that is now required takes the model's default.
@@ -90,6 +97,11 @@ public final class PropertyMapping: NSObject {
     /// Where the expression stands in its file.
     package var line: Int?
     package var column: Int?
+
+    /// How often any mapping's expressions were changed in this process: who keeps programs compares it.
+    package static var changes: Int { counter.load(ordering: .relaxed) }
+    private static let counter = Atomic<Int>(0)
+    static func noteChange() { counter.wrappingAdd(1, ordering: .relaxed) }
 
     public override init() {}
 

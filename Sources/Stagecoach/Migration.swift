@@ -153,7 +153,8 @@ public final class Migration {
             mappings: mappings, source: layout, destination: schema, keys: options.keys, passes: options.passes,
             rowCounts: census.rows)
         let tables = try planner.tables()
-        let isStaged = mappings.contains(where: \.hasPolicy) || !options.usesStoreSpecificMigrationManager
+        let isStaged =
+            mappings.contains { $0.hasPolicy || $0.needsObjects } || !options.usesStoreSpecificMigrationManager
         let policies = isStaged ? try Policies(mappings: mappings, manager: manager) : nil
         return Prepared(
             limit: limit, budget: budget, source: source, layout: layout, schema: schema, mappings: mappings,

@@ -31,6 +31,7 @@ struct StagedMigration {
         try AccountForSources.count(keys, mappings: mappings, in: session)
         let runtime = makeRuntime(keys)
         session.concurrentSorts = 6 + (session.destinationSchema.tables.map { $0.columns.count }.max() ?? 0) / 4
+        runtime.evaluate(with: manager, policies)
         manager.attach(runtime)
         defer {
             manager.detach()
@@ -119,6 +120,10 @@ struct StagedMigration {
             run = rows.addRun(for: own)
         }
         runtime.associations[mapping.index].isCreated = true
+        if !mapping.dynamicAttributes.isEmpty {
+            return try DynamicRows(session: session, runtime: runtime, mapping: mapping, keys: own).create(
+                in: rows, run)
+        }
         var slots = SourceSlots(
             entity: sourceEntity, schema: session.layout.schema, columns: [.own(EntityTable.lockColumn)])
         let program = try AttributeProgram(mapping: mapping, slots: &slots)
@@ -149,7 +154,7 @@ struct StagedMigration {
         _ mapping: PlannedMapping, _ policy: EntityMigrationPolicy, _ runtime: StagedRuntime
     ) throws {
         guard let entity = mapping.source, let table = mapping.sourceTable else { return }
-        let program = try runtime.program(of: mapping)
+        let program = try runtime.program(of: try runtime.current(mapping))
         var slots = program.slots
         var filter: PredicateProgram?
         if let predicate = mapping.filter {
@@ -196,6 +201,8 @@ struct StagedMigration {
         for relationship in mapping.destination?.relationships ?? [] {
             try runtime.objects.links.store(of: relationship)?.store.compact()
         }
+        try runtime.relating.begin(mapping)
+        defer { runtime.relating.end() }
         let cursor = try runtime.associations[mapping.index].pairs.destinationsInOrderOfFirstAssociation()
         while let pair = try cursor.next() {
             let entity = session.destinationSchema.model.entity(at: Int(pair.destination.entity))

@@ -35,6 +35,8 @@ struct AttributeProgram {
                 if let initial = planned.defaultValue { steps.append(.value(initial, to: planned.column)) }
                 continue
             }
+            // Objects evaluate those, after the row is made.
+            if planned.needsObjects { continue }
             try compile(planned, expression, slots: &slots)
         }
     }

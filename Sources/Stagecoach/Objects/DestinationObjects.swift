@@ -47,6 +47,9 @@ final class DestinationObjects: ManagedObjectContext.Backing {
     }
 
     /// The object of a link's end.
+    /// The object of a link's end.
+    func object(of end: LinkEnd) -> ManagedObject? { object(end) }
+
     private func object(_ end: LinkEnd) -> ManagedObject? {
         guard let entity = schema.entityByNumber[Int(end.entity)] else { return nil }
         return context?.object(at: place(entity: schema.model.entity(at: entity), key: end.key))
@@ -256,6 +259,25 @@ final class DestinationObjects: ManagedObjectContext.Backing {
             members.sort { $0.end.key < $1.end.key }
         }
         return members
+    }
+
+    /// The members that a value expression gives a relationship: as a policy's value, but objects that do not fit the
+    /// relationship are passed over, as in a lookup.
+    func members(fitting relationship: RelationshipDescription, of value: Any?) throws -> [LinkMember] {
+        func fits(_ item: Any) -> Bool {
+            guard let object = item as? ManagedObject else { return true }
+            return object.entity.isKindOf(entity: relationship.destination) || object.context !== context
+        }
+        let fitting: Any?
+        switch ValueBridge.unwrapped(value) {
+        case let one as ManagedObject: fitting = fits(one) ? one : nil
+        case let ordered as NSOrderedSet: fitting = NSOrderedSet(array: ordered.array.filter(fits))
+        case let set as NSSet: fitting = NSSet(array: set.allObjects.filter(fits))
+        case let array as [Any]: fitting = array.filter(fits)
+        case let other: fitting = other
+        }
+        guard let property = properties.property(relationship.name, of: relationship.entity) else { return [] }
+        return try members(fitting, of: property)
     }
 
     private func member(_ object: ManagedObject, of property: ObjectProperties.Property) throws -> LinkMember? {
