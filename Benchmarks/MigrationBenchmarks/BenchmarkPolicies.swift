@@ -11,7 +11,17 @@ enum BenchmarkPolicies {
             "fetch": FetchingPolicy.self,
         ]
         guard let type = types[name] else { throw Arguments.usage("--policy super, second, read or fetch") }
-        PolicyRegistry.shared.register(name) { type.init() }
+        var mappingNames: [String: String] = [:]
+        for mapping in model.entityMappings {
+            guard let entity = mapping.destinationEntityName, mapping.sourceEntityName == entity else { continue }
+            mappingNames[entity] = mapping.name
+        }
+        let names = mappingNames
+        PolicyRegistry.shared.register(name) {
+            let policy = type.init()
+            (policy as? SecondObjectPolicy)?.mappingNames = names
+            return policy
+        }
         for mapping in model.entityMappings { mapping.entityMigrationPolicyClassName = name }
     }
 }
@@ -34,6 +44,9 @@ final class SuperPolicy: EntityMigrationPolicy {
 /// Makes a second object of every source object and associates it, looks up what was made of each source object, and
 /// sets to-many relationships again as sets.
 final class SecondObjectPolicy: EntityMigrationPolicy {
+    /// The mapping that copies each entity.
+    var mappingNames: [String: String] = [:]
+
     override func createDestinationInstances(
         forSource sInstance: ManagedObject, in mapping: EntityMapping, manager: MigrationManager
     ) throws {
@@ -53,14 +66,9 @@ final class SecondObjectPolicy: EntityMigrationPolicy {
         guard let source = sources.first, made.last === dInstance, made.count > 1 else { return }
         for relationship in dInstance.entity.relationships where relationship.isToMany {
             guard let members = source.value(forKey: relationship.name) as? Set<ManagedObject> else { continue }
-            let target = relationship.destination
-            guard let name = target.definition.name as String?,
-                let other = manager.mappingModel.entityMappings.first(where: {
-                    $0.destinationEntityName == name && $0.sourceEntityName == members.first?.entity.definition.name
-                })
-            else { continue }
+            guard let other = mappingNames[relationship.destination.name] else { continue }
             let objects = manager.destinationInstances(
-                forEntityMappingName: other.name, sourceInstances: Array(members))
+                forEntityMappingName: other, sourceInstances: Array(members))
             dInstance.setValue(Set(objects), forKey: relationship.name)
         }
     }

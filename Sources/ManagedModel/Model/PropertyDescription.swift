@@ -5,7 +5,7 @@ public protocol PropertyDescription: Sendable {
     var isTransient: Bool { get }
     var renamingIdentifier: String? { get }
     var versionHashModifier: String? { get }
-    var userInfo: [String: String] { get }
+    var userInfo: [AnyHashable: Any]? { get }
     /// Whether an index is asked for.
     var isIndexed: Bool { get }
 }

@@ -17,7 +17,9 @@ final class DeclaredLinks {
     /// Whether an object may have got links from a mapping that did not make it.
     private var isShared = false
     private var members: [LinkMember] = []
-    private var stepsByMapping: [Int: [SetStep]] = [:]
+    private var stepsByMapping: [ObjectIdentifier: (mapping: PlannedMapping, steps: [SetStep])] = [:]
+    /// Evaluates what only objects can; set once, right after the runtime is made.
+    var dynamicValues: DynamicValues?
     /// What is read beside the objects that a policy relates: see ``begin(_:)``.
     private var stream: (mapping: Int, reads: SourceStream)?
 
@@ -61,6 +63,7 @@ final class DeclaredLinks {
             switch planned.value {
             case nil: break
             case .some(.none): try clear(owner, planned.relationship)
+            case .dynamic(let expression): try link(owner, expression, planned, source: source, in: mapping)
             case .lookup(let argument, let candidates):
                 try forEachMember(Lookup(argument, candidates, planned.relationship), of: source, in: mapping) {
                     member, order, candidate in
@@ -78,12 +81,15 @@ final class DeclaredLinks {
     ///   - source: key of the source object that `$source` stands for.
     func setAll(of owner: LinkEnd, source: Int64, in mapping: PlannedMapping) throws {
         for step in steps(of: mapping) {
-            if step.store.isPlain, objects.links.isReplayed {
+            if step.dynamic == nil, step.store.isPlain, objects.links.isReplayed {
                 try setPlain(of: owner, source: source, step, in: mapping)
                 continue
             }
             members.removeAll(keepingCapacity: true)
-            if let lookup = step.lookup {
+            if let dynamic = step.dynamic {
+                members = try dynamicMembers(
+                    of: owner, dynamic.expression, dynamic.planned, source: source, in: mapping)
+            } else if let lookup = step.lookup {
                 try forEachMember(lookup, of: source, in: mapping) { member, order, _ in
                     members.append(LinkMember(end: member, order: order))
                 }
@@ -102,8 +108,12 @@ final class DeclaredLinks {
             lookup.column = nil
             guard let last = lookup.path.last else { continue }
             let steps = Array(lookup.path.dropLast())
-            let column: SelectedColumn =
-                steps.isEmpty ? .own(last.column) : .related(path: steps, column: last.column)
+            let column: SelectedColumn
+            if case .toMany = lookup.argument {
+                column = .relatedKey(path: lookup.path)
+            } else {
+                column = steps.isEmpty ? .own(last.column) : .related(path: steps, column: last.column)
+            }
             lookup.column = columns.firstIndex(of: column) ?? columns.count
             if lookup.column == columns.count { columns.append(column) }
         }
@@ -137,10 +147,13 @@ final class DeclaredLinks {
 
     /// The relationships that the default policy method of a mapping sets, in order.
     private func steps(of mapping: PlannedMapping) -> [SetStep] {
-        if let known = stepsByMapping[mapping.index] { return known }
+        if let known = stepsByMapping[ObjectIdentifier(mapping)] { return known.steps }
         let steps = mapping.relationshipsInMappingOrder.compactMap { planned -> SetStep? in
             guard let value = planned.value, let (store, side) = objects.links.store(of: planned.relationship) else {
                 return nil
+            }
+            if case .dynamic(let expression) = value {
+                return SetStep(store: store, side: side, lookup: nil, dynamic: (expression, planned))
             }
             guard case .lookup(let argument, let candidates) = value else {
                 return SetStep(store: store, side: side, lookup: nil)
@@ -148,7 +161,9 @@ final class DeclaredLinks {
             return SetStep(
                 store: store, side: side, lookup: Lookup(argument, candidates, planned.relationship))
         }
-        stepsByMapping[mapping.index] = steps
+        // Policies that change expressions for every object leave a mapping each.
+        if stepsByMapping.count > mappings.count + 64 { stepsByMapping = [:] }
+        stepsByMapping[ObjectIdentifier(mapping)] = (mapping, steps)
         return steps
     }
 
@@ -156,13 +171,18 @@ final class DeclaredLinks {
     private final class SetStep {
         let store: LinkStore
         let side: LinkStore.Side
-        /// Nil: a constant nil.
+        /// Nil: a constant nil, or what only objects can evaluate.
         let lookup: Lookup?
+        let dynamic: (expression: ValueExpression, planned: PlannedRelationship)?
 
-        init(store: LinkStore, side: LinkStore.Side, lookup: Lookup?) {
+        init(
+            store: LinkStore, side: LinkStore.Side, lookup: Lookup?,
+            dynamic: (expression: ValueExpression, planned: PlannedRelationship)? = nil
+        ) {
             self.store = store
             self.side = side
             self.lookup = lookup
+            self.dynamic = dynamic
         }
     }
 
@@ -248,7 +268,7 @@ final class DeclaredLinks {
         guard let entity = mapping.destination else { return }
         let number = UInt32(session.destinationSchema.number(of: entity))
         if hasInnerPair(mapping, entity) {
-            try keys.forEachPair { source, key in
+            try forEachOwner(mapping, keys) { source, key in
                 try relate(LinkEnd(key: key, entity: number), source: source, in: mapping)
             }
             return
@@ -258,6 +278,11 @@ final class DeclaredLinks {
             case nil: break
             case .some(.none):
                 try keys.forEachPair { _, key in try clear(LinkEnd(key: key, entity: number), planned.relationship) }
+            case .dynamic(let expression):
+                try forEachOwner(mapping, keys) { source, key in
+                    try link(
+                        LinkEnd(key: key, entity: number), expression, planned, source: source, in: mapping)
+                }
             case .lookup(let argument, let candidates):
                 try relateAll(mapping, keys, number, planned.relationship, argument, candidates)
             }
@@ -343,9 +368,66 @@ final class DeclaredLinks {
         }
     }
 
+    // MARK: - What only objects can evaluate
+
+    /// Shows the source and destination keys of a mapping's own rows, ascending by source key. Where expressions over
+    /// objects are evaluated, source rows are read in batches beside it.
+    private func forEachOwner(
+        _ mapping: PlannedMapping, _ keys: MappingKeys, _ body: (Int64, Int64) throws -> Void
+    ) throws {
+        guard mapping.needsObjects, let dynamicValues else { return try keys.forEachPair(body) }
+        try dynamicValues.forEachSource(of: mapping) { source in
+            guard let key = try keys.destinationKey(of: source) else { return }
+            try body(source, key)
+        }
+    }
+
+    /// The objects that an expression gives one destination object; of a to-one the first.
+    private func dynamicMembers(
+        of owner: LinkEnd, _ expression: ValueExpression, _ planned: PlannedRelationship, source: Int64,
+        in mapping: PlannedMapping
+    ) throws -> [LinkMember] {
+        guard let dynamicValues, let table = mapping.sourceTable, let destination = objects.object(of: owner) else {
+            return []
+        }
+        let found = try dynamicValues.members(
+            of: expression, planned, in: mapping, source: try sources.object(table: table, key: source),
+            destination: destination)
+        guard !planned.relationship.isToMany, found.count > 1 else { return found }
+        session.counts.surplusToOne += found.count - 1
+        return [found[0]]
+    }
+
+    /// Links an owner to the objects that an expression gives, by the rules for mappings without policy.
+    private func link(
+        _ owner: LinkEnd, _ expression: ValueExpression, _ planned: PlannedRelationship, source: Int64,
+        in mapping: PlannedMapping
+    ) throws {
+        let found = try dynamicMembers(of: owner, expression, planned, source: source, in: mapping)
+        if found.isEmpty { return try clear(owner, planned.relationship) }
+        for (rank, member) in found.enumerated() {
+            try link(
+                owner, member.end, planned.relationship,
+                order: planned.relationship.isOrdered ? .rank(Int64(rank)) : .none,
+                memberMapping: try maker(of: member.end) ?? -1)
+        }
+    }
+
+    /// The mapping without policy that made an object; nil where a policy did.
+    private func maker(of end: LinkEnd) throws(MigrationError) -> Int? {
+        for table in associations {
+            guard table.isCreated, let keys = table.keys, let entity = table.mapping.destination,
+                session.destinationSchema.number(of: entity) == Int(end.entity),
+                try keys.sourceKey(of: end.key) != nil
+            else { continue }
+            return table.mapping.index
+        }
+        return nil
+    }
+
     private func hasInnerPair(_ mapping: PlannedMapping, _ entity: EntityDescription) -> Bool {
         mapping.relationships.contains { planned in
-            guard !planned.relationship.isToMany, case .lookup? = planned.value,
+            guard !planned.relationship.isToMany, planned.findsMembers,
                 let inverse = LinkPlanner.mutualInverse(of: planned.relationship), !inverse.isToMany,
                 inverse != planned.relationship
             else { return false }
@@ -408,8 +490,14 @@ final class DeclaredLinks {
         {
             return end
         }
-        guard let table = mapping.sourceTable else { return nil }
-        return try follow(lookup.path, from: (table, source))?.key
+        guard let table = mapping.sourceTable, let end = try follow(lookup.path, from: (table, source)) else {
+            return nil
+        }
+        // A reference to a row that does not exist is nil, though rows may refer to the same.
+        if case .toMany = lookup.argument, try session.sourceKeys?.byTable[end.table]?.contains(end.key) == false {
+            return nil
+        }
+        return end.key
     }
 
     /// The row that to-one steps lead to; nil where one is nil.
@@ -477,7 +565,8 @@ final class DeclaredLinks {
 
     /// Whether the mapping that made a member says itself which owner it has.
     private func decides(_ mapping: Int, _ toOne: RelationshipDescription) -> Bool {
-        guard mappings[mapping].isDeclarative, let planned = mappings[mapping].relationship(named: toOne.name),
+        guard mappings.indices.contains(mapping), mappings[mapping].isDeclarative,
+            let planned = mappings[mapping].relationship(named: toOne.name),
             planned.relationship == toOne
         else { return false }
         return planned.value != nil

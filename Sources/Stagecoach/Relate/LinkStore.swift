@@ -47,7 +47,7 @@ final class LinkStore {
     let second: RelationshipDescription?
     /// Whether the relationship is its own inverse.
     let isReflexive: Bool
-    /// Whether no side has an order.
+    /// Whether no side has an order, and no links are there from before.
     let isPlain: Bool
     /// Words of a change.
     let width: Int
@@ -66,6 +66,8 @@ final class LinkStore {
     let givenOrders: RecordLog
     let makeLog: (Int) -> RecordLog
     let makeSorter: (Int) -> RecordSorter
+    /// The links of rows that were in the store before the mapping model; nil where there are none.
+    var earlier: EarlierLinks?
     private var sequence: UInt64 = 0
     /// Greatest ordering keys of owners, by side; those that were asked for last.
     private var highest: [[Int64: Int64]] = [[:], [:]]
@@ -85,10 +87,12 @@ final class LinkStore {
     /// - Parameters:
     ///   - memory: what all stores of a run share.
     ///   - filterBytes: for each of the two filters of its own.
+    ///   - isOverEarlier: whether links of rows that were in the store before will be laid under it.
     ///   - makeSorter: gives an external sort of so many words.
     init(
         number: Int, first: RelationshipDescription, second: RelationshipDescription?, directory: WorkDirectory,
-        memory: RecordMemory, filterBytes: Int, makeSorter: @escaping (Int) -> RecordSorter
+        memory: RecordMemory, filterBytes: Int, isOverEarlier: Bool = false,
+        makeSorter: @escaping (Int) -> RecordSorter
     ) {
         self.number = number
         self.first = first
@@ -100,7 +104,7 @@ final class LinkStore {
         let other = Shape(
             isExclusive: second.map { !$0.isToMany } ?? first.isToMany, isOrdered: second?.isOrdered ?? false)
         shapes = (own, isReflexive ? own : other)
-        isPlain = !shapes.first.isOrdered && !shapes.second.isOrdered
+        isPlain = !shapes.first.isOrdered && !shapes.second.isOrdered && !isOverEarlier
         width = isPlain ? LinkRecord.plainWidth : LinkRecord.orderedWidth
         let name = "links-\(first.name)"
         makeLog = { width in
@@ -257,11 +261,14 @@ final class LinkStore {
     ///   does once it has read as many as there are); memory likewise.
     func partners(of key: Int64, side: Side) throws(MigrationError) -> [LinkView] {
         if isPlain, hasRecent, debt > 64 + (settled.first.count + recent.first.count) / 4 { try settle() }
+        let before = try earlier?.views(of: key, side: side) ?? []
         let isOwnTouched = isTouched(key, side)
         var found = gathered
         gathered = []
         found.removeAll(keepingCapacity: true)
         defer { gathered = found.capacity <= LinkStore.keptWords ? found : [] }
+        // What was there before stands as an addition before the first change.
+        for view in before { found.append(contentsOf: words(of: view)) }
         var prefix = SortKey.encode(key)
         let width = width
         func gather(_ log: RecordLog) throws(MigrationError) {
@@ -366,7 +373,15 @@ final class LinkStore {
     /// - Complexity: O(changes) where there are some that are not settled.
     func live(side: Side) throws(MigrationError) -> LiveLinks {
         if isPlain { try settle() }
-        return LiveLinks(try isPlain ? settled(side).scan() : recent(side).scan(), width: width)
+        let log = isPlain ? settled(side) : recent(side)
+        return LiveLinks(try log.scan(), width: width, showsRemoved: false)
+    }
+
+    /// All links that were changed, those that are gone too, ascending by object, then partner. For a store over links of
+    /// before.
+    func changes(side: Side) throws(MigrationError) -> LiveLinks {
+        precondition(!isPlain, "a plain store does not say what is gone")
+        return LiveLinks(try recent(side).scan(), width: width, showsRemoved: true)
     }
 
     /// Walks over live links.
@@ -375,10 +390,14 @@ final class LinkStore {
         private let width: Int
         private let words: UnsafeMutablePointer<UInt64>
         private var has = false
+        private let showsRemoved: Bool
+        /// Whether the link shown last is there.
+        private(set) var isLive = true
 
-        fileprivate init(_ cursor: RecordCursor, width: Int) {
+        fileprivate init(_ cursor: RecordCursor, width: Int, showsRemoved: Bool) {
             self.cursor = cursor
             self.width = width
+            self.showsRemoved = showsRemoved
             words = .allocate(capacity: width * 2)
         }
 
@@ -391,8 +410,8 @@ final class LinkStore {
                 var found: LinkView?
                 if has, LinkRecord.isSameLink(last, record) {
                     LinkRecord.fold(last, into: record, width: width)
-                } else if has, LinkRecord.isAdded(last) {
-                    found = LinkRecord.view(last, width: width)
+                } else if has {
+                    found = show(last)
                 }
                 last.update(from: record, count: width)
                 has = true
@@ -400,7 +419,26 @@ final class LinkStore {
             }
             guard has else { return nil }
             has = false
-            return LinkRecord.isAdded(last) ? LinkRecord.view(last, width: width) : nil
+            return show(last)
+        }
+
+        private func show(_ words: UnsafeMutablePointer<UInt64>) -> LinkView? {
+            let isAdded = LinkRecord.isAdded(words)
+            guard isAdded || showsRemoved else { return nil }
+            isLive = isAdded
+            return LinkRecord.view(words, width: width)
+        }
+    }
+
+    /// The record of a link that was there before every change.
+    private func words(of view: LinkView) -> [UInt64] {
+        [UInt64](unsafeUninitializedCapacity: width) { words, count in
+            count = width
+            guard let base = words.baseAddress else { return }
+            let change = LinkRecord.Change(
+                object: view.object, partner: view.partner, sequence: 0, isAdded: true,
+                orderOfPartner: view.orderOfPartner, orderOfObject: view.orderOfObject)
+            LinkRecord.encode(change, width: width, into: base)
         }
     }
 }

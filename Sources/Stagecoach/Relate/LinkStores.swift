@@ -37,7 +37,10 @@ final class LinkStores {
         for (first, second) in pairs {
             let store = LinkStore(
                 number: stores.count, first: first, second: second, directory: session.work, memory: memory,
-                filterBytes: filterBytes, makeSorter: { session.sorter(width: $0) })
+                filterBytes: filterBytes,
+                isOverEarlier: session.hasRows[schema.tableIndex(of: first.entity)]
+                    && session.hasRows[schema.tableIndex(of: second?.entity ?? first.destination)],
+                makeSorter: { session.sorter(width: $0) })
             stores.append(store)
             index[LinkStores.reference(first)] = (store, .first)
             if let second, second != first { index[LinkStores.reference(second)] = (store, .second) }
@@ -45,6 +48,16 @@ final class LinkStores {
         all = stores
         byRelationship = index
         early = EarlyChanges(directory: session.work, memory: memory)
+    }
+
+    /// Lays the stores on the links that rows of earlier mapping models have.
+    func begin(on destination: DestinationStore, session: MigrationSession) throws(MigrationError) {
+        for store in all { store.earlier = try EarlierLinks(store, in: destination, session: session) }
+    }
+
+    /// Lets the statements on the destination go.
+    func end() {
+        for store in all { store.earlier = nil }
     }
 
     /// The store of a relationship and the side on which its owner stands; nil for a transient one.

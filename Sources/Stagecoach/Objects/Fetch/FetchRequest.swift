@@ -5,10 +5,8 @@ import Mapping
 /// What a fetch request can give: objects, their ids, dictionaries of values, or their number.
 public protocol FetchRequestResult: NSObjectProtocol {}
 
-extension ManagedObject: FetchRequestResult {}
-extension ManagedObjectID: FetchRequestResult {}
-extension NSDictionary: FetchRequestResult {}
-extension NSNumber: FetchRequestResult {}
+/// Objects, ids, dictionaries and numbers; NSObject itself stands for any of them.
+extension NSObject: FetchRequestResult {}
 
 /// What the results of a fetch request are, with Core Data's codes.
 public struct FetchRequestResultType: OptionSet, Sendable, Hashable {
