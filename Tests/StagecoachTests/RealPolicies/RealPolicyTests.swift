@@ -175,7 +175,7 @@ struct RealPolicyTests {
     func journals() throws {
         let bundle = "beam/models/Beam.xcdatamodeld"
         let scene = try RealPolicyScene(
-            (bundle + ":Beam3", bundle + ":Beam4"), mapping: "beam/mappings/Beam3ToBeam4MigrationPolicy.xcmappingmodel",
+            (bundle + ":Beam3", bundle + ":Beam4"), mapping: "beam/mappings/Beam3ToBeam4Migration.xcmappingmodel",
             store: "beam/stores/BeamExport.Beam3.74874036.sqlite")
         scene.registry.register(Beam3ToBeam4MigrationPolicy.self) { functions in
             functions.add(
