@@ -62,6 +62,8 @@ final class DeclaredLinks {
             case nil: break
             case .some(.none): try clear(owner, planned.relationship)
             case .dynamic(let expression): try link(owner, expression, planned, source: source, in: mapping)
+            case .lookup(.members(let argument), _) where argument.fold.condition != nil:
+                try link(owner, argument.expression, planned, source: source, in: mapping)
             case .lookup(let argument, let candidates):
                 try forEachMember(Lookup(argument, candidates, planned.relationship), of: source, in: mapping) {
                     member, order, candidate in
@@ -100,8 +102,12 @@ final class DeclaredLinks {
             guard let value = planned.value, let (store, side) = objects.links.store(of: planned.relationship) else {
                 return nil
             }
-            if case .dynamic(let expression) = value {
+            switch value {
+            case .dynamic(let expression):
                 return SetStep(store: store, side: side, lookup: nil, dynamic: (expression, planned))
+            case .lookup(.members(let argument), _) where argument.fold.condition != nil:
+                return SetStep(store: store, side: side, lookup: nil, dynamic: (argument.expression, planned))
+            default: break
             }
             guard case .lookup(let argument, let candidates) = value else {
                 return SetStep(store: store, side: side, lookup: nil)
@@ -154,6 +160,7 @@ final class DeclaredLinks {
             case .toOne(let steps, let column, let target, _):
                 path = steps + [ToOneStep(column: column, destinationTable: target)]
             case .toMany(let steps, _, _): path = steps
+            case .members: path = []
             }
         }
     }
@@ -406,6 +413,9 @@ final class DeclaredLinks {
         guard let table = mapping.sourceTable, let end = try follow(lookup.path, from: (table, source)) else { return }
         switch lookup.argument {
         case .object, .toOne: try body(end.key, .none)
+        case .members(let argument):
+            var seen: Set<Int64> = []
+            try forEachMember(of: end, argument.path.prefix + argument.path.steps, &seen) { try body($0, .none) }
         case .toMany(let steps, let relationship, _):
             var rank: Int64 = 0
             try sources.forEachMember(of: end.key, relationship) { key, order, _ in
@@ -421,6 +431,31 @@ final class DeclaredLinks {
                 try body(key, place)
             }
         }
+    }
+
+    /// The objects that a path over relationships leads to, each once.
+    private func forEachMember(
+        of start: (table: Int, key: Int64), _ path: [RelationshipDescription], _ seen: inout Set<Int64>,
+        _ body: (Int64) throws -> Void
+    ) throws {
+        guard let relationship = path.first else {
+            if seen.insert(start.key).inserted { try body(start.key) }
+            return
+        }
+        let schema = session.layout.schema
+        let table = schema.tableIndex(of: relationship.destination)
+        let rest = Array(path.dropFirst())
+        if case .toOne(_, let column, _, _) = schema.storage(of: relationship) {
+            let step = ToOneStep(column: column, destinationTable: table)
+            guard let end = try follow([step], from: start), try sources.place(table: table, key: end.key) != nil
+            else { return }
+            return try forEachMember(of: end, rest, &seen, body)
+        }
+        var members: [Int64] = []
+        try sources.forEachMember(of: start.key, relationship) { key, _, entity in
+            if entity != nil { members.append(key) }
+        }
+        for member in members { try forEachMember(of: (table, member), rest, &seen, body) }
     }
 
     /// The row that to-one steps lead to; nil where one is nil.
