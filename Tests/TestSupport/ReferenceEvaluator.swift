@@ -57,7 +57,10 @@ struct ReferenceEvaluator {
         case .ternary(let condition, let then, let otherwise):
             return try holds(condition) == true ? evaluate(then) : evaluate(otherwise)
         case .subquery(let collection, let variable, let condition):
-            return try subquery(evaluate(collection), variable, condition)
+            // Members are asked; what refers to nothing is no member and is not counted.
+            var inner = self
+            inner.place = nil
+            return try subquery(inner.evaluate(collection), variable, condition)
         case .function(nil, let selector, let arguments) where arguments.count == 1:
             return try fold(selector, evaluate(arguments[0]))
         default: throw .unsupported("expression \(node)")

@@ -192,7 +192,7 @@ struct MappingResolution {
             if let variable = path.variable { fold.variable = variable }
             fold.condition = path.condition
             let argument = MemberArgument(
-                fold: fold, path: found, table: source.tableIndex(of: found.member), expression: expression)
+                fold: fold, path: found, table: source.tableIndex(of: found.member))
             _ = try argument.slots(start, schema: source)
             return .members(argument)
         } catch {

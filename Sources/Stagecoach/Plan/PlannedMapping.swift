@@ -159,8 +159,6 @@ struct MemberArgument {
     let path: CollectionPath
     /// Source table of the members.
     let table: Int
-    /// The whole value expression: where a single object asks, objects evaluate it if there is a condition.
-    let expression: ValueExpression
 
     /// The ordered relationship whose order the members keep; nil where they are a set.
     var ordered: RelationshipDescription? { path.steps.count == 1 && path.steps[0].isOrdered ? path.steps[0] : nil }

@@ -62,8 +62,6 @@ final class DeclaredLinks {
             case nil: break
             case .some(.none): try clear(owner, planned.relationship)
             case .dynamic(let expression): try link(owner, expression, planned, source: source, in: mapping)
-            case .lookup(.members(let argument), _) where argument.fold.condition != nil:
-                try link(owner, argument.expression, planned, source: source, in: mapping)
             case .lookup(let argument, let candidates):
                 try forEachMember(Lookup(argument, candidates, planned.relationship), of: source, in: mapping) {
                     member, order, candidate in
@@ -102,12 +100,8 @@ final class DeclaredLinks {
             guard let value = planned.value, let (store, side) = objects.links.store(of: planned.relationship) else {
                 return nil
             }
-            switch value {
-            case .dynamic(let expression):
+            if case .dynamic(let expression) = value {
                 return SetStep(store: store, side: side, lookup: nil, dynamic: (expression, planned))
-            case .lookup(.members(let argument), _) where argument.fold.condition != nil:
-                return SetStep(store: store, side: side, lookup: nil, dynamic: (argument.expression, planned))
-            default: break
             }
             guard case .lookup(let argument, let candidates) = value else {
                 return SetStep(store: store, side: side, lookup: nil)
@@ -415,7 +409,13 @@ final class DeclaredLinks {
         case .object, .toOne: try body(end.key, .none)
         case .members(let argument):
             var seen: Set<Int64> = []
-            try forEachMember(of: end, argument.path.prefix + argument.path.steps, &seen) { try body($0, .none) }
+            var found: [Int64] = []
+            try forEachMember(of: end, argument.path.prefix + argument.path.steps, &seen) { found.append($0) }
+            // A set comes by key.
+            if argument.ordered == nil { found.sort() }
+            for (rank, key) in found.enumerated() where try admits(key, argument, source: end) {
+                try body(key, argument.ordered == nil ? .none : .rank(Int64(rank)))
+            }
         case .toMany(let steps, let relationship, _):
             var rank: Int64 = 0
             try sources.forEachMember(of: end.key, relationship) { key, order, _ in
@@ -431,6 +431,19 @@ final class DeclaredLinks {
                 try body(key, place)
             }
         }
+    }
+
+    /// Whether an argument's condition holds for a member of one source object.
+    private func admits(
+        _ key: Int64, _ argument: MemberArgument, source: (table: Int, key: Int64)
+    ) throws -> Bool {
+        guard let condition = argument.fold.condition else { return true }
+        return try SourcePredicate(node: condition).evaluate(
+            with: nil,
+            variables: [
+                argument.fold.variable: try sources.object(table: argument.table, key: key),
+                "source": try sources.object(table: source.table, key: source.key),
+            ])
     }
 
     /// The objects that a path over relationships leads to, each once.
