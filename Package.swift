@@ -76,7 +76,7 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "MappingTests",
-            dependencies: ["Mapping", "ManagedModel", "Rows", "Diagnostics", "TestSupport"],
+            dependencies: ["Mapping", "Archives", "ManagedModel", "Rows", "Diagnostics", "TestSupport"],
             swiftSettings: strict),
         .testTarget(
             name: "PersistentStoreTests",

@@ -163,11 +163,12 @@ final class StagedRuntime {
 
     private func planned(_ mapping: EntityMapping) throws(MigrationError) -> PlannedMapping {
         if let last = lastPlanned, last.mapping === mapping { return last }
-        if let same = mappings.first(where: { $0.mapping === mapping }) {
+        // A mapping model may have run before: its last turn is this one.
+        if let same = mappings.last(where: { $0.mapping === mapping }) {
             lastPlanned = same
             return same
         }
-        guard let named = mappings.first(where: { $0.name == mapping.name }) else {
+        guard let named = mappings.last(where: { $0.name == mapping.name }) else {
             throw MigrationError(
                 "manager.unknownMapping", .data, "The mapping model has no entity mapping \(mapping.name ?? "")",
                 context: .init(entityMapping: mapping.name))
@@ -264,7 +265,7 @@ final class StagedRuntime {
     }
 
     private func table(named name: String) throws(MigrationError) -> MappingAssociations {
-        guard let known = associations.first(where: { $0.mapping.name == name }) else {
+        guard let known = associations.last(where: { $0.mapping.name == name }) else {
             throw MigrationError(
                 "manager.unknownMapping", .data, "There is no entity mapping \(name)",
                 remedy: "Name one of: \(mappings.map(\.name).joined(separator: ", "))",

@@ -68,7 +68,9 @@ extension AttributeType {
     public static var booleanAttributeType: AttributeType { .boolean }
     public static var dateAttributeType: AttributeType { .date }
     public static var binaryDataAttributeType: AttributeType { .binaryData }
+    // swift-format-ignore: AlwaysUseLowerCamelCase
     public static var UUIDAttributeType: AttributeType { .uuid }
+    // swift-format-ignore: AlwaysUseLowerCamelCase
     public static var URIAttributeType: AttributeType { .uri }
     public static var transformableAttributeType: AttributeType { .transformable }
     public static var objectIDAttributeType: AttributeType { .objectID }

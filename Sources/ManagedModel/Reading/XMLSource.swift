@@ -19,15 +19,19 @@ package struct XMLSource {
     /// with it go entity declarations, external entities and their expansion. No file that Xcode writes for a model
     /// has one.
     ///
-    /// - Parameter allowsDocumentType: Whether `<!DOCTYPE name PUBLIC …>` may stand in the prolog, as in property
-    ///   lists. An internal subset, where entities are declared, is refused in any case.
+    /// - Parameters:
+    ///   - allowsDocumentType: Whether `<!DOCTYPE name PUBLIC …>` may stand in the prolog, as in property lists. An
+    ///     internal subset, where entities are declared, is refused in any case.
+    ///   - byteLimit: Greater files are refused.
     /// - Throws: `model.tooLarge`, `model.encoding`, `model.documentType`, all 78.
-    package init(_ data: Data, path: String, allowsDocumentType: Bool = false) throws(MigrationError) {
+    package init(_ data: Data, path: String, allowsDocumentType: Bool = false, byteLimit: Int = greatestByteCount)
+        throws(MigrationError)
+    {
         self.path = path
-        guard data.count <= Self.greatestByteCount else {
+        guard data.count <= byteLimit else {
             throw MigrationError(
                 "model.tooLarge", .configuration,
-                "The file has \(data.count) bytes, more than the \(Self.greatestByteCount) a model may have",
+                "The file has \(data.count) bytes, more than the \(byteLimit) a model may have",
                 remedy: "Check that the path names the model", context: .init(path: path))
         }
         bytes = [UInt8](data)

@@ -141,6 +141,7 @@ extension ExpressionParser {
         case .cast: return try cast()
         case .subquery: return try subquery()
         case .fetch: return try fetch()
+        case .first, .last, .size: return try builtInArguments(text.lowercased())
         default:
             throw lexer.error(at: tokenOffset, "'\(text)' is a reserved word and no function")
         }
@@ -168,6 +169,11 @@ extension ExpressionParser {
     /// has: `sum(x)` is `sum:`.
     private mutating func builtIn(_ name: String) throws(ExpressionSyntaxError) -> ExpressionOperand {
         try expect(.openParenthesis)
+        return try builtInArguments(name)
+    }
+
+    /// Reads on behind the parenthesis of a built-in function.
+    private mutating func builtInArguments(_ name: String) throws(ExpressionSyntaxError) -> ExpressionOperand {
         let (arguments, below) = try list(until: .closeParenthesis)
         let selector = name.contains(":") ? name : name + String(repeating: ":", count: arguments.count)
         return ExpressionOperand(

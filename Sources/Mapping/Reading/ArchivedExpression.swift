@@ -69,7 +69,7 @@ enum ArchivedExpression {
             case object.isKind(of: "NSSubqueryExpression"):
                 return .subquery(
                     try part("Collection", of: object, &tree),
-                    variable: try variable(object, try key("Variable", of: object), &tree),
+                    variable: try variable(object, try key("Variable", of: object, &tree), &tree),
                     try predicate(of: object, &tree))
             case object.isKind(of: "NSSetExpression"): return try setOperation(object, &tree)
             case object.isKind(of: "NSFetchRequestExpression"):
@@ -91,10 +91,25 @@ enum ArchivedExpression {
 
     // MARK: Parts
 
+    /// The object's keys, each charged: a large object that many refer to must not be searched for ever.
+    private static func keys(
+        of object: ArchivedObject, _ tree: inout ArchivedTreeGuard
+    ) throws(MigrationError) -> [String] {
+        let keys = object.keys
+        try tree.charge(bytes: keys.count * 64)
+        return keys
+    }
+
     /// The key that has a word in it.
-    private static func key(_ word: String, of object: ArchivedObject) throws(MigrationError) -> String {
+    private static func key(
+        _ word: String, of object: ArchivedObject, _ tree: inout ArchivedTreeGuard
+    ) throws(MigrationError) -> String {
         // The shortest first: a key that is the word itself, or has the least beside it.
-        guard let key = object.keys.filter({ $0.contains(word) }).min(by: { $0.utf8.count < $1.utf8.count }) else {
+        guard
+            let key = try keys(of: object, &tree).filter({ $0.contains(word) }).min(by: {
+                $0.utf8.count < $1.utf8.count
+            })
+        else {
             throw unreadable(object, "lacks its \(word.lowercased())")
         }
         return key
@@ -104,7 +119,7 @@ enum ArchivedExpression {
     private static func part(
         _ word: String, of object: ArchivedObject, _ tree: inout ArchivedTreeGuard
     ) throws(MigrationError) -> ExpressionNode {
-        guard let part = try object.object(try key(word, of: object)) else {
+        guard let part = try object.object(try key(word, of: object, &tree)) else {
             throw unreadable(object, "lacks its \(word.lowercased())")
         }
         return try node(part, &tree)
@@ -114,7 +129,7 @@ enum ArchivedExpression {
     private static func predicate(
         of object: ArchivedObject, _ tree: inout ArchivedTreeGuard
     ) throws(MigrationError) -> PredicateNode {
-        for key in object.keys {
+        for key in try keys(of: object, &tree) {
             if let part = try object.value(key).object, ArchivedPredicate.isPredicate(part) {
                 return try ArchivedPredicate.node(part, &tree)
             }
@@ -171,9 +186,9 @@ enum ArchivedExpression {
     private static func assignment(
         _ object: ArchivedObject, _ tree: inout ArchivedTreeGuard
     ) throws(MigrationError) -> ExpressionNode {
-        let variableKey = try key("Variable", of: object)
+        let variableKey = try key("Variable", of: object, &tree)
         let name = try variable(object, variableKey, &tree)
-        for key in object.keys where key != variableKey {
+        for key in try keys(of: object, &tree) where key != variableKey {
             if let value = try object.value(key).object { return .assignment(name, try node(value, &tree)) }
         }
         throw unreadable(object, "assigns nothing")
@@ -266,7 +281,7 @@ enum ArchivedExpression {
         _ object: ArchivedObject, _ tree: inout ArchivedTreeGuard
     ) throws(MigrationError) -> ElementIndex {
         guard object.isKind(of: "NSSymbolicExpression") else { return .at(try node(object, &tree)) }
-        for key in object.keys {
+        for key in try keys(of: object, &tree) {
             switch try object.value(key).string()?.uppercased() {
             case "FIRST": return .first
             case "LAST": return .last

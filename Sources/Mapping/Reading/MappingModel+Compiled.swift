@@ -11,12 +11,14 @@ extension MappingModel {
     /// expression that equals the automatic one counts as automatic. Version hashes in the file must be those of the
     /// models, as far as they are known there: Core Data, too, refuses a mapping model of other versions.
     ///
+    /// - Parameter earlier: names of entity mappings of models that run before.
     /// - Throws: `mapping.archive` for damage (the archive's error is the cause), `mapping.versionHash`,
     ///   `mapping.unknownEntity`, `mapping.unknownProperty`, and what ``validate(source:destination:)`` throws; all 78,
     ///   with path, entity mapping and property.
     /// - Complexity: O(file) time and memory.
     static func reading(
-        compiled bytes: [UInt8], path: String, source: ManagedObjectModel, destination: ManagedObjectModel
+        compiled bytes: [UInt8], path: String, source: ManagedObjectModel, destination: ManagedObjectModel,
+        earlier: Set<String> = []
     ) throws(MigrationError) -> MappingModel {
         let model = try reading(compiled: bytes, path: path)
         for mapping in model.entityMappings { try mapping.checkEntities(source, destination, path) }
@@ -41,7 +43,7 @@ extension MappingModel {
                     + listed(mapping.relationshipMappings, isRelationship: true),
                 source: origin, destination: target, matchesAutomatic: true)
         }
-        try model.validate(source: source, destination: destination)
+        try model.validate(source: source, destination: destination, earlier: earlier)
         return model
     }
 

@@ -9,27 +9,33 @@ extension MappingModel {
     ///   - path: the file or folder.
     ///   - sourceModel: the version that the mapping model migrates from.
     ///   - destinationModel: the version that it migrates to.
+    ///   - earlier: mapping models that run before, whose entity mappings expressions may look up.
     /// - Throws: `mapping.notFound`, `mapping.notAFile` (66), `mapping.permission` (77), `mapping.unreadable` (74),
     ///   `mapping.…` and `expression.…` (78) with line and column where the form has them.
     /// - Complexity: O(file) time and memory.
     public static func read(
-        path: String, sourceModel: ManagedObjectModel, destinationModel: ManagedObjectModel
+        path: String, sourceModel: ManagedObjectModel, destinationModel: ManagedObjectModel,
+        after earlier: [MappingModel] = []
     ) throws(MigrationError) -> MappingModel {
-        try read(MappingFile(path: path), sourceModel: sourceModel, destinationModel: destinationModel)
+        try read(MappingFile(path: path), sourceModel: sourceModel, destinationModel: destinationModel, after: earlier)
     }
 
     /// ``read(path:sourceModel:destinationModel:)`` for a file that has been read.
     package static func read(
-        _ file: MappingFile, sourceModel: ManagedObjectModel, destinationModel: ManagedObjectModel
+        _ file: MappingFile, sourceModel: ManagedObjectModel, destinationModel: ManagedObjectModel,
+        after earlier: [MappingModel] = []
     ) throws(MigrationError) -> MappingModel {
-        switch file.form {
+        let names = Set(earlier.flatMap(\.entityMappingNames))
+        return switch file.form {
         case .json:
-            try reading(json: file.bytes, path: file.path, source: sourceModel, destination: destinationModel)
+            try reading(
+                json: file.bytes, path: file.path, source: sourceModel, destination: destinationModel, earlier: names)
         case .xcode:
             try XcodeMapping(file.bytes, path: file.path).mappingModel(
-                source: sourceModel, destination: destinationModel)
+                source: sourceModel, destination: destinationModel, earlier: names)
         case .compiled:
-            try reading(compiled: file.bytes, path: file.path, source: sourceModel, destination: destinationModel)
+            try reading(
+                compiled: file.bytes, path: file.path, source: sourceModel, destination: destinationModel, earlier: names)
         }
     }
 }

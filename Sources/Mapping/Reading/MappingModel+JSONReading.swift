@@ -24,15 +24,17 @@ extension MappingModel {
     /// - Parameters:
     ///   - json: The text, UTF-8.
     ///   - path: The file, for errors.
+    ///   - earlier: Names of the entity mappings of mapping models that run before, which expressions may look up.
     /// - Throws: `mapping.json`, `mapping.duplicateKey`, `mapping.unknownKey`, `mapping.missingKey`, `mapping.valueType`,
     ///   `mapping.formatVersion`, `mapping.type`, `mapping.versionHash`, `mapping.unlistedProperty`, `mapping.expression`, and what
     ///   ``validate(source:destination:)`` throws; all 78, with path, line and column.
     /// - Complexity: O(n log n) in the text and in the properties of the mapped entities.
     package static func reading(
-        json: [UInt8], path: String, source: ManagedObjectModel, destination: ManagedObjectModel
+        json: [UInt8], path: String, source: ManagedObjectModel, destination: ManagedObjectModel,
+        earlier: Set<String> = []
     ) throws(MigrationError) -> MappingModel {
         let document = try MappingDocument(json, path: path)
-        var reader = MappingModelReader(document: document, source: source, destination: destination)
+        var reader = MappingModelReader(document: document, source: source, destination: destination, earlier: earlier)
         return try reader.read()
     }
 }
@@ -61,9 +63,14 @@ private struct MappingModelReader {
     private let document: MappingDocument
     private let source: ManagedObjectModel
     private let destination: ManagedObjectModel
+    /// Names of entity mappings of mapping models that run before.
+    private let earlier: Set<String>
     private var drafts: [Draft] = []
 
-    init(document: MappingDocument, source: ManagedObjectModel, destination: ManagedObjectModel) {
+    init(
+        document: MappingDocument, source: ManagedObjectModel, destination: ManagedObjectModel, earlier: Set<String>
+    ) {
+        self.earlier = earlier
         self.document = document
         self.source = source
         self.destination = destination
@@ -314,7 +321,7 @@ private struct MappingModelReader {
             mapping.relationshipMappings = try mappings(
                 properties.filter(\.isRelationship), listed: draft.relationships, draft)
         }
-        try model.validate(source: source, destination: destination)
+        try model.validate(source: source, destination: destination, earlier: earlier)
         return model
     }
 

@@ -11,11 +11,12 @@ extension XcodeMapping {
     ///
     /// Properties that the file does not list are left alone.
     ///
+    /// - Parameter earlier: names of entity mappings of models that run before.
     /// - Throws: `mapping.unknownEntity`, `mapping.unknownProperty`, `mapping.propertyKind`,
     ///   `mapping.duplicateProperty`, and what ``MappingModel/validate(source:destination:)`` throws (78).
     /// - Complexity: O(n log n) in properties.
     func mappingModel(
-        source: ManagedObjectModel, destination: ManagedObjectModel
+        source: ManagedObjectModel, destination: ManagedObjectModel, earlier: Set<String> = []
     ) throws(MigrationError) -> MappingModel {
         let model = MappingModel()
         model.path = path
@@ -38,7 +39,7 @@ extension XcodeMapping {
                     .init(name: $0.name, isRelationship: $0.isRelationship, content: $0.content, place: $0.place)
                 }, source: origin, destination: target, matchesAutomatic: false)
         }
-        try model.validate(source: source, destination: destination)
+        try model.validate(source: source, destination: destination, earlier: earlier)
         return model
     }
 }

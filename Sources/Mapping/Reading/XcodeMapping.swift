@@ -37,7 +37,7 @@ struct XcodeMapping {
         let filter: SourcePredicate?
         let sourceExpression: ValueExpression?
         let userInfo: [AnyHashable: Any]?
-        /// By name; attributes and relationships.
+        /// Attributes and relationships, by name: the file has no order.
         let properties: [Property]
         let place: TextPosition
     }
@@ -60,7 +60,8 @@ struct XcodeMapping {
         let handler = XcodeObjectHandler()
         let source: XMLSource
         do throws(MigrationError) {
-            source = try XMLSource(Data(bytes), path: path, allowsDocumentType: true)
+            source = try XMLSource(
+                Data(bytes), path: path, allowsDocumentType: true, byteLimit: MappingFile.greatestByteCount)
             try XMLTagParser.parse(source, into: handler)
         } catch {
             throw Self.ofMapping(error)
@@ -202,6 +203,7 @@ private struct XcodeObjectReader {
             var properties: [XcodeMapping.Property] = []
             for object in attributes { properties.append(try property(object, isRelationship: false)) }
             for object in relationships { properties.append(try property(object, isRelationship: true)) }
+            properties.sort { ($0.name, $0.isRelationship ? 1 : 0) < ($1.name, $1.isRelationship ? 1 : 0) }
             return XcodeMapping.Entity(
                 name: name, source: source, destination: destination,
                 policy: text("migrationpolicyclassname", of: object), filter: try filter(object),

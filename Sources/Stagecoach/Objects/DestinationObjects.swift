@@ -20,7 +20,7 @@ final class DestinationObjects: ManagedObjectContext.Backing {
     /// Objects that policies made, less the deleted ones, by entity index.
     private(set) var createdByEntity: [Int]
     /// Whether any object was deleted: links are then checked for their ends.
-    private(set) var hasDeletions = false
+    private(set) var hasDeletions: Bool
     /// The association tables of all mappings; set once, right after the runtime is made.
     var associations: [MappingAssociations] = []
     /// Temporary indexes of fetches.
@@ -37,9 +37,22 @@ final class DestinationObjects: ManagedObjectContext.Backing {
         schema = session.destinationSchema
         self.rows = rows
         self.links = links
+        hasDeletions = session.associations.hasDeletions
         properties = ObjectProperties(schema: schema, stores: links)
         indexes = EqualityIndexes(directory: session.work, memory: session.budget.sorts / 4)
         createdByEntity = Array(repeating: 0, count: schema.model.entities.count)
+    }
+
+    /// Lays rows and links on those that the store has already.
+    func begin(on destination: DestinationStore, touched: TouchedRows) throws(MigrationError) {
+        for table in rows { table.begin(on: destination, touched: touched) }
+        try links.begin(on: destination, session: session)
+    }
+
+    /// Lets the statements on the destination go.
+    func end() {
+        for table in rows { table.end() }
+        links.end()
     }
 
     func place(entity: EntityDescription, key: Int64) -> ObjectPlace {

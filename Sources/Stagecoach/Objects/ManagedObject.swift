@@ -16,10 +16,12 @@ open class ManagedObject: NSObject {
     /// Values of an object without a context.
     private var detached: [String: Any]?
 
-    init(place: ObjectPlace, context: ManagedObjectContext) {
+    // Convenience, so that subclasses elsewhere inherit the other initialisers.
+    convenience init(place: ObjectPlace, context: ManagedObjectContext) {
+        self.init(entity: place.entity, insertInto: nil)
         self.place = place
         self.context = context
-        super.init()
+        detached = nil
     }
 
     /// Makes an object of an entity and inserts it into a context, with the model's defaults.
@@ -32,7 +34,7 @@ open class ManagedObject: NSObject {
         if let context {
             place = context.placeForNew(entity)
         } else {
-            place = ObjectPlace(entity: entity, key: Int64.random(in: .min..<0), table: -1)
+            place = ObjectPlace(entity: entity, key: 0, table: -1)
             detached = [:]
         }
         super.init()
@@ -94,9 +96,7 @@ open class ManagedObject: NSObject {
     /// an NSSet or an NSOrderedSet; also `objectID`, `entity`, `self`, `managedObjectContext` and the object's states. An
     /// unknown key is recorded and ends the run when the policy's method returns.
     open func value(forKey key: String) -> Any? {
-        if let context, entity.hasProperty(key) { return context.value(of: self, key: key) }
-        if let extra = extraValue(key) { return extra.value }
-        guard let context else { return detached?[key] }
+        guard let context else { return detachedValue(key) }
         return context.value(of: self, key: key)
     }
 
@@ -154,14 +154,12 @@ open class ManagedObject: NSObject {
 
 extension ManagedObject: ExpressionObject {
     package func expressionValue(forKey key: String) throws -> Any? {
-        if let context, entity.hasProperty(key) {
-            // A subclass may compute values.
-            return type(of: self) == ManagedObject.self ? try context.readValue(of: self, key: key) : value(forKey: key)
-        }
-        if let extra = extraValue(key) { return extra.value }
-        guard let context else { return detached?[key] }
+        // A subclass may compute values.
+        guard type(of: self) == ManagedObject.self, let context else { return value(forKey: key) }
         return try context.readValue(of: self, key: key)
     }
+
+    private func detachedValue(_ key: String) -> Any? { detached?[key] ?? extraValue(key)?.value }
 
     package var expressionEntityName: String? { entity.definition.name }
 
@@ -179,7 +177,7 @@ extension ManagedObject: ExpressionObject {
     ]
 
     /// The value of a key that is no property; nil where it is none of those either.
-    private func extraValue(_ key: String) -> (value: Any?, Void)? {
+    func extraValue(_ key: String) -> (value: Any?, Void)? {
         switch key {
         case "objectID": (objectID, ())
         case "entity": (entity, ())

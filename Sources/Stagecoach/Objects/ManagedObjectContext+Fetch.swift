@@ -13,7 +13,7 @@ extension ManagedObjectContext {
     ///
     /// - Throws: `fetch.noEntity`, `object.unknownEntity`, `fetch.unknownKey`, `fetch.unsupported`, `value.type` (65),
     ///   the error of a predicate that could not be read, `manager.idle` when the migration is over.
-    public func fetch<Result: FetchRequestResult>(_ request: FetchRequest<Result>) throws -> [Result] {
+    public func fetch<Result>(_ request: FetchRequest<Result>) throws -> [Result] {
         try results(of: request).map { value in
             guard let result = value as? Result else {
                 throw MigrationError(
@@ -29,7 +29,7 @@ extension ManagedObjectContext {
     ///
     /// - Throws: as ``fetch(_:)``.
     /// - Complexity: O(1) without a predicate, once the rows have been counted.
-    public func count<Result: FetchRequestResult>(for request: FetchRequest<Result>) throws -> Int {
+    public func count<Result>(for request: FetchRequest<Result>) throws -> Int {
         let (engine, query) = try query(of: request)
         return try engine.count(query)
     }
@@ -38,6 +38,9 @@ extension ManagedObjectContext {
     package var fetchStatistics: FetchStatistics {
         (backing as? SourceObjects)?.statistics ?? (backing as? DestinationObjects)?.statistics ?? FetchStatistics()
     }
+
+    /// Queries that read a relationship of many objects of a batch at once, for tests of their number.
+    package var groupedReads: Int { (backing as? SourceObjects)?.relations.groupedReads ?? 0 }
 
     private func query<Result>(of request: FetchRequest<Result>) throws -> (FetchEngine, FetchQuery) {
         guard let backing else {
@@ -139,6 +142,8 @@ extension ManagedObjectContext {
 extension ManagedObjectContext: ExpressionFetching {
     package func fetchForExpression(request: Any?, countOnly: Bool) throws -> Any? {
         switch request {
+        case let request as FetchRequest<any FetchRequestResult>:
+            return countOnly ? NSNumber(value: try count(for: request)) : try fetch(request)
         case let request as FetchRequest<ManagedObject>:
             return countOnly ? NSNumber(value: try count(for: request)) : try fetch(request)
         case let request as FetchRequest<NSDictionary>:

@@ -214,17 +214,25 @@ public final class ManagedObjectContext {
 
     func value(of object: ManagedObject, key: String) -> Any? {
         do {
-            return try backing?.value(of: object, key: key)
+            return try readValue(of: object, key: key)
         } catch {
             failures.record(error)
             return nil
         }
     }
 
-    /// The value of a property.
+    /// The value of a property, or of one of the keys that every object has.
     ///
     /// - Throws: `object.unknownKey`, and what reading throws.
-    func readValue(of object: ManagedObject, key: String) throws -> Any? { try backing?.value(of: object, key: key) }
+    func readValue(of object: ManagedObject, key: String) throws -> Any? {
+        do {
+            return try backing?.value(of: object, key: key)
+        } catch let error as MigrationError where error.code == "object.unknownKey" {
+            // Properties first: they cost no look at these names.
+            guard let extra = object.extraValue(key) else { throw error }
+            return extra.value
+        }
+    }
 
     func setValue(_ value: Any?, of object: ManagedObject, key: String) {
         do {

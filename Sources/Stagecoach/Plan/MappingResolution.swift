@@ -8,15 +8,17 @@ struct MappingResolution {
     let model: MappingModel
     let source: StoreSchema
     let destination: StoreSchema
+    /// The mappings of models that run before, whose objects lookups find too; each at its index.
+    var earlier: [PlannedMapping] = []
 
-    /// All entity mappings in order.
+    /// All entity mappings in order, numbered after the earlier ones.
     ///
     /// - Throws: `mapping.unknownEntity`, `mapping.unknownProperty`, `mapping.unknownMapping`,
     ///   `expression.unsupported`, `expression.unknownKeyPath`.
     func resolve() throws(MigrationError) -> [PlannedMapping] {
         var planned: [PlannedMapping] = []
         for (index, mapping) in model.entityMappings.enumerated() {
-            planned.append(try resolve(mapping, index: index))
+            planned.append(try resolve(mapping, index: earlier.count + index))
         }
         for item in planned { item.setRelationships(try relationships(of: item, among: planned)) }
         return planned
@@ -130,7 +132,8 @@ struct MappingResolution {
         guard case .lookup(let argument, let candidates)? = value, let old = argument.singleRelationship else {
             return false
         }
-        let migrated = Set(candidates.compactMap { all[$0].filter == nil ? all[$0].source?.index : nil })
+        let known = earlier + all
+        let migrated = Set(candidates.compactMap { known[$0].filter == nil ? known[$0].source?.index : nil })
         return old.destination.withDescendants.allSatisfy { $0.isAbstract || migrated.contains($0.index) }
     }
 
@@ -150,18 +153,27 @@ struct MappingResolution {
         case .constantNil: return .none
         case .lookup(let name, let path):
             let argument = try argument(path, of: item, expression, context: context)
-            guard let named = all.first(where: { $0.name == name }) else {
+            // Of earlier mappings of one name the latest answers.
+            guard let named = all.first(where: { $0.name == name }) ?? earlier.last(where: { $0.name == name }) else {
                 throw MigrationError(
                     "mapping.unknownMapping", .configuration, "There is no entity mapping \(name)",
-                    remedy: "Name one of: \(all.map(\.name).joined(separator: ", "))", context: context)
+                    remedy: "Name one of: \((all + earlier).map(\.name).joined(separator: ", "))", context: context)
             }
             return .lookup(
                 argument: argument, candidates: candidates([named], for: relationship, sourceTable: argument.table))
         case .lookupByRelationship(_, let path):
             let argument = try argument(path, of: item, expression, context: context)
             return .lookup(
-                argument: argument, candidates: candidates(all, for: relationship, sourceTable: argument.table))
+                argument: argument,
+                candidates: candidates(
+                    answering(beside: all) + all, for: relationship, sourceTable: argument.table))
         }
+    }
+
+    /// The earlier mappings that still answer: of equal names the latest one.
+    private func answering(beside own: [PlannedMapping]) -> [PlannedMapping] {
+        var names = Set(own.map(\.name))
+        return earlier.reversed().filter { names.insert($0.name).inserted }.reversed()
     }
 
     /// The mappings that can give members: those that read the argument's table and make the relationship's
@@ -171,7 +183,7 @@ struct MappingResolution {
     ) -> [Int] {
         let hasPolicies = model.entityMappings.contains(where: \.hasPolicy)
         return mappings.filter { candidate in
-            if hasPolicies { return true }
+            if hasPolicies || candidate.mayBeAssociatedByHand { return true }
             guard let made = candidate.destination, candidate.sourceTable == sourceTable else { return false }
             return made.isKindOf(entity: relationship.destination)
         }.map(\.index)

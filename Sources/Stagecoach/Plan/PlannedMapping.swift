@@ -6,7 +6,7 @@ import Rows
 
 /// One entity mapping, its names resolved to tables, columns and candidates.
 final class PlannedMapping {
-    /// Position in the mapping model: the order of creation, and the "mapping order" of lookups.
+    /// Position among all mappings of the run's mapping models: the order of creation, and the "mapping order" of lookups.
     let index: Int
     let mapping: EntityMapping
     /// Nil for an add mapping.
@@ -26,9 +26,18 @@ final class PlannedMapping {
     fileprivate(set) var relationships: [PlannedRelationship] = []
 
     var name: String { mapping.name }
-    var hasPolicy: Bool { mapping.hasPolicy }
+    /// Whether the mapping belongs to a mapping model that ran before: it answers lookups and makes no objects.
+    private(set) var isEarlier = false
+    var hasPolicy: Bool { mapping.hasPolicy && !isEarlier }
     /// Whether the mapping makes one destination row for each source row without user code.
-    var isDeclarative: Bool { source != nil && destination != nil && !hasPolicy }
+    var isDeclarative: Bool { source != nil && destination != nil && !hasPolicy && !isEarlier }
+    /// Whether policy code may have associated anything for the mapping, in its own run or in this one.
+    var mayBeAssociatedByHand: Bool { mapping.hasPolicy }
+
+    /// The mapping's model has run.
+    func retire() { isEarlier = true }
+    /// The mapping's model is to run again.
+    func revive() { isEarlier = false }
 
     init(
         index: Int, mapping: EntityMapping, source: EntityDescription?, sourceTable: Int?,

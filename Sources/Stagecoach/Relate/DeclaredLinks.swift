@@ -20,6 +20,8 @@ final class DeclaredLinks {
     private var stepsByMapping: [ObjectIdentifier: (mapping: PlannedMapping, steps: [SetStep])] = [:]
     /// Evaluates what only objects can; set once, right after the runtime is made.
     var dynamicValues: DynamicValues?
+    /// What is read beside the objects that a policy relates: see ``begin(_:)``.
+    private var stream: (mapping: Int, reads: SourceStream)?
 
     init(
         session: MigrationSession, mappings: [PlannedMapping], associations: [MappingAssociations],
@@ -79,6 +81,10 @@ final class DeclaredLinks {
     ///   - source: key of the source object that `$source` stands for.
     func setAll(of owner: LinkEnd, source: Int64, in mapping: PlannedMapping) throws {
         for step in steps(of: mapping) {
+            if step.dynamic == nil, step.store.isPlain, objects.links.isReplayed {
+                try setPlain(of: owner, source: source, step, in: mapping)
+                continue
+            }
             members.removeAll(keepingCapacity: true)
             if let dynamic = step.dynamic {
                 members = try dynamicMembers(
@@ -91,6 +97,52 @@ final class DeclaredLinks {
             }
             try objects.links.set(owner, step.store, step.side, to: members)
         }
+    }
+
+    /// Begins to read what ``setAll(of:source:in:)`` will ask of a mapping's source objects, in their order.
+    func begin(_ mapping: PlannedMapping) throws(MigrationError) {
+        guard let table = mapping.sourceTable, let entity = mapping.source else { return }
+        let lookups = steps(of: mapping).compactMap(\.lookup)
+        var columns: [SelectedColumn] = []
+        for lookup in lookups {
+            lookup.column = nil
+            guard let last = lookup.path.last else { continue }
+            let steps = Array(lookup.path.dropLast())
+            let column: SelectedColumn
+            if case .toMany = lookup.argument {
+                column = .relatedKey(path: lookup.path)
+            } else {
+                column = steps.isEmpty ? .own(last.column) : .related(path: steps, column: last.column)
+            }
+            lookup.column = columns.firstIndex(of: column) ?? columns.count
+            if lookup.column == columns.count { columns.append(column) }
+        }
+        let reads = try SourceStream(session: session, table: table, entity: entity, columns: columns)
+        for lookup in lookups {
+            lookup.members = nil
+            guard case .toMany(let steps, let relationship, _) = lookup.argument, steps.isEmpty else { continue }
+            lookup.members = try reads.open(relationship)
+        }
+        stream = (mapping.index, reads)
+    }
+
+    /// Ends what ``begin(_:)`` began.
+    func end() { stream = nil }
+
+    /// Sets a relationship of a plain store member by member: however many there are, none is kept.
+    private func setPlain(of owner: LinkEnd, source: Int64, _ step: SetStep, in mapping: PlannedMapping) throws {
+        let (store, side) = (step.store, step.side)
+        // An object that can have only one partner loses the one before by getting another; only nil has to be said.
+        let isExclusive = store.isExclusive(side)
+        if !isExclusive { try store.reset(owner, side: side) }
+        var isLinked = false
+        if let lookup = step.lookup {
+            try forEachMember(lookup, of: source, in: mapping) { member, _, _ in
+                isLinked = true
+                try store.add(owner, member, side: side)
+            }
+        }
+        if isExclusive, !isLinked { try store.reset(owner, side: side) }
     }
 
     /// The relationships that the default policy method of a mapping sets, in order.
@@ -143,6 +195,10 @@ final class DeclaredLinks {
         let isToMany: Bool
         /// Whether objects of an entity fit the relationship, by entity index.
         let fits: [Bool]
+        /// The path's column in the mapping's ``SourceStream``.
+        var column: Int?
+        /// The argument's members there.
+        var members: Int?
 
         init(_ argument: SourceArgument, _ candidates: [Int], _ relationship: RelationshipDescription) {
             self.argument = argument
@@ -404,32 +460,63 @@ final class DeclaredLinks {
         _ lookup: Lookup, of source: Int64, in mapping: PlannedMapping,
         _ body: (Int64, MemberOrder) throws -> Void
     ) throws {
-        guard let table = mapping.sourceTable, let end = try follow(lookup.path, from: (table, source)) else { return }
-        switch lookup.argument {
-        case .object, .toOne: try body(end.key, .none)
-        case .members(let argument):
-            var seen: Set<Int64> = []
-            var found: [Int64] = []
-            try forEachMember(of: end, argument.path.prefix + argument.path.steps, &seen) { found.append($0) }
-            // A set comes by key.
-            if argument.ordered == nil { found.sort() }
-            for (rank, key) in found.enumerated() where try admits(key, argument, source: end) {
-                try body(key, argument.ordered == nil ? .none : .rank(Int64(rank)))
+        if case .members(let argument) = lookup.argument {
+            return try forEachMember(argument, of: source, in: mapping, body)
+        }
+        guard let end = try end(of: lookup, from: source, in: mapping) else { return }
+        guard case .toMany(let steps, let relationship, _) = lookup.argument else { return try body(end, .none) }
+        var rank: Int64 = 0
+        func show(_ key: Int64, _ order: Int64?) throws {
+            let place: MemberOrder
+            if !relationship.isOrdered {
+                place = .none
+            } else if steps.isEmpty {
+                place = order.map(MemberOrder.key) ?? .null
+            } else {
+                place = .rank(rank)
             }
-        case .toMany(let steps, let relationship, _):
-            var rank: Int64 = 0
-            try sources.forEachMember(of: end.key, relationship) { key, order, _ in
-                let place: MemberOrder
-                if !relationship.isOrdered {
-                    place = .none
-                } else if steps.isEmpty {
-                    place = order.map(MemberOrder.key) ?? .null
-                } else {
-                    place = .rank(rank)
-                }
-                rank += 1
-                try body(key, place)
-            }
+            rank += 1
+            try body(key, place)
+        }
+        if let members = lookup.members, let stream, stream.mapping == mapping.index {
+            if try stream.reads.forEachMember(members, of: end, show) { return }
+        }
+        try sources.forEachMember(of: end, relationship) { key, order, _ in try show(key, order) }
+    }
+
+    /// The source object that a lookup's path leads to: the argument, or the owner of its to-many.
+    private func end(
+        of lookup: Lookup, from source: Int64, in mapping: PlannedMapping
+    ) throws(MigrationError) -> Int64? {
+        guard !lookup.path.isEmpty else { return source }
+        if let column = lookup.column, let stream, stream.mapping == mapping.index,
+            case .key(let end) = try stream.reads.reference(column, of: source)
+        {
+            return end
+        }
+        guard let table = mapping.sourceTable, let end = try follow(lookup.path, from: (table, source)) else {
+            return nil
+        }
+        // A reference to a row that does not exist is nil, though rows may refer to the same.
+        if case .toMany = lookup.argument, try session.sourceKeys?.byTable[end.table]?.contains(end.key) == false {
+            return nil
+        }
+        return end.key
+    }
+
+    /// The members of a longer argument for one source object.
+    private func forEachMember(
+        _ argument: MemberArgument, of source: Int64, in mapping: PlannedMapping,
+        _ body: (Int64, MemberOrder) throws -> Void
+    ) throws {
+        guard let table = mapping.sourceTable else { return }
+        var seen: Set<Int64> = []
+        var found: [Int64] = []
+        try forEachMember(of: (table, source), argument.path.prefix + argument.path.steps, &seen) { found.append($0) }
+        // A set comes by key.
+        if argument.ordered == nil { found.sort() }
+        for (rank, key) in found.enumerated() where try admits(key, argument, source: (table, source)) {
+            try body(key, argument.ordered == nil ? .none : .rank(Int64(rank)))
         }
     }
 
@@ -500,6 +587,7 @@ final class DeclaredLinks {
         guard let (store, side) = objects.links.store(of: relationship), !relationship.isToMany,
             LinkPlanner.mutualInverse(of: relationship)?.isToMany ?? true
         else { return }
+        if store.isPlain { return try store.reset(owner, side: side) }
         for view in try store.partners(of: owner.key, side: side) { try store.remove(owner, view.partner, side: side) }
     }
 
@@ -522,6 +610,7 @@ final class DeclaredLinks {
             }
             return
         }
+        if store.isPlain { return try store.add(owner, member, side: side) }
         // An object whose mapping says what a to-one relationship refers to has no link of it yet.
         if !relationship.isToMany, isShared || !(inverse?.isToMany ?? true) {
             for view in try store.partners(of: owner.key, side: side) where view.partner.key != member.key {

@@ -12,7 +12,11 @@ package enum CommandCatalog {
             help:
                 "The model version that wrote the store. Left out: the store's cached model, or the version in the --to bundle whose hashes match."
         ),
-        .init("mapping", .text, "FILE", help: "The mapping model: JSON, .xcmappingmodel or .cdm. Left out: inferred."),
+        .init(
+            "mapping", .text, "FILE", isRepeatable: true,
+            help:
+                "The mapping model: JSON, .xcmappingmodel or .cdm. Given several times, the models run in turn; lookups reach the earlier ones. Left out: inferred."
+        ),
         .init(
             "policies", .text, "LIBRARY", isRepeatable: true,
             help:
@@ -30,6 +34,11 @@ package enum CommandCatalog {
             help: "Which keys destination rows get: auto (kept where possible), kept, or sequential."),
         .init(
             "passes", .count(least: 1), "N", help: "Cut the work into at most N passes. Left out: the planner decides."),
+        .init(
+            "append", .flag,
+            help:
+                "Add to the store that stands at DESTINATION, of the version given with --to. Where none stands, make it."
+        ),
         .init("dry-run", .flag, help: "Do everything but publish the destination."),
         .init(
             "strict-validation", .flag,
@@ -46,7 +55,8 @@ package enum CommandCatalog {
         "migrate", summary: "Migrate a store to another model version",
         discussion: """
             Reads SOURCE, which is not changed by a byte, and writes a fresh store at DESTINATION, where nothing may
-            stand yet. A run that fails or is interrupted leaves no destination.
+            stand yet. A run that fails or is interrupted leaves no destination. With --append the store at DESTINATION
+            is added to, in one step at the end: until then, and after a failure, it is what it was.
 
             MODEL is an .xcdatamodel, an .xcdatamodeld or .momd (its current version), Bundle.xcdatamodeld:Version or
             Bundle.momd:Version, a .mom, or a store (its cached model).
@@ -61,6 +71,14 @@ package enum CommandCatalog {
             (
                 "stagecoach migrate old.sqlite new.sqlite --to 'Library.xcdatamodeld:Library 2' --mapping library.json --memory-limit 64M",
                 "by a mapping model, within 64 MiB"
+            ),
+            (
+                "stagecoach migrate old.sqlite new.sqlite --to Library.xcdatamodeld --mapping authors.json --mapping books.json",
+                "by two mapping models in turn"
+            ),
+            (
+                "stagecoach migrate second.sqlite new.sqlite --to Library.xcdatamodeld --append",
+                "add the objects of another store"
             ),
         ])
 

@@ -25,7 +25,7 @@ package struct OptionSpecification: Sendable {
     package let valueName: String?
     package let help: String
     package let isRequired: Bool
-    /// Whether it may be given several times.
+    /// Whether it may be given several times, each with a value of its own.
     package let isRepeatable: Bool
 
     package init(

@@ -85,7 +85,11 @@ open class KeySortDescriptor: NSObject, @unchecked Sendable {
             case (_, nil): return .orderedDescending
             }
         }
-        return try ValueOrder.sorted(EvaluatedValue(left), EvaluatedValue(right), by: selectorName)
+        do throws(ProgramFault) {
+            return try ValueOrder.sorted(EvaluatedValue(left), EvaluatedValue(right), by: selectorName)
+        } catch {
+            throw error.described(.data, in: .init(expression: description))
+        }
     }
 
     open override func isEqual(_ object: Any?) -> Bool {

@@ -6,7 +6,7 @@ extension ExpressionEvaluator {
         let name = String(selector.prefix { $0 != ":" })
         let shown = selector.hasSuffix(":") && selector.dropLast().contains(":") ? selector : name
         // A member of a list is evaluated only when it is asked for, so a wrong name costs nothing.
-        if let function = Self.numberFunctions[selector] {
+        if let function = Self.numberFunctions[selector], nodes.count == 1 {
             return try EvaluatedNumbers.apply(function, evaluate(nodes[0]), name: shown)
         }
         if let sign = Self.operators[selector], nodes.count == 2 {
@@ -41,7 +41,7 @@ extension ExpressionEvaluator {
             return try value.cast(to: type)
         case ("distanceToLocation:fromLocation:", _):
             throw ProgramFault.unsupported("'\(selector)' needs locations, which no store holds")
-        default: throw try wrongCall(selector, shown, nodes.count)
+        default: throw wrongCall(selector, shown, nodes.count)
         }
     }
 
@@ -82,19 +82,19 @@ extension ExpressionEvaluator {
         }
     }
 
-    private func wrongCall(_ selector: String, _ shown: String, _ count: Int) throws -> ProgramFault {
-        let known = [
-            "now", "random", "uppercase:", "lowercase:", "canonical:", "length:", "noindex:", "first:", "last:",
-            "size:",
-            "objectFrom:withIndex:", "castObject:toType:",
-        ]
+    static func isListFunction(_ name: String) -> Bool { listFunctions[name] != nil }
+
+    private func wrongCall(_ selector: String, _ shown: String, _ count: Int) -> ProgramFault {
         let name = String(selector.prefix { $0 != ":" })
-        let candidates =
-            known + Array(Self.numberFunctions.keys) + Array(Self.operators.keys) + Array(Self.bitOperations.keys)
-        if candidates.contains(where: { $0.prefix { $0 != ":" } == name }) {
-            return ProgramFault("expression.type", "'\(shown)' does not take \(count) arguments")
+        if (0...3).contains(where: { ExpressionSelectors.isBuiltIn(selector, arguments: $0) }) {
+            return .type("'\(shown)' does not take \(count) arguments")
         }
-        return .unsupported("the function '\(shown)' is unknown")
+        // A name without colons got as many as there are arguments.
+        let isKnown = [name, name + ":"].enumerated().contains {
+            ExpressionSelectors.isBuiltIn($0.element, arguments: $0.offset)
+        }
+        return isKnown
+            ? .type("'\(shown)' does not take \(count) arguments") : .unsupported("the function '\(shown)' is unknown")
     }
 
     private func text(

@@ -18,13 +18,15 @@ extension ExpressionEvaluator {
                 }
                 return try apply(operation, rest, to: current)
             }
-            if current.isNull { return .null }
+            // Behind nil everything is nil but what an operator makes of no members.
+            if current.isNull { continue }
             current = try value(forKey: name, of: current)
         }
         return current
     }
 
     func value(forKey key: String, of value: EvaluatedValue) throws -> EvaluatedValue {
+        if key == "self" { return value }
         switch value {
         case .null: return .null
         case .collection(let collection):
@@ -54,7 +56,6 @@ extension ExpressionEvaluator {
         if let functions = object as? any ExpressionFunctions, functions.knows(selector: key) {
             return EvaluatedValue(try functions.call(selector: key, arguments: []))
         }
-        if key == "self" { return .object(object) }
         // Other objects are read by their stored properties.
         var mirror: Mirror? = Mirror(reflecting: object)
         while let found = mirror {

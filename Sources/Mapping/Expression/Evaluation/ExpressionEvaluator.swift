@@ -7,30 +7,29 @@ import Foundation
 /// and goes at most ``maximumDepth`` levels down, so that none hangs or overflows the stack.
 final class ExpressionEvaluator {
     /// Nodes that one evaluation may visit: subqueries in subqueries multiply.
-    static let maximumSteps = 50_000_000
+    static let maximumSteps = 10_000_000
     static let maximumDepth = ExpressionParser.maximumDepth + 50
 
     let object: EvaluatedValue
-    private var variables: [String: EvaluatedValue]
+    /// The variables as the caller gave them.
+    private let given: [String: Any?]
+    /// Those that the expression itself has bound.
+    private var bound: [String: EvaluatedValue] = [:]
     /// NSExpression's context: read for variables, written by assignments.
-    let context: NSMutableDictionary?
-    /// The bindings as a predicate's closure gets them.
-    let bindings: [String: Any]
+    private let context: NSMutableDictionary?
     private var steps = 0
     private var depth = 0
 
     init(object: Any?, variables: [String: Any?]) {
         self.object = EvaluatedValue(object)
-        self.variables = variables.mapValues { EvaluatedValue($0) }
+        given = variables
         context = nil
-        bindings = variables.compactMapValues { $0 }
     }
 
     init(object: Any?, context: NSMutableDictionary?) {
         self.object = EvaluatedValue(object)
+        given = [:]
         self.context = context
-        variables = [:]
-        bindings = [:]
     }
 
     // MARK: Entrances
@@ -121,7 +120,7 @@ final class ExpressionEvaluator {
             return try fetch(evaluate(request), evaluate(context), countOnly: countOnly)
         case .assignment(let name, let value):
             let value = try evaluate(value)
-            variables[name] = value
+            bound[name] = value
             if let context { context[name] = value.object ?? NSNull() }
             return value
         case .opaque(let constant): return try opaque(constant)
@@ -131,7 +130,8 @@ final class ExpressionEvaluator {
     }
 
     private func variable(_ name: String) throws -> EvaluatedValue {
-        if let value = variables[name] { return value }
+        if let value = bound[name] { return value }
+        if let value = given[name] { return EvaluatedValue(value) }
         if let value = context?[name] { return EvaluatedValue(value) }
         throw ProgramFault("expression.variable", "the variable $\(name) has no value")
     }
@@ -141,8 +141,14 @@ final class ExpressionEvaluator {
         case .value(let value): return EvaluatedValue(value)
         case .failure(let error, _): throw error
         case .expressionBlock(let block, let arguments): return EvaluatedValue(block(object.object, arguments, context))
-        case .predicateBlock(let block): return .boolean(block(object.object, bindings.isEmpty ? nil : bindings))
+        case .predicateBlock(let block): return .boolean(block(object.object, bindings))
         }
+    }
+
+    /// The variables as a predicate's closure gets them; nil where there are none.
+    private var bindings: [String: Any]? {
+        let values = given.compactMapValues { $0 }.merging(bound.compactMapValues(\.object)) { $1 }
+        return values.isEmpty ? nil : values
     }
 
     private func fetch(
@@ -164,11 +170,11 @@ final class ExpressionEvaluator {
         guard case .collection(let members) = collection else {
             throw ProgramFault.type("SUBQUERY does not take a value of type \(collection.label)")
         }
-        let outer = variables[name]
-        defer { variables[name] = outer }
+        let outer = bound[name]
+        defer { bound[name] = outer }
         var found: [EvaluatedValue] = []
         for member in members.members {
-            variables[name] = member
+            bound[name] = member
             if try holds(condition) { found.append(member) }
         }
         return .collection(try EvaluatedCollection(found, members.kind))

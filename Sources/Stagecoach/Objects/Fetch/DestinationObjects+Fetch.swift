@@ -8,15 +8,27 @@ extension DestinationObjects: FetchSide {
     var isSource: Bool { false }
 
     func scan(_ wanted: FetchRows, _ body: (borrowing RowBatch, Int, EntityDescription) throws -> Bool) throws {
-        let scan = try DestinationScan(rows[wanted.table], session: session)
         let entities = Set(wanted.entities)
-        while try scan.next() {
-            try session.checkCancelled()
-            for row in 0..<scan.batch.count {
-                statistics.scannedRows += 1
-                guard let index = entity(of: scan.batch, row), entities.contains(index) else { continue }
-                guard try body(scan.batch, row, schema.model.entity(at: index)) else { return }
-            }
+        let table = rows[wanted.table]
+        let most = session.rowCapacity(slots: table.columns)
+        // Small batches first: a fetch with a limit often ends in them.
+        var capacity = min(16, most)
+        var nextKey: Int64 = .min
+        while true {
+            let scan = try DestinationScan(table, from: nextKey, capacity: capacity, session: session)
+            repeat {
+                guard try scan.next() else { return }
+                try session.checkCancelled()
+                for row in 0..<scan.batch.count {
+                    statistics.scannedRows += 1
+                    guard let index = entity(of: scan.batch, row), entities.contains(index) else { continue }
+                    guard try body(scan.batch, row, schema.model.entity(at: index)) else { return }
+                }
+                let last = scan.batch.key(scan.batch.count - 1)
+                guard last < .max else { return }
+                nextKey = last + 1
+            } while capacity == most
+            capacity = min(most, capacity * 8)
         }
     }
 

@@ -80,6 +80,22 @@ enum FetchKeys {
         }
     }
 
+    /// The key paths of a comparison that have to give a value lest it is unknown.
+    static func needed(
+        _ modifier: ComparisonModifier, _ left: ExpressionNode, _ sign: ComparisonOperator, _ right: ExpressionNode,
+        isNegated: Bool
+    ) -> [String] {
+        let isNullTest = left == .constant(.null) || right == .constant(.null)
+        // Where nil makes the comparison false, it may as well be unknown.
+        guard modifier == .direct, !isNullTest, isNegated || sign == .notEqual || sign == .equal else { return [] }
+        return [left, right].compactMap { node in
+            guard case .keyPath(let target, let components) = node, target == nil || target == .evaluatedObject,
+                !components.contains(where: { $0.hasPrefix("@") })
+            else { return nil }
+            return components.joined(separator: ".")
+        }
+    }
+
     /// The first components of all key paths from the fetched object.
     static func first(in node: PredicateNode) -> Set<String> {
         var found: Set<String> = []

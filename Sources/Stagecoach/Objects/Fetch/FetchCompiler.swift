@@ -23,7 +23,7 @@ struct FetchCompiler {
 
     /// Compiles a whole predicate.
     ///
-    /// - Throws: `fetch.unknownKey` (65) where a key path begins with no property of the entity or a subentity,
+    /// - Throws: `fetch.unknownKey` (65) where a key path begins with no property of the entity,
     ///   `value.type` where an object is one of the other side.
     mutating func compile(_ predicate: SourcePredicate) throws -> FetchCondition {
         try checkKeys(predicate.node)
@@ -59,8 +59,9 @@ struct FetchCompiler {
             let special = try FetchComparison(modifier, left, sign, right).flatMap {
                 try compile($0, isNegated: isNegated)
             }
-            return special ?? .evaluated(predicate)
-        case .constant, .expression: return .evaluated(predicate)
+            return special
+                ?? .evaluated(predicate, known: FetchKeys.needed(modifier, left, sign, right, isNegated: isNegated))
+        case .constant, .expression: return .evaluated(predicate, known: [])
         }
     }
 
@@ -205,12 +206,9 @@ struct FetchCompiler {
         for key in FetchKeys.first(in: node) { try checkKey(key) }
     }
 
-    /// - Throws: `fetch.unknownKey` (65) where the entity and its subentities have no such property.
+    /// - Throws: `fetch.unknownKey` (65) where the entity has no such property.
     func checkKey(_ key: String) throws(MigrationError) {
-        let isKnown = entity.withDescendants.contains {
-            $0.attribute(named: key) != nil || $0.relationship(named: key) != nil
-        }
-        guard isKnown || ManagedObject.extraKeys.contains(key) else {
+        guard entity.hasProperty(key) || ManagedObject.extraKeys.contains(key) else {
             throw MigrationError(
                 "fetch.unknownKey", .data, "The entity \(entity) has no property \(key)", context: context)
         }

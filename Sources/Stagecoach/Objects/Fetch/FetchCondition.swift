@@ -19,8 +19,9 @@ indirect enum FetchCondition {
     case isUnlinked(LinkStore, LinkStore.Side, isNegated: Bool)
     /// A to-many relationship of the destination has one of these objects.
     case hasMember(LinkStore, LinkStore.Side, among: Set<Int64>)
-    /// Evaluated on the object.
-    case evaluated(SourcePredicate)
+    /// Evaluated on the object. Where one of the key paths gives nil, a comparison is unknown, whatever NSPredicate's own
+    /// two-valued logic says.
+    case evaluated(SourcePredicate, known: [String])
     case all([FetchCondition])
     case any([FetchCondition])
 }

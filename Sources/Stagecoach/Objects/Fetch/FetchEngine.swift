@@ -102,7 +102,7 @@ struct FetchEngine {
             }
             return true
         }
-        try sorter.forEach { key, entity in
+        try sorter.visit { key, entity in
             try object(side.schema.model.entity(at: entity), query, key).map { try pass($0) } ?? true
         }
     }
@@ -172,8 +172,9 @@ struct FetchEngine {
             return try store.partners(of: batch.key(row), side: side).isEmpty != isNegated
         case .hasMember(let store, let side, let keys):
             return try store.partners(of: batch.key(row), side: side).contains { keys.contains($0.partner.key) }
-        case .evaluated(let predicate):
+        case .evaluated(let predicate, let known):
             guard let object = side.object(entity: entity, table: table, key: batch.key(row)) else { return false }
+            for path in known where try object.sortValue(forKeyPath: path) == nil { return false }
             return try predicate.evaluate(with: object, variables: [:])
         case .all(let parts):
             for part in parts where try !holds(part, batch, row, entity, table: table) { return false }

@@ -25,7 +25,10 @@ public struct FetchRequestResultType: OptionSet, Sendable, Hashable {
 /// Without sort descriptors objects come in ascending order of their keys. A predicate follows SQL's logic for nil, as
 /// in Core Data's SQLite stores: a comparison with nil is unknown, and an object for which the whole is unknown is left
 /// out; `key == nil` asks whether there is a value.
-public final class FetchRequest<ResultType: FetchRequestResult> {
+///
+/// `ResultType` is one of the types that are ``FetchRequestResult``s, or `any FetchRequestResult`: then the results can be
+/// cast as a whole, `as? [ManagedObject]`.
+public final class FetchRequest<ResultType> {
     /// The entity whose objects are wanted; set by the context where only the name is given.
     public var entity: EntityDescription? {
         get { storedEntity }

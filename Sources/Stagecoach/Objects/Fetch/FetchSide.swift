@@ -32,7 +32,6 @@ protocol FetchSide: AnyObject {
 
 /// What fetches of one side have read, for tests of their cost.
 package struct FetchStatistics: Sendable, Equatable {
-    package var fetches = 0
     /// Rows read in order: scans, and what indexes are made from.
     package var scannedRows = 0
     /// Rows read by key.

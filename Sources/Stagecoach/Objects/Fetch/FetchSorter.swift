@@ -180,7 +180,7 @@ final class FetchSorter {
     }
 
     /// Shows keys and entities in order until the closure returns false.
-    func forEach(_ body: (_ key: Int64, _ entity: Int) throws -> Bool) throws {
+    func visit(_ body: (_ key: Int64, _ entity: Int) throws -> Bool) throws {
         if !runs.isEmpty, !batch.isEmpty { try writeRun(order()) }
         guard !runs.isEmpty else {
             for row in order()
