@@ -118,6 +118,7 @@ public final class Migration {
             destinationSchema: existing?.schema ?? prepared.schema, work: area.spills, budget: prepared.budget,
             options: options, progress: progress, cancellation: cancellation, associations: archive,
             mappingCount: prepared.mappings.count, existing: existing)
+        session.destinationPath = destinationPath
         session.counts = prepared.census.counts(for: prepared.mappings)
         progress.expect(rows: try prepared.expectedRows())
         do {
@@ -250,7 +251,7 @@ public final class Migration {
                 mappings: mappings, source: layout, destination: schema, keys: options.keys, passes: options.passes,
                 rowCounts: census.rows, hasRows: hasRows, firstOwn: earlier)
             let isStaged =
-                own.contains(where: \.hasPolicy) || !options.usesStoreSpecificMigrationManager
+                own.contains { $0.hasPolicy || $0.needsObjects } || !options.usesStoreSpecificMigrationManager
                 || EarlierLookups(mappings: mappings, earlier: earlier).needObjects
             let tables = try planner.tables()
             hasRows = schema.tables.indices.map { table in
@@ -264,7 +265,7 @@ public final class Migration {
             }
             return Turn(
                 model: model, mappings: mappings, earlier: earlier,
-                policies: try Policies(mappings: own, registry: manager.policies), isStaged: isStaged,
+                policies: try Policies(mappings: own, manager: manager), isStaged: isStaged,
                 plan: planner.plan(tables, isStaged: isStaged))
         }
         return Prepared(

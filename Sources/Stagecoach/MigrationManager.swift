@@ -29,6 +29,8 @@ open class MigrationManager: NSObject {
     public var foundationProgress: Progress { currentMirror().progress }
     private let cancellation = CancellationFlag()
     private var running: StagedRuntime?
+    /// What ``registerFunctions(_:)`` registered; nil until somebody asks.
+    var functions: RegisteredFunctions?
     /// The associations of earlier calls, until ``reset()``.
     private var memory: AssociationMemory?
 
@@ -140,6 +142,13 @@ open class MigrationManager: NSObject {
     ) -> [ManagedObject] {
         running?.recording { try $0.sourceInstances(mappingName, destinationInstances) } ?? []
     }
+
+    /// Registers the methods of a subclass that value expressions call: `FUNCTION($manager, 'selector:', …)`.
+    ///
+    ///     override func registerFunctions(_ functions: ExpressionFunctionTable) {
+    ///         functions.add("currencyForCountry:", TradeManager.currency(forCountry:))
+    ///     }
+    open func registerFunctions(_ functions: ExpressionFunctionTable) {}
 
     /// Made when it is asked for; a new one for each run.
     private func currentMirror() -> ProgressMirror {

@@ -34,6 +34,7 @@ struct StagedMigration {
             try runtime.objects.begin(on: destination, touched: touched)
         }
         session.concurrentSorts = 6 + (session.destinationSchema.tables.map { $0.columns.count }.max() ?? 0) / 4
+        runtime.evaluate(with: manager, policies)
         manager.attach(runtime)
         defer {
             manager.detach()
@@ -59,6 +60,7 @@ struct StagedMigration {
         session.progress.begin(.validate)
         for mapping in mappings { try validate(mapping, runtime) }
         try account(runtime)
+        runtime.objects.endFetches()
         let highest = try StagedLoad(
             session: session, mappings: mappings, tables: tables, runtime: runtime, excuses: excuses
         ).run(into: destination)
@@ -134,12 +136,15 @@ struct StagedMigration {
             run = rows.addRun(for: own)
         }
         runtime.associations[mapping.index].isCreated = true
+        if !mapping.dynamicAttributes.isEmpty {
+            return try DynamicRows(session: session, runtime: runtime, mapping: mapping, keys: own).create(
+                in: rows, run)
+        }
         var slots = SourceSlots(
             entity: sourceEntity, schema: session.layout.schema, columns: [.own(EntityTable.lockColumn)])
         let program = try AttributeProgram(mapping: mapping, slots: &slots)
         let number = Int64(session.destinationSchema.number(of: entity))
-        let reader = try session.source.rows(
-            RowSelection(table: source, columns: slots.columns, entities: [sourceEntity.index]), in: session.layout)
+        let reader = try SourceReader(session: session, slots: slots, table: source, entities: [sourceEntity.index])
         var batch = session.sourceBatch(slots: slots.columns.count)
         var made = 0
         while try reader.next(into: &batch) {
@@ -165,19 +170,20 @@ struct StagedMigration {
         _ mapping: PlannedMapping, _ policy: EntityMigrationPolicy, _ runtime: StagedRuntime
     ) throws {
         guard let entity = mapping.source, let table = mapping.sourceTable else { return }
-        let program = try runtime.program(of: mapping)
-        var columns = program.columns
+        let program = try runtime.program(of: try runtime.current(mapping))
+        var slots = program.slots
         var filter: PredicateProgram?
         if let predicate = mapping.filter {
-            var slots = SourceSlots(entity: entity, schema: session.layout.schema, columns: columns)
             filter = try PredicateProgram(compiling: predicate, resolver: &slots, context: mapping.context)
-            columns = slots.columns
         }
-        let reader = try session.source.rows(
-            RowSelection(table: table, columns: columns, entities: [entity.index]), in: session.layout)
+        let reader = try SourceReader(session: session, slots: slots, table: table, entities: [entity.index])
         let sources = runtime.sources
-        sources.openWindow(session.sourceBatch(slots: columns.count), table: table)
-        defer { sources.closeWindow() }
+        sources.openWindow(session.sourceBatch(slots: slots.columns.count), table: table)
+        runtime.scanning = program
+        defer {
+            runtime.scanning = nil
+            sources.closeWindow()
+        }
         var line = session.counts.mappings[mapping.index]
         while try reader.next(into: &sources.window) {
             try session.checkCancelled()
@@ -211,6 +217,8 @@ struct StagedMigration {
         for relationship in mapping.destination?.relationships ?? [] {
             try runtime.objects.links.store(of: relationship)?.store.compact()
         }
+        try runtime.relating.begin(mapping)
+        defer { runtime.relating.end() }
         let cursor = try runtime.associations[mapping.index].pairs.destinationsInOrderOfFirstAssociation()
         while let pair = try cursor.next() {
             let entity = session.destinationSchema.model.entity(at: Int(pair.destination.entity))

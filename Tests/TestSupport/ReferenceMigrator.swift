@@ -160,11 +160,8 @@ package final class ReferenceMigrator {
             if destinationModel.entity(named: name)?.isAbstract == true, !rows.isEmpty, !mapping.hasPolicy {
                 throw .abstractDestination(mapping.name)
             }
-            if mapping.sourceFilter != nil, filters[mapping.name] == nil {
-                throw .unsupported("source filter of \(mapping.name ?? "")")
-            }
             for object in rows {
-                guard filters[mapping.name]?(object) ?? true else {
+                guard try passes(object, mapping) else {
                     report.filtered[mapping.name, default: 0] += 1
                     continue
                 }
@@ -173,6 +170,14 @@ package final class ReferenceMigrator {
             }
             try hook { try policy.endInstanceCreation(mapping, self) }
         }
+    }
+
+    /// Whether a source object passes the mapping's filter: unknown does not.
+    private func passes(_ object: ReferenceObject, _ mapping: EntityMapping) throws(ReferenceFailure) -> Bool {
+        if let filter = filters[mapping.name] { return filter(object) }
+        guard let filter = mapping.sourceFilter else { return true }
+        let evaluator = ReferenceEvaluator(migrator: self, source: object, destination: nil, isFilter: true)
+        return try evaluator.holds(filter.node) ?? false
     }
 
     private func relate() throws(ReferenceFailure) {
@@ -227,7 +232,7 @@ package final class ReferenceMigrator {
                     value = try ReferenceConversion.withMarker(
                         value, from: isExternal, to: attribute.definition.allowsExternalBinaryDataStorage)
                 }
-            case .objects: throw .mismatch("objects for \(object.entity).\(name)")
+            case .objects, .values: throw .mismatch("objects for \(object.entity).\(name)")
             }
             if value.isNull, property.isAutomatic, !attribute.isOptional,
                 let standard = attribute.definition.defaultValue
@@ -255,7 +260,7 @@ package final class ReferenceMigrator {
             evaluator.place = "\(index) \(name)"
             switch try evaluator.evaluate(expression.node) {
             case .null: values.append((relationship, ReferenceClaim(members: [], ordering: .none)))
-            case .value: throw .mismatch("a value for \(object.entity).\(name)")
+            case .value, .values: throw .mismatch("a value for \(object.entity).\(name)")
             case .objects(let members, let ordering):
                 var fitting = members.filter { $0.object.entity.isKindOf(entity: relationship.destination) }
                 // A to-one takes the first in mapping order.

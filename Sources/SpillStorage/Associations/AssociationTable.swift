@@ -98,8 +98,8 @@ package final class AssociationTable {
     /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func park() throws(MigrationError) {
         try monotonic?.keys.park()
-        try forward?.park()
-        try backward?.park()
+        try forward?.release()
+        try backward?.release()
     }
 
     /// Forgets all pairs and removes the files. Cursors made before keep theirs.

@@ -22,6 +22,8 @@ final class DestinationRows {
         fileprivate(set) var isSealed = false
         /// Keys of the run's rows, where several runs share a table.
         let keys: MappingKeys?
+        /// The greatest key of the run's rows, deleted ones included; nil where there is none.
+        var lastKey: Int64? { open.isEmpty ? spill.lastKey : open.key(open.count - 1) }
 
         init(spill: RowSpill, open: consuming RowBatch, keys: MappingKeys?) {
             self.spill = spill
@@ -39,6 +41,8 @@ final class DestinationRows {
     private(set) var nextKey: Int64
     private var scratch: RowBatch
     private var scratchKey: Int64?
+    /// Takes the keys of rows that change, while an index of fetches needs them.
+    var changes: ChangedRows?
     /// The rows that were in the table before; nil where there are none.
     private var stored: StoredRows?
     private var touched: TouchedRows?
@@ -196,6 +200,7 @@ final class DestinationRows {
     func write(
         _ key: Int64, _ body: (inout RowBatch, Int) throws(MigrationError) -> Void
     ) throws(MigrationError) {
+        try changes?.note(key)
         if let earlier = earlier(key) {
             try change(key) { scratch, row throws(MigrationError) in
                 try body(&scratch, row)

@@ -96,15 +96,23 @@ struct KeyScan {
         guard let entity = mapping.source, let table = mapping.sourceTable else { return }
         var slots = SourceSlots(entity: entity, schema: session.layout.schema)
         let program = try PredicateProgram(compiling: filter, resolver: &slots, context: mapping.context)
-        let reader = try session.source.rows(
-            RowSelection(table: table, columns: slots.columns, entities: [entity.index]), in: session.layout)
+        let reader = try SourceReader(session: session, slots: slots, table: table, entities: [entity.index])
         var batch = session.sourceBatch(slots: slots.columns.count)
         while try reader.next(into: &batch) {
             try session.checkCancelled()
-            for row in 0..<batch.count where try program.evaluate(batch, row: row) {
+            for row in 0..<batch.count where try passes(program, batch, row, mapping) {
                 try keys.index.append(batch.key(row))
             }
         }
         try keys.index.seal()
+    }
+
+    /// Whether a row passes the filter; an error names the object.
+    private func passes(
+        _ program: PredicateProgram, _ batch: borrowing RowBatch, _ row: Int, _ mapping: PlannedMapping
+    ) throws(MigrationError) -> Bool {
+        do { return try program.evaluate(batch, row: row) } catch {
+            throw error.inside(mapping.context(ofSource: batch.key(row)))
+        }
     }
 }

@@ -24,7 +24,8 @@ struct MappingResolution {
         return planned
     }
 
-    private func resolve(_ mapping: EntityMapping, index: Int) throws(MigrationError) -> PlannedMapping {
+    /// One entity mapping, without its relationships.
+    func resolve(_ mapping: EntityMapping, index: Int) throws(MigrationError) -> PlannedMapping {
         let sourceEntity = try entity(mapping.sourceEntityName, in: source.model, "source", mapping)
         let destinationEntity = try entity(mapping.destinationEntityName, in: destination.model, "destination", mapping)
         var attributes: [PlannedAttribute] = []
@@ -39,13 +40,54 @@ struct MappingResolution {
                 attributes.append(
                     PlannedAttribute(
                         attribute: attribute, column: column, expression: property?.valueExpression,
-                        isAutomatic: property?.isAutomatic ?? false, defaultValue: initial))
+                        isAutomatic: property?.isAutomatic ?? false, defaultValue: initial,
+                        needsObjects: try needsObjects(property, attribute, mapping, sourceEntity)))
             }
         }
         return PlannedMapping(
             index: index, mapping: mapping, source: sourceEntity,
             sourceTable: sourceEntity.map(source.tableIndex(of:)), destination: destinationEntity,
             destinationTable: destinationEntity.map(destination.tableIndex(of:)), attributes: attributes)
+    }
+
+    /// Whether an attribute's expression is one that no program can compute.
+    private func needsObjects(
+        _ property: PropertyMapping?, _ attribute: AttributeDescription, _ mapping: EntityMapping,
+        _ entity: EntityDescription?
+    ) throws(MigrationError) -> Bool {
+        guard let property, let expression = property.valueExpression, let entity else { return false }
+        var context = MigrationError.Context(
+            path: model.path, line: property.line ?? mapping.line, column: property.column ?? mapping.column)
+        context.entity = mapping.destinationEntityName
+        context.property = property.name
+        context.entityMapping = mapping.name
+        do {
+            var slots = SourceSlots(entity: entity, schema: source)
+            _ = try ExpressionProgram(
+                compiling: expression, to: attribute.attributeType, resolver: &slots, context: context)
+            return false
+        } catch {
+            guard error.code == "expression.unsupported", expression.isEvaluable else { throw error }
+            try checkNames(in: expression, from: entity, context: context)
+            return true
+        }
+    }
+
+    /// Checks what objects will evaluate: key paths from `$source` and selectors.
+    ///
+    /// - Throws: `mapping.unknownKeyPath`; `expression.unknownSelector` for a message that no value answers.
+    private func checkNames(
+        in expression: ValueExpression, from entity: EntityDescription?, context: MigrationError.Context
+    ) throws(MigrationError) {
+        var context = context
+        context.expression = expression.format
+        if let entity {
+            do { try expression.checkSourcePaths(from: entity) } catch { throw error.inside(context) }
+        }
+        guard let selector = MessageSelectors.firstUnknown(in: expression) else { return }
+        throw MigrationError(
+            "expression.unknownSelector", .configuration, "Nobody knows the selector '\(selector)'",
+            remedy: "Register it with a migration policy and call it on $entityPolicy", context: context)
     }
 
     private func entity(
@@ -60,7 +102,8 @@ struct MappingResolution {
         return entity
     }
 
-    private func relationships(
+    /// The relationships of an entity mapping's destination entity.
+    func relationships(
         of item: PlannedMapping, among all: [PlannedMapping]
     ) throws(MigrationError) -> [PlannedRelationship] {
         guard let entity = item.destination else { return [] }
@@ -98,7 +141,15 @@ struct MappingResolution {
         _ expression: ValueExpression, of relationship: RelationshipDescription, in item: PlannedMapping,
         among all: [PlannedMapping], context: MigrationError.Context
     ) throws(MigrationError) -> RelationshipValue {
-        switch try RelationshipExpression(expression, context: context) {
+        let form: RelationshipExpression
+        do { form = try RelationshipExpression(expression, context: context) } catch {
+            guard error.code == "expression.unsupported", expression.isEvaluable, !expression.isValue else {
+                throw error
+            }
+            try checkNames(in: expression, from: item.source, context: context)
+            return .dynamic(expression)
+        }
+        switch form {
         case .constantNil: return .none
         case .lookup(let name, let path):
             let argument = try argument(path, of: item, context: context)

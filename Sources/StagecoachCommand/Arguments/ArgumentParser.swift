@@ -13,7 +13,7 @@ package struct ParsedArguments: Sendable {
     /// By position.
     package fileprivate(set) var operands: [String] = []
     fileprivate var texts: [String: String] = [:]
-    fileprivate var lists: [String: [String]] = [:]
+    fileprivate var repeated: [String: [String]] = [:]
     fileprivate var numbers: [String: Int] = [:]
     fileprivate var flags: Set<String> = []
 
@@ -22,7 +22,7 @@ package struct ParsedArguments: Sendable {
     /// An option's value as it was written; nil where the option is absent.
     package subscript(option option: String) -> String? { texts[option] }
     /// The values of an option that may be given several times, in order.
-    package func values(_ option: String) -> [String] { lists[option] ?? [] }
+    package func all(_ option: String) -> [String] { repeated[option] ?? [] }
     /// The value of a count or size.
     package func number(_ option: String) -> Int? { numbers[option] }
 }
@@ -159,7 +159,7 @@ package struct ArgumentParser: Sendable {
             guard value.hasSuffix(ending) else { throw .wrongEnding(option: name, value: value, ending: ending) }
         }
         parsed.texts[option.name] = value
-        if option.isRepeatable { parsed.lists[option.name, default: []].append(value) }
+        if option.isRepeatable { parsed.repeated[option.name, default: []].append(value) }
     }
 
     /// The name in `--name` and `--name=value`.

@@ -12,6 +12,8 @@ struct MigrationRequest {
     /// Mapping models' files, in turn; none: inferred.
     let mappings: [String]
     let report: String?
+    /// Shared libraries of policies, in the order given.
+    let policies: [String]
     let options: MigrationOptions
 
     /// Reads the request and compares its paths; no file is opened.
@@ -22,8 +24,9 @@ struct MigrationRequest {
         destination = arguments.operands[1]
         to = arguments[option: "to"] ?? ""
         from = arguments[option: "from"]
-        mappings = arguments.values("mapping")
+        mappings = arguments.all("mapping")
         report = arguments[option: "report"]
+        policies = arguments.all("policies")
         var options = MigrationOptions()
         options.memoryLimit = arguments.number("memory-limit")
         options.batchSize = arguments.number("batch-size")
@@ -84,6 +87,7 @@ struct MigrationInputs {
             destinationModel = try ModelArgument.load(request.to)
             sourceModel = try ModelArgument.ofStore(request.source, bundle: request.to)
         }
+        for library in request.policies { try PolicyLibrary.load(library) }
         guard !request.mappings.isEmpty else {
             mappings = [try MappingModel.inferred(from: sourceModel.model, to: destinationModel.model)]
             return
@@ -91,25 +95,11 @@ struct MigrationInputs {
         var mappings: [MappingModel] = []
         for path in request.mappings {
             mappings.append(
-                try MigrationInputs.mapping(
-                    path, source: sourceModel.model, destination: destinationModel.model,
-                    earlier: Set(mappings.flatMap(\.entityMappingNames))))
+                try MappingModel.read(
+                    path: path, sourceModel: sourceModel.model, destinationModel: destinationModel.model,
+                    after: mappings))
         }
         self.mappings = mappings
-    }
-
-    /// Reads one mapping model.
-    private static func mapping(
-        _ path: String, source: ManagedObjectModel, destination: ManagedObjectModel, earlier: Set<String>
-    ) throws(MigrationError) -> MappingModel {
-        let bytes = try InputFile.read(path, what: "mapping model")
-        guard path.hasSuffix(".json") || InputFile.beginsWithBrace(bytes) else {
-            throw MigrationError(
-                "mapping.unknownKind", .configuration, "The file is no mapping model in JSON",
-                remedy: "Write one with stagecoach infer", context: .init(path: path))
-        }
-        return try MappingModel.reading(
-            json: bytes, path: path, source: source, destination: destination, earlier: earlier)
     }
 
     /// The migration, ready to plan or run.
