@@ -62,13 +62,18 @@ struct StagedMigration {
 
     private func makeRuntime(_ keys: SourceKeys) -> StagedRuntime {
         let schema = session.destinationSchema
+        let rowMemory = RowMemory(bytes: session.budget.spill)
         let rows = schema.tables.indices.map { index in
-            DestinationRows(table: index, firstKey: firstInsertedKey(index, keys), session: session)
+            DestinationRows(
+                table: index, firstKey: firstInsertedKey(index, keys), session: session, memory: rowMemory)
         }
-        let allowance = max(256 * 1024, session.budget.keys / max(1, mappings.count))
+        // One mapping is filled at a time: pairs in any order share a memory, sets of keys are small.
+        let logs = RecordMemory(bytes: session.budget.keys / 2)
+        let allowance = session.budget.keys / 2 / max(1, mappings.count)
         let associations = mappings.map {
             MappingAssociations(
-                mapping: $0, keys: keys.byMapping[$0.index], directory: session.work, memory: allowance)
+                mapping: $0, keys: keys.byMapping[$0.index], directory: session.work, memory: allowance,
+                logs: logs)
         }
         return StagedRuntime(
             session: session, mappings: mappings, associations: associations, rows: rows,
