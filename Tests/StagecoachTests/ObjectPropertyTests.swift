@@ -96,6 +96,7 @@ struct ObjectPropertyTests {
         fixture.policy("Persons", steps)
         let carried = Unchecked(steps)
         let manager = MigrationManager(sourceModel: fixture.source, destinationModel: model)
+        manager.options.memoryLimit = 8 << 30
         manager.policies = PolicyRegistry()
         manager.policies.register("PersonsPolicy") {
             let policy = ClosurePolicy()
@@ -276,6 +277,7 @@ struct ObjectPropertyTests {
         let folder = try TemporaryFolder()
         try ReferenceStore.make(model) { _ in }.write(path: folder.file("source.sqlite"))
         let manager = MigrationManager(sourceModel: model, destinationModel: model)
+        manager.options.memoryLimit = 8 << 30
         manager.policies = PolicyRegistry()
         var steps = Steps()
         steps.end = { _, manager in
