@@ -19,6 +19,7 @@ struct CommandHelpTests {
                       infer    Infer the mapping model between two model versions
                       convert  Write a mapping model of any form as JSON
                       inspect  Show what a store, a model or a mapping model holds
+                      port     List what to change in policy sources for Linux
                       demo     Make a store, migrate it and show what happened
 
                       -h, --help     Show help, also after a command
@@ -75,6 +76,10 @@ struct CommandHelpTests {
                                             bundle whose hashes match.
                       --mapping FILE        The mapping model: JSON, .xcmappingmodel or .cdm.
                                             Left out: inferred.
+                      --policies LIBRARY    Shared library with migration policies, as
+                                            libMyPolicies.so; it exports
+                                            stagecoach_register_policies. May be given several
+                                            times.
                       --memory-limit SIZE   Peak resident memory, as 64M or 1G. Left out: 256M,
                                             or three quarters of the cgroup's limit where that
                                             is lower.
