@@ -44,8 +44,7 @@ final class LinkStores {
             let store = LinkStore(
                 number: stores.count, first: first, second: second, directory: session.work, memory: memory,
                 filterBytes: isOrdered ? filterBytes.ordered : filterBytes.plain,
-                isOverEarlier: session.hasRows[schema.tableIndex(of: first.entity)]
-                    && session.hasRows[schema.tableIndex(of: second?.entity ?? first.destination)],
+                isOverEarlier: EarlierLinks.arePossible(first, second, session),
                 makeSorter: { session.sorter(width: $0) })
             stores.append(store)
             index[LinkStores.reference(first)] = (store, .first)
