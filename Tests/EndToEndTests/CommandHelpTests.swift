@@ -19,6 +19,7 @@ struct CommandHelpTests {
                       infer    Infer the mapping model between two model versions
                       convert  Write a mapping model of any form as JSON
                       inspect  Show what a store, a model or a mapping model holds
+                      port     List what to change in policy sources for Linux
                       demo     Make a store, migrate it and show what happened
 
                       -h, --help     Show help, also after a command
@@ -63,7 +64,8 @@ struct CommandHelpTests {
                 Usage: stagecoach migrate SOURCE DESTINATION --to MODEL [OPTION]...
 
                 Reads SOURCE, which is not changed by a byte, and writes a fresh store at DESTINATION, where nothing may
-                stand yet. A run that fails or is interrupted leaves no destination.
+                stand yet. A run that fails or is interrupted leaves no destination. With --append the store at DESTINATION
+                is added to, in one step at the end: until then, and after a failure, it is what it was.
 
                 MODEL is an .xcdatamodel, an .xcdatamodeld or .momd (its current version), Bundle.xcdatamodeld:Version or
                 Bundle.momd:Version, a .mom, or a store (its cached model).
@@ -74,7 +76,12 @@ struct CommandHelpTests {
                                             the store's cached model, or the version in the --to
                                             bundle whose hashes match.
                       --mapping FILE        The mapping model: JSON, .xcmappingmodel or .cdm.
-                                            Left out: inferred.
+                                            Given several times, the models run in turn; lookups
+                                            reach the earlier ones. Left out: inferred.
+                      --policies LIBRARY    Shared library with migration policies, as
+                                            libMyPolicies.so; it exports
+                                            stagecoach_register_policies. May be given several
+                                            times.
                       --memory-limit SIZE   Peak resident memory, as 64M or 1G. Left out: 256M,
                                             or three quarters of the cgroup's limit where that
                                             is lower.
@@ -86,6 +93,8 @@ struct CommandHelpTests {
                                             possible), kept, or sequential.
                       --passes N            Cut the work into at most N passes. Left out: the
                                             planner decides.
+                      --append              Add to the store that stands at DESTINATION, of the
+                                            version given with --to. Where none stands, make it.
                       --dry-run             Do everything but publish the destination.
                       --strict-validation   Fail on values that break a rule which the source
                                             model already had.
@@ -102,6 +111,10 @@ struct CommandHelpTests {
                       to the current version, by inference
                   stagecoach migrate old.sqlite new.sqlite --to 'Library.xcdatamodeld:Library 2' --mapping library.json --memory-limit 64M
                       by a mapping model, within 64 MiB
+                  stagecoach migrate old.sqlite new.sqlite --to Library.xcdatamodeld --mapping authors.json --mapping books.json
+                      by two mapping models in turn
+                  stagecoach migrate second.sqlite new.sqlite --to Library.xcdatamodeld --append
+                      add the objects of another store
 
                 """)
     }
