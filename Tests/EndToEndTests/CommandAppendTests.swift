@@ -15,24 +15,35 @@ struct CommandAppendTests {
         try integer("SELECT count(*) = 1 FROM pragma_integrity_check WHERE integrity_check = 'ok'", in: path) == 1
     }
 
-    /// The library, migrated.
-    private static func scene() throws -> (source: String, folder: TemporaryFolder) {
-        let source = try CommandBinary.librarySource()
+    /// The library, migrated, and the folder of another library whose books have numbers of their own.
+    private static func scene() throws -> (source: String, folder: TemporaryFolder, inputs: TemporaryFolder) {
+        let original = try CommandBinary.librarySource()
+        let inputs = try TemporaryFolder()
+        let source = try inputs.copyStore(URL(fileURLWithPath: original))
+        try renumber(source, "second")
         let folder = try TemporaryFolder()
         let outcome = try CommandBinary.run(
-            ["migrate", source, "new.sqlite", "--to", CommandBinary.models], in: folder.path)
+            ["migrate", original, "new.sqlite", "--to", CommandBinary.models], in: folder.path)
         try #require(outcome.code == 0, "\(outcome.messages)")
-        return (source, folder)
+        return (source, folder, inputs)
+    }
+
+    private static func renumber(_ source: String, _ word: String) throws {
+        let connection = try Connection(path: source, flags: SQLITE_OPEN_READWRITE)
+        try connection.execute("UPDATE ZITEM SET ZISBN = '\(word) ' || Z_PK WHERE ZISBN IS NOT NULL")
+        try connection.close()
     }
 
     @Test("--append adds the objects twice, within 64 MiB; without it the destination is refused")
     func twice() throws {
-        let (source, folder) = try Self.scene()
+        let (source, folder, inputs) = try Self.scene()
+        defer { withExtendedLifetime(inputs) {} }
         let path = folder.file("new.sqlite")
         let line = ["migrate", source, "new.sqlite", "--to", CommandBinary.models, "--memory-limit", "64M"]
         let refused = try CommandBinary.run(line, in: folder.path)
         #expect(refused.code == 73, "\(refused.messages)")
         for round in 2...3 {
+            try Self.renumber(source, "round \(round)")
             let outcome = try CommandBinary.run(
                 line + ["--append", "--check", "full", "--json"], in: folder.path)
             #expect(outcome.code == 0, "\(outcome.messages)")
@@ -50,6 +61,8 @@ struct CommandAppendTests {
                 try Self.integer("SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_NAME = 'Author'", in: path)
                     == Int64(5_000 * round))
         }
+        let twin = try CommandBinary.run(line + ["--append"], in: folder.path)
+        #expect(twin.code == 65 && twin.messages.contains("isbn = 'round 3"), "\(twin.messages)")
         #expect(try Self.isSound(path))
         // Every copy of a section belongs to the copy of its book.
         #expect(
@@ -85,7 +98,8 @@ struct CommandAppendTests {
 
     @Test("A destination that another process writes or reads in WAL mode is busy", arguments: [false, true])
     func locked(isReader: Bool) throws {
-        let (source, folder) = try Self.scene()
+        let (source, folder, inputs) = try Self.scene()
+        defer { withExtendedLifetime(inputs) {} }
         let path = folder.file("new.sqlite")
         let user = try Connection(path: path, flags: SQLITE_OPEN_READWRITE)
         if isReader {
@@ -107,7 +121,8 @@ struct CommandAppendTests {
 
     @Test("Killed at any moment, the old destination is whole, and the same command succeeds")
     func killed() throws {
-        let (source, folder) = try Self.scene()
+        let (source, folder, inputs) = try Self.scene()
+        defer { withExtendedLifetime(inputs) {} }
         let path = folder.file("new.sqlite")
         let line = ["migrate", source, "new.sqlite", "--to", CommandBinary.models, "--append", "--batch-size", "20"]
         let before = FileManager.default.contents(atPath: path)
