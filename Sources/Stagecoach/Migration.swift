@@ -65,11 +65,16 @@ public final class Migration {
             source: source, layout: prepared.layout, destinationSchema: schema, work: area.spills,
             budget: prepared.budget, options: options, progress: progress, cancellation: cancellation)
         session.counts = prepared.census.counts(for: prepared.mappings)
-        progress.expect(rows: try prepared.expectedRows())
+        session.validation = try validation(session, area)
+        let rejectFile = try options.rejectFile.map { path throws(MigrationError) in try RejectFile(path: path) }
+        // Where objects may be rejected, everything may be loaded twice.
+        progress.expect(rows: try prepared.expectedRows() * (options.onInvalid == .reject ? 2 : 1))
         let finished: String
+        let rejects: RejectReport?
         do {
-            finished = try load(
-                session, mappings: prepared.mappings, tables: tables, policies: prepared.policies, area: area)
+            (finished, rejects) = try load(
+                session, mappings: prepared.mappings, tables: tables, policies: prepared.policies, area: area,
+                rejectFile: rejectFile)
         } catch {
             // A statement that the cancellation ended reports an interruption; the caller wants the reason.
             throw cancellation.error ?? error
@@ -80,11 +85,17 @@ public final class Migration {
         session.counts.links = session.linksWritten.reduce(0, +)
         try PublicationCheck(session: session).run(finished)
         let bytes = try FileSize.bytes(of: finished)
-        if !options.isDryRun { try place.publish(finished) }
+        try rejectFile?.place()
+        do {
+            if !options.isDryRun { try place.publish(finished) }
+        } catch {
+            rejectFile?.withdraw()
+            throw error
+        }
         progress.begin(.done)
         return MigrationReport(
             source: sourcePath, destination: destinationPath, counts: session.counts,
-            passes: prepared.plan.passes.count, isStaged: prepared.plan.isStaged,
+            rejects: rejects, passes: prepared.plan.passes.count, isStaged: prepared.plan.isStaged,
             keys: Dictionary(
                 tables.filter { !$0.mappings.isEmpty }.map {
                     (destinationModel.entity(at: schema.tables[$0.table].root).definition.name, $0.keys.rawValue)
@@ -103,7 +114,7 @@ public final class Migration {
     public func plan() throws -> MigrationPlan { try prepare(DestinationPath(path: destinationPath)).plan }
 
     /// What is known before anything is written.
-    private struct Prepared {
+    struct Prepared {
         let limit: Int
         let budget: MemoryShares
         let source: SourceStore
@@ -132,7 +143,7 @@ public final class Migration {
     }
 
     /// Opens the source, resolves the mapping model and plans.
-    private func prepare(_ place: DestinationPath) throws -> Prepared {
+    func prepare(_ place: DestinationPath) throws -> Prepared {
         let limit = options.memoryLimit ?? MemoryLimit.standard()
         ProcessMemory.returnFreedBlocks()
         let resident = ProcessMemory.currentResident() ?? 0
@@ -161,31 +172,76 @@ public final class Migration {
 
     /// Fills a fresh store in the work area and returns its path.
     ///
-    /// - Parameter policies: nil where no user code runs and the stages are fused.
+    /// - Parameters:
+    ///   - policies: nil where no user code runs and the stages are fused.
+    ///   - rejectFile: where rejected objects are listed.
     private func load(
         _ session: MigrationSession, mappings: [PlannedMapping], tables: [PlannedTable], policies: Policies?,
-        area: WorkArea
-    ) throws -> String {
-        let destination = try DestinationStore(
-            creating: area.storePath, schema: session.destinationSchema, cacheBytes: session.budget.destinationCache,
-            vfs: area.vfsName)
-        let cancellation = cancellation
-        destination.connection.interrupt { cancellation.error != nil }
+        area: WorkArea, rejectFile: RejectFile?
+    ) throws -> (path: String, rejects: RejectReport?) {
+        let load = try optimisticLoad(session, mappings: mappings, area: area)
         let uuid = options.newUUID ? UUID().uuidString : session.source.metadata.uuid
-        // A value copied unchanged under a rule that the source model had already is a warning where the mapping was inferred.
-        let excuses = mappingModel.isInferred && !options.strictValidation
-        let highest: [Int64]
+        let publication = Publication(session: session, uuid: uuid)
+        try stages(session, mappings: mappings, tables: tables, policies: policies, uuid: uuid) { fill in
+            try load.run(file: rejectFile, fill: fill) { try publication.finish($0, highest: $1) }
+        }
+        return (area.storePath, load.report)
+    }
+
+    /// Where a store is filled: the first one is made at once.
+    func optimisticLoad(
+        _ session: MigrationSession, mappings: [PlannedMapping], area: WorkArea
+    ) throws -> OptimisticLoad {
+        let cancellation = cancellation
+        return try OptimisticLoad(
+            session: session, mappings: mappings, excuses: excuses, storePath: area.storePath
+        ) {
+            let destination = try DestinationStore(
+                creating: area.storePath, schema: session.destinationSchema,
+                cacheBytes: session.budget.destinationCache, vfs: area.vfsName)
+            destination.connection.interrupt { cancellation.error != nil }
+            return destination
+        }
+    }
+
+    /// Runs the stages up to the load.
+    ///
+    /// - Parameter body: gets what fills a store, as often as it is called.
+    func stages(
+        _ session: MigrationSession, mappings: [PlannedMapping], tables: [PlannedTable], policies: Policies?,
+        uuid: String, _ body: ((DestinationStore) throws -> [Int64]) throws -> Void
+    ) throws {
         if let policies {
-            highest = try StagedMigration(
+            try StagedMigration(
                 session: session, mappings: mappings, tables: tables, policies: policies, manager: manager,
                 excuses: excuses, storeUUID: uuid
-            ).run(into: destination)
+            ).run(body)
         } else {
-            highest = try FusedMigration(session: session, mappings: mappings, tables: tables, excuses: excuses)
-                .run(into: destination)
+            let excuses = excuses
+            try body { destination in
+                try FusedMigration(session: session, mappings: mappings, tables: tables, excuses: excuses)
+                    .run(into: destination)
+            }
         }
-        try Publication(session: session, uuid: uuid, excuses: excuses, mappings: mappings).finish(
-            destination, highest: highest)
-        return area.storePath
+    }
+
+    /// Whether a value copied unchanged under a rule that the source model had already is a warning: where the mapping
+    /// was inferred.
+    private var excuses: Bool { mappingModel.isInferred && !options.strictValidation }
+
+    /// What becomes of broken rules.
+    private func validation(_ session: MigrationSession, _ area: WorkArea) throws -> Validation {
+        guard options.onInvalid == .reject else { return Validation() }
+        return Validation(ledger: try ledger(session, area))
+    }
+
+    /// A fresh ledger of rejected objects.
+    func ledger(_ session: MigrationSession, _ area: WorkArea) throws -> RejectLedger {
+        let ledger = try RejectLedger(
+            path: area.spills.file(named: "rejects"), schema: session.destinationSchema,
+            cacheBytes: session.budget.sourceCache, vfs: area.vfsName)
+        let cancellation = cancellation
+        ledger.connection.interrupt { cancellation.error != nil }
+        return ledger
     }
 }

@@ -18,6 +18,8 @@ final class MigrationSession {
     let progress: ProgressCounter
     let cancellation: CancellationFlag
     var counts = MigrationCounts()
+    /// What becomes of broken rules.
+    var validation = Validation()
     /// Rows written, by destination table.
     var rowsWritten: [Int]
     /// Links written, by join table of the destination.

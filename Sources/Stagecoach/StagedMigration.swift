@@ -20,20 +20,22 @@ struct StagedMigration {
     let excuses: Bool
     let storeUUID: String
 
-    /// Runs the stages and loads all tables.
+    /// Runs the stages once, then loads all tables.
     ///
-    /// - Returns: Z_MAX by destination table.
-    func run(into destination: DestinationStore) throws -> [Int64] {
+    /// - Parameter load: gets what fills a store, as often as it is called, and returns Z_MAX by destination table.
+    func run(_ load: ((DestinationStore) throws -> [Int64]) throws -> Void) throws {
         session.progress.begin(.keys)
         let scan = try KeyScan(session: session, mappings: mappings, tables: tables).run()
         let keys = SourceKeys(byMapping: scan.byMapping, byTable: scan.byTable)
         session.sourceKeys = keys
         try AccountForSources.count(keys, mappings: mappings, in: session)
         let runtime = makeRuntime(keys)
+        session.validation.origins = .associations(runtime)
         session.concurrentSorts = 6 + (session.destinationSchema.tables.map { $0.columns.count }.max() ?? 0) / 4
         manager.attach(runtime)
         defer {
             manager.detach()
+            session.validation.origins = nil
             runtime.close()
         }
 
@@ -55,9 +57,9 @@ struct StagedMigration {
         session.progress.begin(.validate)
         for mapping in mappings { try validate(mapping, runtime) }
         try account(runtime)
-        return try StagedLoad(
-            session: session, mappings: mappings, tables: tables, runtime: runtime, excuses: excuses
-        ).run(into: destination)
+        let loading = StagedLoad(
+            session: session, mappings: mappings, tables: tables, runtime: runtime, excuses: excuses)
+        try load { try loading.run(into: $0) }
     }
 
     private func makeRuntime(_ keys: SourceKeys) -> StagedRuntime {
@@ -136,7 +138,12 @@ struct StagedMigration {
                 let lock = batch[row, 0]
                 run.open[target, EntityTable.lockColumn] =
                     own.mode == .kept && lock.kind == .integer ? lock : .integer(1)
-                try program.run(batch, row: row, into: &run.open, destinationRow: target)
+                do throws(MigrationError) {
+                    try program.run(batch, row: row, into: &run.open, destinationRow: target)
+                } catch {
+                    try session.validation.note(
+                        error, table: table, key: key, entity: entity.index, entityName: entity.definition.name)
+                }
                 made += 1
             }
             session.progress.advance(rows: batch.count)

@@ -102,11 +102,22 @@ final class StagedRuntime {
         let program = try program(of: planned)
         let id = try objects.insertBare(entity)
         let rows = objects.rows[id.table]
+        // A value that cannot be computed concerns this object alone: where objects may be rejected, the run goes on.
+        func noting(_ body: () throws(MigrationError) -> Void) throws(MigrationError) {
+            do throws(MigrationError) {
+                try body()
+            } catch {
+                try session.validation.note(
+                    error, table: id.table, key: id.key, entity: entity.index, entityName: entity.definition.name)
+            }
+        }
         if sources.windowTable == place.table, sources.window.slots >= program.columns.count,
             let row = sources.rowInWindow(table: place.table, key: place.key)
         {
             try rows.write(id.key) { batch, target throws(MigrationError) in
-                try program.attributes.run(sources.window, row: row, into: &batch, destinationRow: target)
+                try noting { () throws(MigrationError) in
+                    try program.attributes.run(sources.window, row: row, into: &batch, destinationRow: target)
+                }
             }
         } else {
             program.single.removeAll()
@@ -117,7 +128,9 @@ final class StagedRuntime {
                     into: &program.single)
             else { throw ObjectFailure.gone(source) }
             try rows.write(id.key) { batch, target throws(MigrationError) in
-                try program.attributes.run(program.single, row: 0, into: &batch, destinationRow: target)
+                try noting { () throws(MigrationError) in
+                    try program.attributes.run(program.single, row: 0, into: &batch, destinationRow: target)
+                }
             }
         }
         try associate(place, id, planned)

@@ -8,7 +8,7 @@ extension ReferenceMigrator {
         var store = destination
         let schema = store.schema
         if destination.rowCount == 0 { store.uuid = source.uuid }
-        for object in objects where !object.isDeleted {
+        for object in objects where !object.isGone {
             let table = schema.tableIndex(of: object.entity)
             var values = [ReferenceValue](repeating: .null, count: schema.tables[table].columns.count)
             values[EntityTable.entityColumn] = .integer(Int64(schema.number(of: object.entity)))
@@ -39,7 +39,7 @@ extension ReferenceMigrator {
             }
             store.tables[table][object.key] = ReferenceRow(values: values)
         }
-        for object in objects where !object.isDeleted {
+        for object in objects where !object.isGone {
             for relationship in object.entity.relationships {
                 guard case .join(let table, let side) = schema.storage(of: relationship) else { continue }
                 for member in object.toMany[relationship.name] ?? [] {
@@ -63,14 +63,17 @@ extension ReferenceMigrator {
         // Decision: what counts is whether a source object has a destination object in the end; policies may associate
         // later, and delete.
         for (index, source) in fetched {
-            if pairs(of: source).contains(where: { $0.mapping == index }) {
+            let made = pairs(of: source).filter { $0.mapping == index }
+            if made.contains(where: { !$0.destination.isRejected }) {
                 report.migrated[mappings[index].name, default: 0] += 1
+            } else if !made.isEmpty {
+                report.rejected[mappings[index].name, default: 0] += 1
             } else {
                 report.droppedByPolicy[mappings[index].name, default: 0] += 1
             }
         }
         for (index, mapping) in mappings.enumerated() {
-            for pair in pairsByMapping[index] where !pair.destination.isDeleted {
+            for pair in pairsByMapping[index] where !pair.destination.isGone {
                 report.associations.append(
                     ReferenceAssociation(
                         mapping: mapping.name, sourceEntity: pair.source.entity.definition.name,
@@ -79,7 +82,7 @@ extension ReferenceMigrator {
             }
         }
         let associated = Set(pairsByMapping.joined().map { ObjectIdentifier($0.destination) })
-        for object in objects where !object.isDeleted && !associated.contains(ObjectIdentifier(object)) {
+        for object in objects where !object.isGone && !associated.contains(ObjectIdentifier(object)) {
             report.createdByPolicy[object.entity.definition.name, default: 0] += 1
         }
         for object in sourceObjects.joined() {

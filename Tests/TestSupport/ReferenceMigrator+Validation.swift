@@ -90,7 +90,7 @@ extension ReferenceMigrator {
 
     // MARK: Rules the source had
 
-    private func isOldRule(
+    func isOldRule(
         _ rule: ReferenceViolation.Rule, _ object: ReferenceObject, _ attribute: AttributeDescription
     ) -> Bool {
         guard mappingModel.isInferred, let origin = origins[ObjectIdentifier(object)],
@@ -114,7 +114,7 @@ extension ReferenceMigrator {
     /// source object broke it, or the relationship is new.
     ///
     /// Decision: a reference to a row that does not exist is no member, so what is empty without it was empty.
-    private func isOldRule(
+    func isOldRule(
         _ rule: ReferenceViolation.Rule, _ object: ReferenceObject, _ relationship: RelationshipDescription
     ) -> Bool {
         guard mappingModel.isInferred, let origin = origins[ObjectIdentifier(object)],

@@ -18,6 +18,10 @@ package final class ReferenceMigrator {
 
     let destination: ReferenceStore
     let keys: ReferenceKeys
+    /// Whether invalid objects are left out.
+    let rejectsInvalid: Bool
+    /// Attributes of objects whose value could not be computed.
+    var valueErrors: [ObjectIdentifier: String] = [:]
     private let policyFactories: [String: () -> any ReferencePolicy]
     private let filters: [String: (ReferenceObject) -> Bool]
     private var policies: [any ReferencePolicy] = []
@@ -31,6 +35,8 @@ package final class ReferenceMigrator {
     var origins: [ObjectIdentifier: (mapping: Int, source: ReferenceObject)] = [:]
     /// Source objects that a mapping fetched and did not filter.
     var fetched: [(mapping: Int, source: ReferenceObject)] = []
+    /// The attribute whose value is being computed.
+    private var valueErrorProperty: String?
     private var danglingSeen: Set<String> = []
     /// What policy code sets before stage 2, to be applied on top of the declarative links.
     var earlyChanges: [ReferenceChange]? = []
@@ -42,8 +48,10 @@ package final class ReferenceMigrator {
     package init(
         source: ReferenceStore, destinationModel: ManagedObjectModel, mappingModel: MappingModel,
         keys: ReferenceKeys = .auto, destination: ReferenceStore? = nil,
-        policies: [String: () -> any ReferencePolicy] = [:], filters: [String: (ReferenceObject) -> Bool] = [:]
+        rejectsInvalid: Bool = false, policies: [String: () -> any ReferencePolicy] = [:],
+        filters: [String: (ReferenceObject) -> Bool] = [:]
     ) {
+        self.rejectsInvalid = rejectsInvalid
         self.source = source
         self.destinationModel = destinationModel
         self.mappingModel = mappingModel
@@ -62,8 +70,12 @@ package final class ReferenceMigrator {
             try create()
             try relate()
             try validateCustom()
-            let violations = validate()
-            guard violations.isEmpty else { throw .invalid(violations) }
+            if rejectsInvalid {
+                rejectInvalid()
+            } else {
+                let violations = validate()
+                guard violations.isEmpty else { throw .invalid(violations) }
+            }
             let store = save()
             finishReport()
             return .success(ReferenceOutcome(store: store, report: report))
@@ -138,8 +150,28 @@ package final class ReferenceMigrator {
         let index = try mappingIndex(named: mapping.name)
         let object = try insert(mapping.destinationEntityName ?? "", from: source)
         origins[ObjectIdentifier(object)] = (index, source)
+        do throws(ReferenceFailure) {
+            try setAttributes(of: object, from: source, mapping)
+        } catch {
+            // What concerns one object rejects it.
+            guard rejectsInvalid, let property = valueErrorProperty else { throw error }
+            switch error {
+            case .outOfRange, .divisionByZero: valueErrors[ObjectIdentifier(object)] = property
+            default: throw error
+            }
+        }
+        try associate(source, object, mapping)
+    }
+
+    private func setAttributes(
+        of object: ReferenceObject, from source: ReferenceObject, _ mapping: EntityMapping
+    ) throws(ReferenceFailure) {
         let evaluator = ReferenceEvaluator(migrator: self, source: source, destination: object)
-        for property in mapping.attributeMappings ?? [] {
+        // In the order of the entity's attributes, so that of several values without a result the first is named.
+        let order = object.entity.attributes.map(\.name)
+        func place(_ property: PropertyMapping) -> Int { order.firstIndex(of: property.name ?? "") ?? order.count }
+        for property in (mapping.attributeMappings ?? []).sorted(by: { place($0) < place($1) }) {
+            valueErrorProperty = property.name
             guard let name = property.name, let expression = property.valueExpression else { continue }
             guard let attribute = object.entity.attribute(named: name) else {
                 throw .unsupported("\(object.entity) has no attribute \(name)")
@@ -163,7 +195,6 @@ package final class ReferenceMigrator {
             }
             object[name] = value
         }
-        try associate(source, object, mapping)
     }
 
     /// A mapping's relationship expressions for one of its destination objects; `$source` is the first source.

@@ -19,6 +19,9 @@ package final class ReferenceObject {
     /// Relationships of a source object to rows that do not exist, and how many.
     package internal(set) var dangling: [String: Int] = [:]
     package internal(set) var isDeleted = false
+    package internal(set) var isRejected = false
+    /// Whether the object is not saved.
+    var isGone: Bool { isDeleted || isRejected }
 
     init(entity: EntityDescription, key: Int64, lock: Int64, creation: Int) {
         self.entity = entity

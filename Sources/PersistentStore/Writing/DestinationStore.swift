@@ -125,6 +125,39 @@ package final class DestinationStore {
         }
     }
 
+    /// Builds the indexes of an entity table, after its rows are in, but not those of uniqueness constraints that rows
+    /// break. Such a store is of use for reading only.
+    ///
+    /// A constraint is looked at before its index is built: a build that fails leaves the file damaged, because
+    /// nothing of it can be rolled back.
+    ///
+    /// - Parameter duplicates: called with each index that is left out.
+    /// - Throws: `store.full`, `store.io`.
+    package func createIndexes(
+        table: Int, leavingOut duplicates: (StoreIndex) -> Void
+    ) throws(MigrationError) {
+        for index in schema.indexes[table] {
+            if index.isUnique {
+                let columns = index.terms.map { SQLName.quoted(schema.tables[table].columns[$0.column].name) }
+                let found = try connection.integer(
+                    "SELECT 1 FROM \(SQLName.quoted(schema.tables[table].name)) WHERE "
+                        + columns.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")
+                        + " GROUP BY \(columns.joined(separator: ", ")) HAVING count(*) > 1 LIMIT 1")
+                if found != nil {
+                    duplicates(index)
+                    continue
+                }
+            }
+            try connection.execute(index.statement(on: schema.tables[table]))
+        }
+    }
+
+    /// Gives the store up but leaves its file, closed, to be read once more. All writers must be finished.
+    package func closeUnfinished() throws(MigrationError) {
+        try connection.execute("COMMIT")
+        try connection.close()
+    }
+
     /// Builds the index of a join table, after its rows are in.
     package func createIndexes(joinTable: Int) throws(MigrationError) {
         for statement in schema.indexStatements(forJoinTable: joinTable) { try connection.execute(statement) }

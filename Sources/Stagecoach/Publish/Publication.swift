@@ -5,22 +5,17 @@ import Foundation
 import ManagedModel
 import PersistentStore
 
-/// The end of a load: counts of relationships checked, triggers made, metadata and cached model written.
+/// The end of a load: triggers made, metadata and cached model written.
 struct Publication {
     let session: MigrationSession
     /// Of the store.
     let uuid: String
-    /// Whether rules that the source model had already are warnings.
-    let excuses: Bool
-    let mappings: [PlannedMapping]
 
     /// Completes the private store and closes it, synced.
     ///
     /// - Parameter highest: Z_MAX by destination table.
-    /// - Throws: `validation.…`, `store.…`.
+    /// - Throws: `store.…`.
     func finish(_ destination: DestinationStore, highest: [Int64]) throws {
-        session.progress.begin(.validate)
-        try CountRules(session: session, mappings: mappings, isExcused: excuses).check(destination)
         session.progress.begin(.publish)
         try destination.createTriggers()
         try destination.finish(

@@ -26,7 +26,7 @@ struct StagedLoad {
                 session.progress.begin(.load)
                 highest[table.table] = try load(table, into: destination)
                 session.progress.begin(.indexes)
-                try destination.createIndexes(table: table.table)
+                try session.createIndexes(of: table.table, in: destination)
             }
         }
         for join in schema.joinTables.indices {
@@ -59,11 +59,9 @@ struct StagedLoad {
             guard !out.isEmpty else { return }
             try session.checkCancelled()
             for patch in patches { try patch.apply(to: &out) }
+            try session.validation.rejected?.filter(&out, table: table.table)
             session.countExternalValues(out, table: table.table)
-            for row in 0..<out.count {
-                guard let rules = rules[out[row, EntityTable.entityColumn].integerValue] else { continue }
-                try rules.check(out, row: row) { session.counts.warnings[$0, default: 0] += 1 }
-            }
+            try session.check(out, rules)
             try writer.append(out)
             session.rowsWritten[table.table] += out.count
             session.progress.advance(rows: out.count)

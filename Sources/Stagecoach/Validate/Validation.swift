@@ -1,0 +1,96 @@
+import Diagnostics
+import PersistentStore
+import Rows
+
+/// What the user wants of objects that break the destination model's rules.
+public enum InvalidObjects: String, Sendable, CaseIterable {
+    /// The first one ends the run.
+    case fail
+    /// They are left out, and what needs them as well.
+    case reject
+}
+
+/// What becomes of broken rules while objects are made and loaded.
+///
+/// A run that rejects loads optimistically and notes every object that breaks a rule. Where there is one, the rejected
+/// keys are computed, and everything is loaded again without them.
+final class Validation {
+    /// The objects noted so far; nil where the first one ends the run.
+    let ledger: RejectLedger?
+    /// All broken rules, counted, for `check`; nil where a reject is enough.
+    let tally: ViolationTally?
+    /// What the load leaves out; nil in the first load.
+    var rejected: RejectedKeys?
+    /// Where objects come from; set by the path that makes them.
+    var origins: ObjectOrigins?
+
+    init(ledger: RejectLedger? = nil, tally: ViolationTally? = nil) {
+        self.ledger = ledger
+        self.tally = tally
+    }
+
+    /// Notes a broken rule, or ends the run.
+    ///
+    /// - Throws: `validation.…` (65) where the first one ends the run, `internal.rejects` (70) in the second load.
+    func note(_ broken: BrokenRule) throws {
+        guard let ledger else { throw broken.error(try origins?.origin(broken)) }
+        guard rejected == nil else { throw Validation.unsettled(broken.error(nil)) }
+        // Of an object without a computed value nothing else is said about its attributes.
+        if !broken.isRelationship, broken.rule != .value, ledger.hasValueErrors,
+            try ledger.rule(table: broken.table, key: broken.key) == .value
+        {
+            return
+        }
+        try ledger.note(broken)
+        tally?.count(broken, isWarning: false)
+    }
+
+    /// Notes that a value of an object could not be computed, or ends the run with the error.
+    ///
+    /// - Parameter error: passed on where it concerns more than one object: only `value.…` errors are one object's.
+    func note(_ error: MigrationError, table: Int, key: Int64, entity: Int, entityName: String) throws(MigrationError) {
+        guard let ledger, error.category == .data, error.code.rawValue.hasPrefix("value.") else { throw error }
+        if let rejected {
+            guard try rejected.contains(key, table: table) else { throw Validation.unsettled(error) }
+            return
+        }
+        let broken = BrokenRule(
+            table: table, key: key, entity: entity, entityName: entityName, property: error.context.property ?? "",
+            rule: .value, value: error.message, bound: nil, isRelationship: false)
+        try ledger.note(broken)
+        tally?.count(broken, isWarning: false)
+    }
+
+    /// An object that breaks a rule after all rejects were left out is a defect of ours.
+    private static func unsettled(_ error: MigrationError) -> MigrationError {
+        MigrationError(
+            "internal.rejects", .internal, "An object breaks a rule although all rejected objects are left out",
+            context: error.context, cause: error)
+    }
+}
+
+extension MigrationSession {
+    /// Checks the rows of a batch that is about to be written.
+    func check(_ batch: borrowing RowBatch, _ rules: [Int64: RowRules]) throws {
+        guard !rules.isEmpty else { return }
+        for row in 0..<batch.count {
+            guard let rules = rules[batch[row, EntityTable.entityColumn].integerValue] else { continue }
+            try rules.check(batch, row: row) { broken, isExcused in
+                guard isExcused else { return try validation.note(broken) }
+                counts.warnings[broken.label, default: 0] += 1
+                validation.tally?.count(broken, isWarning: true)
+            }
+        }
+    }
+
+    /// Builds a table's indexes.
+    ///
+    /// Where rejects are collected, a uniqueness constraint that rows break is noted and its index left out: such a
+    /// store is never published.
+    func createIndexes(of table: Int, in destination: DestinationStore) throws {
+        guard let ledger = validation.ledger, validation.rejected == nil else {
+            return try destination.createIndexes(table: table)
+        }
+        try destination.createIndexes(table: table) { _ in ledger.hasDuplicates = true }
+    }
+}
