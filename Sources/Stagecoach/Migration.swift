@@ -104,7 +104,8 @@ public final class Migration {
             peakMemory: ProcessMemory.peakResident() ?? 0, memoryLimit: prepared.limit,
             spilledBytes: area.spills.bytesWritten, destinationBytes: bytes, isDryRun: options.isDryRun,
             notes: RunNotes.notes(
-                counts: session.counts, tables: tables, schema: schema, options: options, source: source))
+                counts: session.counts, tables: tables, schema: schema, options: options, source: source,
+                rejects: rejects))
     }
 
     /// The passes of the migration, their tables and keys. Nothing is written anywhere.

@@ -37,6 +37,9 @@ package enum Command {
         case "plan":
             let command = try PlanCommand(arguments, console: console)
             work = { try command.run() }
+        case "check":
+            let command = try CheckCommand(arguments, console: console)
+            work = { try command.run() }
         case "infer": work = { try InferCommand.run(arguments, console: console) }
         case "inspect": work = { try InspectCommand.run(arguments, console: console) }
         default: work = { try DemoCommand(arguments, console: console).run() }

@@ -58,7 +58,8 @@ struct CountRules {
         switch schema.storage(of: relationship) {
         case .toManyByInverse(let table, let column, _, _), .toManyHidden(let table, let column, _):
             let members = schema.tables[table]
-            counted = "SELECT count(*) FROM \(SQLName.quoted(members.name)) AS m WHERE m.\(SQLName.quoted(members.columns[column].name)) = o.Z_PK"
+            counted =
+                "SELECT count(*) FROM \(SQLName.quoted(members.name)) AS m WHERE m.\(SQLName.quoted(members.columns[column].name)) = o.Z_PK"
         case .join(let table, let ownerSide):
             let join = schema.joinTables[table]
             counted =

@@ -35,7 +35,8 @@ struct DanglingReferences {
         return lines.sorted { ($0.entity, $0.property) < ($1.entity, $1.property) }
     }
 
-    private func line(_ relationship: RelationshipDescription, of entity: EntityDescription, table: Int) throws -> Line {
+    private func line(_ relationship: RelationshipDescription, of entity: EntityDescription, table: Int) throws -> Line
+    {
         var line = Line(entity: entity.definition.name, property: relationship.name)
         let target = session.layout.schema.tableIndex(of: relationship.destination)
         guard let existing = session.sourceKeys?.byTable[target] else { return line }
