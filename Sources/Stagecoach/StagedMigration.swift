@@ -57,6 +57,14 @@ struct StagedMigration {
         session.progress.begin(.validate)
         for mapping in mappings { try validate(mapping, runtime) }
         try account(runtime)
+        if runtime.objects.hasDeletions {
+            let schema = session.destinationSchema
+            try session.validation.ledger?.forgetDeleted(
+                exists: { entry in
+                    try runtime.objects.exists(
+                        runtime.objects.place(entity: schema.model.entity(at: entry.entity), key: entry.key))
+                }, in: schema)
+        }
         let loading = StagedLoad(
             session: session, mappings: mappings, tables: tables, runtime: runtime, excuses: excuses)
         try load { try loading.run(into: $0) }

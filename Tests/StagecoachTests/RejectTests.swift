@@ -105,15 +105,15 @@ struct RejectTests {
             store.setMembers("Tag", 1, "items", [1, 2])
         }
         #expect(lines == ["Item/p2 x required nil", "Item/p5 x required nil"])
-        let items = store.tables[store.schema.tableIndex(of: try #require(new.entity(named: "Item")))]
+        let item = try #require(new.entity(named: "Item"))
+        let table = store.schema.tableIndex(of: item)
+        let items = store.tables[table]
         #expect(items.keys.sorted() == [1, 3])
-        #expect(store.maximum(of: try #require(new.entity(named: "Item"))) == (keys == .kept ? 5 : 4))
+        #expect(store.maximum(of: item) == (keys == .kept ? 5 : 4))
         #expect(store.joins[0].count == 1)
         // Two items lose `best`, one link goes; what rejects refer to is not counted.
         #expect(report.rejects?.removedReferences == 3)
-        let order = try #require(
-            store.schema.tables[store.schema.tableIndex(of: try #require(new.entity(named: "Item")))]
-                .columns.firstIndex { $0.name.hasPrefix("Z_FOK") })
+        let order = try #require(store.schema.tables[table].columns.firstIndex { $0.name.hasPrefix("Z_FOK") })
         #expect(items[3]?.values[order] == .integer(2048 + 2 * 1024))
     }
 
@@ -196,5 +196,82 @@ struct RejectTests {
         }
         #expect(store.rowCount == 1 && lines.isEmpty)
         #expect(report.rejects?.objects == 0)
+    }
+
+    @Test(
+        "A check counts values, rules, duplicates and dangling references, by the objects' sources",
+        arguments: [false, true])
+    func check(staged: Bool) throws {
+        let old = try model(
+            entity("A", [attribute("x", .integer64), attribute("y", .integer64)], [toOne("b", "B")]), entity("B"))
+        let new = try model(
+            entity(
+                "A", [attribute("x", .integer64) { $0.maximum = .integer(5) }, attribute("half", .integer64)],
+                [toOne("b", "B")], unique: [["x"]]), entity("B"))
+        let mapping = mappings(
+            try mapping("B", "B", "B"),
+            try mapping(
+                "A", "A", "A", ["x": "$source.x", "half": "10 / $source.y"], relationships: ["b": by("B", "$source.b")])
+        )
+        let folder = try TemporaryFolder()
+        let source = folder.file("source.sqlite")
+        try ReferenceStore.make(old) { store in
+            store.insert("B", 1)
+            for key in 1...9 as ClosedRange<Int64> {
+                store.insert(
+                    "A", key, ["x": .integer(key % 7), "y": .integer(key % 4)], toOne: ["b": key == 3 ? 77 : 1])
+            }
+        }.write(path: source)
+        var options = MigrationComparison.Variant(keys: .sequential, isStaged: staged).options
+        options.workDirectory = folder.path
+        let before = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        let report = try Migration(
+            from: source, model: old, mapping: mapping, to: "", model: new, options: options
+        ).check()
+        let lines = report.violations.map { "\($0.property) \($0.rule.rawValue) \($0.samples.compactMap(\.sourceID))" }
+        #expect(
+            lines == [
+                #"half value ["A/p4", "A/p8"]"#, #"x maximum ["A/p6"]"#, #"x unique ["A/p8", "A/p9"]"#,
+            ])
+        #expect(
+            report.danglingReferences == [
+                CheckReport.Dangling(entity: "A", property: "b", count: 1, samples: ["A/p3"])
+            ])
+        #expect(report.rejectedObjects == 4 && report.objects == 10)
+        #expect(report.fails(options))
+        options.onInvalid = .reject
+        options.maximumRejects = 4
+        #expect(!report.fails(options))
+        options.maximumRejects = 3
+        #expect(report.fails(options))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == before)
+    }
+
+    @Test("An object whose value failed and that a policy then deletes is no reject")
+    func deleted() throws {
+        let old = try model(entity("A", [attribute("x", .integer64)]))
+        let new = try model(entity("A", [attribute("x", .integer16)]))
+        let mapping = mappings(try mapping("A", "A", "A", ["x": "$source.x"], policy: "Deleting"))
+        let folder = try TemporaryFolder()
+        let source = folder.file("source.sqlite")
+        try ReferenceStore.make(old) { store in
+            for key in 1...3 as ClosedRange<Int64> { store.insert("A", key, ["x": .integer(key * 20_000)]) }
+        }.write(path: source)
+        let manager = MigrationManager(sourceModel: old, destinationModel: new)
+        manager.policies = PolicyRegistry()
+        manager.policies.register("Deleting") {
+            let policy = EnginePolicy()
+            // Deletes objects whose key is a multiple of five, or 2 more: the second.
+            policy.script = PolicyScript([.deletesEarly], PolicyLog())
+            return policy
+        }
+        manager.options.onInvalid = .reject
+        try manager.migrateStore(
+            from: URL(fileURLWithPath: source), type: .sqlite, mapping: mapping,
+            to: URL(fileURLWithPath: folder.file("new.sqlite")), type: .sqlite)
+        let report = try #require(manager.report)
+        #expect(report.rejects?.sample.map(\.sourceID) == ["A/p3"])
+        let line = report.counts.mappings[0]
+        #expect(line.migrated == 1 && line.rejected == 1 && line.droppedByPolicy == 1)
     }
 }

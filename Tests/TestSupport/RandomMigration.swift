@@ -37,6 +37,7 @@ package struct RandomMigration: CustomStringConvertible {
         destination = try ManagedObjectModel(model.definition)
         store = RandomData.fill(source, rows: rows, &generator)
         mapping = isExplicit ? RandomMapping.make(from: source, to: destination, &generator) : nil
+        if hasRules, let mapping { try RandomMapping.addRisks(to: mapping, from: source, to: destination, &generator) }
     }
 
     package var description: String {

@@ -1,4 +1,5 @@
 import ManagedModel
+import Mapping
 
 // Rules that random rows break: about one object in some ten by each.
 extension RandomModel {
@@ -69,5 +70,31 @@ extension RandomModel {
         if !others.isEmpty, generator.chance(2) { constraint.append(others[generator.below(others.count)]) }
         guard !definition.entities[entity].uniquenessConstraints.contains(constraint) else { return }
         definition.entities[entity].uniquenessConstraints.append(constraint)
+    }
+}
+
+extension RandomMapping {
+    /// Gives some integer attributes expressions that run out of range or divide by zero for some rows.
+    static func addRisks(
+        to mapping: MappingModel, from source: ManagedObjectModel, to destination: ManagedObjectModel,
+        _ generator: inout SeededGenerator
+    ) throws {
+        for entityMapping in mapping.entityMappings {
+            guard let from = source.entity(named: entityMapping.sourceEntityName ?? ""),
+                let to = destination.entity(named: entityMapping.destinationEntityName ?? "")
+            else { continue }
+            let numbers = from.attributes.filter {
+                $0.isStored && [.integer16, .integer32, .integer64].contains($0.attributeType)
+            }.map(\.name)
+            guard !numbers.isEmpty else { continue }
+            for property in entityMapping.attributeMappings ?? [] {
+                guard let type = to.attribute(named: property.name ?? "")?.attributeType,
+                    [.integer16, .integer32].contains(type), generator.chance(3)
+                else { continue }
+                let (first, second) = (numbers[generator.below(numbers.count)], numbers[generator.below(numbers.count)])
+                let text = generator.chance(2) ? "$source.\(first)" : "$source.\(first) / $source.\(second)"
+                property.valueExpression = try ValueExpression(format: text)
+            }
+        }
     }
 }

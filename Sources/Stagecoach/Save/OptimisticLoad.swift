@@ -83,6 +83,15 @@ final class OptimisticLoad {
         try first.closeUnfinished()
         defer { unlink(storePath) }
         guard ledger.isDirty else { return 0 }
+        try ledger.forEachEntry(in: session.destinationSchema) { entry in
+            guard entry.rule == .value else { return }
+            session.validation.tally?.count(
+                BrokenRule(
+                    table: entry.table, key: entry.key, entity: entry.entity,
+                    entityName: session.destinationSchema.model.entity(at: entry.entity).definition.name,
+                    property: entry.property, rule: entry.rule, value: entry.value, bound: nil, isRelationship: false),
+                isWarning: false)
+        }
         let fixpoint = RejectFixpoint(session: session, ledger: ledger, firstKeys: firstKeys)
         if let tally = session.validation.tally { try fixpoint.countDuplicates(inStoreAt: storePath, into: tally) }
         _ = try fixpoint.run(onStoreAt: storePath)

@@ -94,6 +94,21 @@ final class RejectLedger {
         return find.text(0).flatMap(ValidationRule.init(rawValue:))
     }
 
+    /// Forgets objects whose values could not be computed where a policy deleted them afterwards.
+    ///
+    /// - Parameter exists: whether an object of a table and entity is still there.
+    func forgetDeleted(exists: (Entry) throws -> Bool, in schema: StoreSchema) throws {
+        guard hasValueErrors else { return }
+        let delete = try connection.prepare("DELETE FROM rejected WHERE t = ? AND k = ?")
+        try forEachEntry(in: schema) { entry in
+            guard try !exists(entry) else { return }
+            delete.bind(Int64(entry.table), at: 1)
+            delete.bind(entry.key, at: 2)
+            try delete.run()
+            count -= changes
+        }
+    }
+
     /// Runs a statement that rejects objects.
     ///
     /// - Returns: how many were not rejected before.

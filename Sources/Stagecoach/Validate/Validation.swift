@@ -57,8 +57,8 @@ final class Validation {
         let broken = BrokenRule(
             table: table, key: key, entity: entity, entityName: entityName, property: error.context.property ?? "",
             rule: .value, value: error.message, bound: nil, isRelationship: false)
+        // It is tallied at the end: a policy may delete the object.
         try ledger.note(broken)
-        tally?.count(broken, isWarning: false)
     }
 
     /// An object that breaks a rule after all rejects were left out is a defect of ours.
@@ -83,13 +83,29 @@ extension MigrationSession {
         }
     }
 
+    /// An error about equal values with the object's source and entity mapping.
+    private func located(_ error: MigrationError, inTable table: Int) throws -> MigrationError {
+        guard let key = error.context.objectID?.split(separator: "/p").last.flatMap({ Int64($0) }) else { return error }
+        for entity in destinationSchema.tables[table].entities {
+            guard let origin = try validation.origins?.origin(table: table, key: key, entity: entity) else { continue }
+            var error = error.inside(.init(entityMapping: origin.mappingName))
+            if let source = origin.sources.first { error.message += " (the latter made of source object \(source))" }
+            return error
+        }
+        return error
+    }
+
     /// Builds a table's indexes.
     ///
     /// Where rejects are collected, a uniqueness constraint that rows break is noted and its index left out: such a
     /// store is never published.
     func createIndexes(of table: Int, in destination: DestinationStore) throws {
         guard let ledger = validation.ledger, validation.rejected == nil else {
-            return try destination.createIndexes(table: table)
+            do throws(MigrationError) {
+                return try destination.createIndexes(table: table)
+            } catch {
+                throw error.code == ValidationRule.unique.code ? try located(error, inTable: table) : error
+            }
         }
         try destination.createIndexes(table: table) { _ in ledger.hasDuplicates = true }
     }
