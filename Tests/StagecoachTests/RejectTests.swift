@@ -228,15 +228,14 @@ struct RejectTests {
         let report = try Migration(
             from: source, model: old, mapping: mapping, to: "", model: new, options: options
         ).check()
+        // Of 8, which has the x of 1, nothing else is looked at once its half has no value.
         let lines = report.violations.map { "\($0.property) \($0.rule.rawValue) \($0.samples.compactMap(\.sourceID))" }
         #expect(
             lines == [
-                #"half value ["A/p4", "A/p8"]"#, #"x maximum ["A/p6"]"#, #"x unique ["A/p8", "A/p9"]"#,
+                #"half value ["A/p4", "A/p8"]"#, #"x maximum ["A/p6"]"#, #"x unique ["A/p9"]"#,
             ])
-        #expect(
-            report.danglingReferences == [
-                CheckReport.Dangling(entity: "A", property: "b", count: 1, samples: ["A/p3"])
-            ])
+        let dangling = report.danglingReferences.map { "\($0.entity).\($0.property) \($0.count) \($0.samples)" }
+        #expect(dangling == [#"A.b 1 ["A/p3"]"#])
         #expect(report.rejectedObjects == 4 && report.objects == 10)
         #expect(report.fails(options))
         options.onInvalid = .reject
