@@ -60,28 +60,24 @@ struct RejectAccount {
     private func recount(_ mapping: PlannedMapping, _ runtime: StagedRuntime) throws {
         guard let table = mapping.sourceTable else { return }
         let model = session.destinationSchema.model
-        var associated = 0
-        var migrated = 0
-        func count(
-            _ total: inout Int, where isCounted: (ObjectPlace) throws -> Bool
-        ) throws {
-            try runtime.associations[mapping.index].forEachSource(
-                inTable: table,
-                whereExists: { reference in
-                    let entity = model.entity(at: Int(reference.entity))
-                    return try isCounted(runtime.objects.place(entity: entity, key: reference.key))
-                }
-            ) { key in
-                guard try runtime.sources.place(table: table, key: key)?.entity == mapping.source else { return }
+        func countSources(where isCounted: (ObjectPlace) throws -> Bool) throws -> Int {
+            var total = 0
+            func isCountedReference(_ reference: ObjectReference) throws -> Bool {
+                let entity = model.entity(at: Int(reference.entity))
+                return try isCounted(runtime.objects.place(entity: entity, key: reference.key))
+            }
+            try runtime.associations[mapping.index].forEachSource(inTable: table, whereExists: isCountedReference) {
+                guard try runtime.sources.place(table: table, key: $0)?.entity == mapping.source else { return }
                 total += 1
             }
+            return total
         }
         func exists(_ place: ObjectPlace) throws -> Bool {
             guard runtime.objects.hasDeletions else { return true }
             return try runtime.objects.exists(place)
         }
-        try count(&associated, where: exists)
-        try count(&migrated) { place in
+        var associated = try countSources(where: exists)
+        var migrated = try countSources { place in
             guard try !rejected.contains(place.key, table: place.table) else { return false }
             return try exists(place)
         }

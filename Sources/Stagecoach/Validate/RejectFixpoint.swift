@@ -93,6 +93,7 @@ struct RejectFixpoint {
     ) throws(MigrationError) -> Step? {
         guard case .toOne(let table, let column, _, _) = schema.storage(of: relationship) else { return nil }
         let target = schema.tableIndex(of: relationship.destination)
+        // A plus keeps SQLite from the index on Z_ENT: it would read all objects of the entity for each rejected one.
         let statement = try ledger.connection.prepare(
             """
             INSERT OR IGNORE INTO rejected
@@ -101,8 +102,8 @@ struct RejectFixpoint {
                 (SELECT name FROM entity WHERE n = f.entity) || '/p' || f.k
             FROM rejected AS f INDEXED BY rejected_by_round
             CROSS JOIN store.\(name(table)) AS o ON o.\(name(table, column)) = f.k
-            WHERE f.round = ?1 AND f.t = \(target) AND o.Z_ENT = \(schema.number(of: entity))
-                AND o.Z_PK >= \(firstKeys[table])
+            WHERE f.round = ?1 AND f.t = \(target) AND +o.Z_ENT = \(schema.number(of: entity))
+                AND +o.Z_PK >= \(firstKeys[table])
             """)
         return Step(target: target, statement: statement)
     }
@@ -150,7 +151,7 @@ struct RejectFixpoint {
                     CROSS JOIN store.\(links) AS m ON m.\(member) = f.k
                     WHERE f.round = ?1 AND f.t = \(target)) AS a
                 CROSS JOIN store.\(name(owners)) AS o ON o.Z_PK = a.k
-                WHERE o.Z_ENT = \(schema.number(of: entity)) AND o.Z_PK >= \(firstKeys[owners]))
+                WHERE +o.Z_ENT = \(schema.number(of: entity)) AND +o.Z_PK >= \(firstKeys[owners]))
             WHERE (n = 0 AND \(bounds.least) > 0) OR (n > 0 AND n < \(bounds.leastWhenAny))
             """)
         return Step(target: target, statement: statement)
