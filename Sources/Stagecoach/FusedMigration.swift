@@ -83,10 +83,12 @@ struct FusedMigration {
                 try destination.createIndexes(joinTable: join)
             }
         }
+        // The pairs are the keys themselves: no log of pairs is ever filled.
+        let logs = RecordMemory(bytes: 0)
         let associations = mappings.filter { !$0.isEarlier }.map { mapping in
             let table = MappingAssociations(
                 mapping: mapping, keys: keys.byMapping[mapping.index], directory: session.associations.directory,
-                memory: 0)
+                memory: 0, logs: logs)
             table.isCreated = true
             return table
         }

@@ -230,6 +230,7 @@ public final class Migration {
     func prepare(_ place: DestinationPath, appends: Bool) throws -> Prepared {
         let limit = options.memoryLimit ?? MemoryLimit.standard()
         ProcessMemory.returnFreedBlocks()
+        OpenFiles.raiseLimit()
         let resident = ProcessMemory.currentResident() ?? 0
         let budget = try MemoryShares(limit: limit, resident: resident)
         // SQLite's own sorts of source rows go where the spills go, once that place is made.

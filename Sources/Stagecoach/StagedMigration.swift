@@ -89,14 +89,18 @@ struct StagedMigration {
 
     private func makeRuntime(_ keys: SourceKeys) -> StagedRuntime {
         let schema = session.destinationSchema
+        let rowMemory = RowMemory(bytes: session.budget.spill)
         let rows = schema.tables.indices.map { index in
-            DestinationRows(table: index, firstKey: firstInsertedKey(index, keys), session: session)
+            DestinationRows(
+                table: index, firstKey: firstInsertedKey(index, keys), session: session, memory: rowMemory)
         }
-        let allowance = max(256 * 1024, session.budget.keys / max(1, session.mappingCount))
+        // One mapping is filled at a time: pairs in any order share a memory, sets of keys are small.
+        let logs = RecordMemory(bytes: session.budget.keys / 2)
+        let allowance = session.budget.keys / 2 / max(1, session.mappingCount)
         let own = mappings.dropFirst(session.associations.tables.count).map {
             MappingAssociations(
                 mapping: $0, keys: keys.byMapping[$0.index], directory: session.associations.directory,
-                memory: allowance)
+                memory: allowance, logs: logs)
         }
         let associations = session.associations.tables + own
         return StagedRuntime(

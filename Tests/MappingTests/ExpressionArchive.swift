@@ -26,10 +26,12 @@ struct ExpressionArchive {
 
     mutating func add(_ node: ExpressionNode) throws -> Reference {
         switch node {
+        case .opaque: throw NotArchivable()
         case .constant(let constant): return try add(constant)
         case .variable(let name):
             return object("NSVariableExpression", ["NSVariable": builder.string(name)], type: 2)
         case .evaluatedObject: return object("NSSelfExpression", [:], type: 1)
+        case .opaque: throw NotArchivable()
         case .anyKey: return object("NSAnyKeyExpression", [:], type: 15)
         case .keyPath(let target, let components):
             if case .evaluatedObject? = target { throw NotArchivable() }

@@ -13,6 +13,8 @@ struct ObjectContextTests {
     @Test("Registered and inserted objects of the destination are all objects made so far, in pages")
     func insertedObjects() throws {
         let fixture = try PolicyFixture(persons: 500)
+        fixture.isTiny = false
+        fixture.change = { $0.options.batchSize = 10 }
         var steps = Steps()
         var counts: [Int] = []
         steps.create = { source, _, manager, standard in

@@ -72,15 +72,15 @@ private final class LinkWalk {
     private let isExclusive: Bool
     /// Heads of both cursors of links, the pair at hand, the partner that an exclusive object may keep, and the next reset.
     private let words: UnsafeMutablePointer<UInt64>
-    private var hasSettled = false
-    private var hasRecent = false
-    private var hasReset = false
-    private var hasPair = false
-    private var hasBest = false
+    @exclusivity(unchecked) private var hasSettled = false
+    @exclusivity(unchecked) private var hasRecent = false
+    @exclusivity(unchecked) private var hasReset = false
+    @exclusivity(unchecked) private var hasPair = false
+    @exclusivity(unchecked) private var hasBest = false
     /// The last addition to the object at hand.
-    private var lastAddition: UInt64 = 0
+    @exclusivity(unchecked) private var lastAddition: UInt64 = 0
     /// The last reset of an object that was asked for.
-    private var lastReset: (key: UInt64, sequence: UInt64)?
+    @exclusivity(unchecked) private var lastReset: (key: UInt64, sequence: UInt64)?
 
     init(settled: RecordCursor, recent: RecordCursor, resets: RecordCursor, width: Int, isExclusive: Bool) {
         self.settled = settled

@@ -60,7 +60,7 @@ final class LinkStore {
     /// Resets since: key, sequence.
     let resets: (first: RecordLog, second: RecordLog)
     /// Objects of each side that recent changes and resets name.
-    private var touched: (first: KeyFilter, second: KeyFilter)
+    @exclusivity(unchecked) private var touched: (first: KeyFilter, second: KeyFilter)
     /// Places that mappings give to members whose own side decides the link: owner, member, the words of a
     /// ``MemberOrder``, and a zero. The owner is of the to-many side.
     let givenOrders: RecordLog
@@ -68,13 +68,13 @@ final class LinkStore {
     let makeSorter: (Int) -> RecordSorter
     /// The links of rows that were in the store before the mapping model; nil where there are none.
     var earlier: EarlierLinks?
-    private var sequence: UInt64 = 0
+    @exclusivity(unchecked) private var sequence: UInt64 = 0
     /// Greatest ordering keys of owners, by side; those that were asked for last.
     private var highest: [[Int64: Int64]] = [[:], [:]]
-    private var gathered: [UInt64] = []
+    @exclusivity(unchecked) private var gathered: [UInt64] = []
     private let record: UnsafeMutablePointer<UInt64>
     /// What reading unsettled changes has cost, in records.
-    private var debt = 0
+    @exclusivity(unchecked) private var debt = 0
 
     /// What is asked of a side for every link.
     private struct Shape {
@@ -260,7 +260,7 @@ final class LinkStore {
     /// - Complexity: O(changes of the object's links and of its partners' since they were settled last, which reading
     ///   does once it has read as many as there are); memory likewise.
     func partners(of key: Int64, side: Side) throws(MigrationError) -> [LinkView] {
-        if isPlain, hasRecent, debt > 64 + (settled.first.count + recent.first.count) / 4 { try settle() }
+        if isPlain, hasRecent, debt > 1024 + 2 * (settled.first.count + recent.first.count) { try settle() }
         let before = try earlier?.views(of: key, side: side) ?? []
         let isOwnTouched = isTouched(key, side)
         var found = gathered
