@@ -31,7 +31,6 @@ struct ExpressionArchive {
         case .variable(let name):
             return object("NSVariableExpression", ["NSVariable": builder.string(name)], type: 2)
         case .evaluatedObject: return object("NSSelfExpression", [:], type: 1)
-        case .opaque: throw NotArchivable()
         case .anyKey: return object("NSAnyKeyExpression", [:], type: 15)
         case .keyPath(let target, let components):
             if case .evaluatedObject? = target { throw NotArchivable() }
