@@ -16,6 +16,12 @@ public struct MigrationOptions: Sendable {
     public var isDryRun = false
     /// Make rules that the source model already had errors for inferred mappings too.
     public var strictValidation = false
+    /// What becomes of objects that break the destination model's rules.
+    public var onInvalid: InvalidObjects = .fail
+    /// The most objects that may be rejected; nil: any number.
+    public var maximumRejects: Int?
+    /// A new file for the rejected objects, a line of JSON each; nil: they are counted only.
+    public var rejectFile: String?
     /// Give the destination a fresh UUID.
     public var newUUID = false
     /// Run SQLite's integrity check on the finished store before it is published.

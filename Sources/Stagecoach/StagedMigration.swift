@@ -20,14 +20,21 @@ struct StagedMigration {
     let excuses: Bool
     let storeUUID: String
 
-    /// Runs the stages and loads all tables.
-    func run(into destination: DestinationStore) throws -> FusedMigration.Outcome {
+    /// Runs the stages once, then loads all tables.
+    ///
+    /// - Parameters:
+    ///   - destination: what policies see of rows that were there before.
+    ///   - load: gets what fills the store, as often as it has to be filled, and returns Z_MAX by destination table.
+    func run(
+        into destination: DestinationStore, load: (TurnFilling) throws -> [Int64]
+    ) throws -> FusedMigration.Outcome {
         session.progress.begin(.keys)
         let scan = try KeyScan(session: session, mappings: mappings, tables: tables).run()
         let keys = SourceKeys(byMapping: scan.byMapping, byTable: scan.byTable)
         session.sourceKeys = keys
         try AccountForSources.count(keys, mappings: mappings, in: session)
         let runtime = makeRuntime(keys)
+        session.validation.origins = .associations(runtime)
         if session.hasRows.contains(true) {
             let touched = TouchedRows(destination)
             session.touched = touched
@@ -38,6 +45,7 @@ struct StagedMigration {
         manager.attach(runtime)
         defer {
             manager.detach()
+            session.validation.origins = nil
             runtime.close()
             runtime.objects.end()
         }
@@ -61,9 +69,20 @@ struct StagedMigration {
         for mapping in mappings { try validate(mapping, runtime) }
         try account(runtime)
         runtime.objects.endFetches()
-        let highest = try StagedLoad(
-            session: session, mappings: mappings, tables: tables, runtime: runtime, excuses: excuses
-        ).run(into: destination)
+        if runtime.objects.hasDeletions {
+            let schema = session.destinationSchema
+            try session.validation.ledger?.forgetDeleted(
+                exists: { entry in
+                    try runtime.objects.exists(
+                        runtime.objects.place(entity: schema.model.entity(at: entry.entity), key: entry.key))
+                }, in: schema)
+        }
+        let loading = StagedLoad(
+            session: session, mappings: mappings, tables: tables, runtime: runtime, excuses: excuses)
+        let highest = try load(
+            TurnFilling(
+                fill: { try loading.run(into: $0) }, release: { runtime.objects.end() },
+                resume: { try runtime.objects.begin(on: $0, touched: $1) }))
         if runtime.objects.hasDeletions { session.associations.hasDeletions = true }
         return (highest, Array(runtime.associations.dropFirst(session.associations.tables.count)))
     }
@@ -161,7 +180,12 @@ struct StagedMigration {
                 let lock = batch[row, 0]
                 run.open[target, EntityTable.lockColumn] =
                     own.mode == .kept && lock.kind == .integer ? lock : .integer(1)
-                try program.run(batch, row: row, into: &run.open, destinationRow: target)
+                do throws(MigrationError) {
+                    try program.run(batch, row: row, into: &run.open, destinationRow: target)
+                } catch {
+                    try session.validation.note(
+                        error, table: table, key: key, entity: entity.index, entityName: entity.definition.name)
+                }
                 made += 1
             }
             session.progress.advance(rows: batch.count)

@@ -16,6 +16,7 @@ struct CommandHelpTests {
                     Commands:
                       migrate  Migrate a store to another model version
                       plan     Show the passes, tables and keys of a migration
+                      check    Count what breaks the new model's rules, without migrating
                       infer    Infer the mapping model between two model versions
                       convert  Write a mapping model of any form as JSON
                       inspect  Show what a store, a model or a mapping model holds
@@ -98,6 +99,13 @@ struct CommandHelpTests {
                       --dry-run             Do everything but publish the destination.
                       --strict-validation   Fail on values that break a rule which the source
                                             model already had.
+                      --on-invalid CHOICE   What becomes of objects that break the model's
+                                            rules: fail (the first one ends the run) or reject
+                                            (they are left out, and what needs them).
+                      --reject-file FILE    With --on-invalid reject: write the rejected objects
+                                            and why to a new file, a line of JSON each.
+                      --max-rejects N       With --on-invalid reject: fail where more objects
+                                            are rejected. Left out: no limit.
                       --new-uuid            Give the destination a UUID of its own.
                       --check full          Run SQLite's integrity check before publishing.
                       --report FILE         Write the report to a new file, NAME.json.
@@ -121,7 +129,7 @@ struct CommandHelpTests {
 
     @Test("every command has help, and the version is said")
     func others() throws {
-        for command in ["plan", "inspect", "demo"] {
+        for command in ["plan", "check", "inspect", "demo"] {
             let outcome = try CommandBinary.run([command, "--help"])
             #expect(outcome.code == 0 && outcome.output.hasPrefix("Usage: stagecoach \(command)"))
             #expect(outcome.output.contains("\n  stagecoach \(command) "))

@@ -32,7 +32,7 @@ struct StagedLoad {
                 session.progress.begin(.load)
                 highest[table.table] = try load(table, into: destination)
                 session.progress.begin(.indexes)
-                try destination.createIndexes(table: table.table)
+                try session.createIndexes(of: table.table, in: destination)
             }
         }
         for join in schema.joinTables.indices {
@@ -54,7 +54,7 @@ struct StagedLoad {
     private func load(_ table: PlannedTable, into destination: DestinationStore) throws -> Int64 {
         let rows = runtime.objects.rows[table.table]
         let made = rows.nextKey - 1 - session.highestKeys[table.table]
-        try destination.prepareRows(table: table.table, expecting: Int(clamping: made))
+        try session.prepare(table.table, expecting: Int(clamping: made), in: destination)
         // A block of each run is read at a time, and one of its patches.
         try rows.joinRuns(most: max(4, session.budget.spill / (256 << 10)))
         let writer = try destination.tableWriter(table.table)
@@ -65,11 +65,9 @@ struct StagedLoad {
             guard !out.isEmpty else { return }
             try session.checkCancelled()
             for patch in patches { try patch.apply(to: &out) }
+            try session.validation.rejected?.filter(&out, table: table.table)
             session.countExternalValues(out, table: table.table)
-            for row in 0..<out.count {
-                guard let rules = rules[out[row, EntityTable.entityColumn].integerValue] else { continue }
-                try rules.check(out, row: row) { session.counts.warnings[$0, default: 0] += 1 }
-            }
+            try session.check(out, rules)
             try writer.append(out)
             session.rowsWritten[table.table] += out.count
             session.progress.advance(rows: out.count)
@@ -105,7 +103,7 @@ struct StagedLoad {
                 guard try rows.fetch(key, into: &batch),
                     let rules = rules[batch[0, EntityTable.entityColumn].integerValue]
                 else { return }
-                try rules.check(batch, row: 0) { session.counts.warnings[$0, default: 0] += 1 }
+                try rules.check(batch, row: 0) { broken, _ in try session.note(broken) }
             }
         }
     }
