@@ -363,21 +363,28 @@ final class LinkStore {
 
     /// All live links, ascending by object, then partner: those of now, later changes are not seen.
     ///
-    /// - Complexity: O(changes) where there are some that are not settled.
+    /// - Complexity: O(changes).
     func live(side: Side) throws(MigrationError) -> LiveLinks {
-        if isPlain { try settle() }
-        return LiveLinks(try isPlain ? settled(side).scan() : recent(side).scan(), width: width)
+        guard isPlain else { return LiveLinks(.changes(try recent(side).scan()), width: width) }
+        guard hasRecent else { return LiveLinks(.changes(try settled(side).scan()), width: width) }
+        return LiveLinks(.holding(try holding(side)), width: width)
     }
 
     /// Walks over live links.
     final class LiveLinks {
-        private let cursor: RecordCursor
+        fileprivate enum Source {
+            /// Changes of which the last about each link counts.
+            case changes(RecordCursor)
+            case holding(HoldingLinks)
+        }
+
+        private let source: Source
         private let width: Int
         private let words: UnsafeMutablePointer<UInt64>
         private var has = false
 
-        fileprivate init(_ cursor: RecordCursor, width: Int) {
-            self.cursor = cursor
+        fileprivate init(_ source: Source, width: Int) {
+            self.source = source
             self.width = width
             words = .allocate(capacity: width * 2)
         }
@@ -386,6 +393,13 @@ final class LinkStore {
 
         /// The next link; nil at the end.
         func next() throws(MigrationError) -> LinkView? {
+            switch source {
+            case .holding(let links): return try links.next().map { LinkRecord.view($0, width: width) }
+            case .changes(let cursor): return try next(cursor)
+            }
+        }
+
+        private func next(_ cursor: RecordCursor) throws(MigrationError) -> LinkView? {
             let (last, record) = (words, words + width)
             while try cursor.next(into: record) {
                 var found: LinkView?
