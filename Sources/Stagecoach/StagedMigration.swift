@@ -232,6 +232,7 @@ struct StagedMigration {
             session.progress.advance(rows: sources.window.count)
         }
         session.counts.mappings[mapping.index] = line
+        try runtime.associations[mapping.index].pairs.prepareForLookups()
     }
 
     // MARK: - Stages 2 and 3

@@ -370,23 +370,29 @@ final class LinkStore {
 
     /// All live links, ascending by object, then partner: those of now, later changes are not seen.
     ///
-    /// - Complexity: O(changes) where there are some that are not settled.
+    /// - Complexity: O(changes).
     func live(side: Side) throws(MigrationError) -> LiveLinks {
-        if isPlain { try settle() }
-        let log = isPlain ? settled(side) : recent(side)
-        return LiveLinks(try log.scan(), width: width, showsRemoved: false)
+        guard isPlain else { return LiveLinks(.changes(try recent(side).scan()), width: width) }
+        guard hasRecent else { return LiveLinks(.changes(try settled(side).scan()), width: width) }
+        return LiveLinks(.holding(try holding(side)), width: width)
     }
 
     /// All links that were changed, those that are gone too, ascending by object, then partner. For a store over links of
     /// before.
     func changes(side: Side) throws(MigrationError) -> LiveLinks {
         precondition(!isPlain, "a plain store does not say what is gone")
-        return LiveLinks(try recent(side).scan(), width: width, showsRemoved: true)
+        return LiveLinks(.changes(try recent(side).scan()), width: width, showsRemoved: true)
     }
 
     /// Walks over live links.
     final class LiveLinks {
-        private let cursor: RecordCursor
+        fileprivate enum Source {
+            /// Changes of which the last about each link counts.
+            case changes(RecordCursor)
+            case holding(HoldingLinks)
+        }
+
+        private let source: Source
         private let width: Int
         private let words: UnsafeMutablePointer<UInt64>
         private var has = false
@@ -394,8 +400,8 @@ final class LinkStore {
         /// Whether the link shown last is there.
         private(set) var isLive = true
 
-        fileprivate init(_ cursor: RecordCursor, width: Int, showsRemoved: Bool) {
-            self.cursor = cursor
+        fileprivate init(_ source: Source, width: Int, showsRemoved: Bool = false) {
+            self.source = source
             self.width = width
             self.showsRemoved = showsRemoved
             words = .allocate(capacity: width * 2)
@@ -405,6 +411,13 @@ final class LinkStore {
 
         /// The next link; nil at the end.
         func next() throws(MigrationError) -> LinkView? {
+            switch source {
+            case .holding(let links): return try links.next().map { LinkRecord.view($0, width: width) }
+            case .changes(let cursor): return try next(cursor)
+            }
+        }
+
+        private func next(_ cursor: RecordCursor) throws(MigrationError) -> LinkView? {
             let (last, record) = (words, words + width)
             while try cursor.next(into: record) {
                 var found: LinkView?
