@@ -130,6 +130,8 @@ public final class Migration {
             progress.begin(.publish)
             try prepared.source.checkUnchanged()
             session.counts.mappings.removeFirst(known)
+            // What a call deletes of an earlier call's objects is no object made.
+            session.counts.created = session.counts.created.filter { $0.value > 0 }
             try session.counts.checkBalance()
             session.counts.links = session.linksWritten.reduce(0, +)
             try PublicationCheck(session: session, isAppended: appends).run(area.storePath)
