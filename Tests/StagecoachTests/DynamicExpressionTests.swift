@@ -137,6 +137,7 @@ struct DynamicExpressionTests {
         ("FUNCTION($source.name, 'unheardOf:', 1)", "expression.unknownSelector"),
         ("TERNARY(TRUEPREDICATE, FUNCTION($source.name, 'unheardOf:', 1), nil)", "expression.unknownSelector"),
         ("FUNCTION($manager, 'unheardOf:', 1)", "policy.unknownSelector"),
+        ("unheardOf({1, 2})", "expression.unknownSelector"),
         ("FUNCTION($entityPolicy, 'shoutWithText:', $source.name)", "policy.missing"),
         ("name", "expression.unsupported"), ("SELF.name", "expression.unsupported"),
         ("FUNCTION($source.unknown, 'substringToIndex:', 1)", "mapping.unknownKeyPath"),

@@ -84,10 +84,15 @@ struct MappingResolution {
         if let entity {
             do { try expression.checkSourcePaths(from: entity) } catch { throw error.inside(context) }
         }
-        guard let selector = MessageSelectors.firstUnknown(in: expression) else { return }
-        throw MigrationError(
-            "expression.unknownSelector", .configuration, "Nobody knows the selector '\(selector)'",
-            remedy: "Register it with a migration policy and call it on $entityPolicy", context: context)
+        do {
+            // Who knows the functions of the manager and of the policies has checked those.
+            try expression.checkCalls(knows: { _, _ in true }, isProperty: { _ in true })
+        } catch {
+            var unknown = error
+            if unknown.code == "expression.unsupported" { unknown.code = "expression.unknownSelector" }
+            unknown.remedy = unknown.remedy ?? "Register it with a migration policy and call it on $entityPolicy"
+            throw unknown.inside(context)
+        }
     }
 
     private func entity(
