@@ -28,11 +28,8 @@ final class RejectLedger {
     private(set) var count = 0
     /// Whether a value could not be computed.
     private(set) var hasValueErrors = false
-    /// Whether rows share the values of a uniqueness constraint; which ones is decided among the survivors.
+    /// Whether rows may share the values of a uniqueness constraint; which ones is decided among the survivors.
     var hasDuplicates = false
-
-    /// Whether the store was filled in another form than its own.
-    var isProvisional = false
 
     /// Makes the file.
     ///
@@ -74,7 +71,7 @@ final class RejectLedger {
     deinit { unlink(path) }
 
     /// Whether the load that is under way cannot be published.
-    var isDirty: Bool { count > 0 || hasDuplicates || isProvisional }
+    var isDirty: Bool { count > 0 || hasDuplicates }
 
     /// Notes an object; a reason that it has already stays.
     func note(_ broken: BrokenRule) throws(MigrationError) {

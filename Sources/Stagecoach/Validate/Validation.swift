@@ -131,8 +131,9 @@ extension MigrationSession {
         try destination.prepareRows(table: table, expecting: rows)
         guard let ledger = validation.ledger, validation.rejected == nil, rows > 0, hasRows[table] else { return }
         guard try !destination.prepareDuplicates(table: table) else { return }
+        // No index will say whether there are duplicates.
         try destination.loosen(table: table)
-        ledger.isProvisional = true
+        ledger.hasDuplicates = true
     }
 
     /// Checks the rows of a batch that is about to be written.
