@@ -53,7 +53,8 @@ struct StagedLoad {
 
     private func load(_ table: PlannedTable, into destination: DestinationStore) throws -> Int64 {
         let rows = runtime.objects.rows[table.table]
-        let made = rows.nextKey - 1 - session.highestKeys[table.table]
+        // Keys that were kept are not counted: there may be rows although no key was given.
+        let made = max(1, rows.nextKey - 1 - session.highestKeys[table.table])
         try session.prepare(table.table, expecting: Int(clamping: made), in: destination)
         // A block of each run is read at a time, and one of its patches.
         try rows.joinRuns(most: max(4, session.budget.spill / (256 << 10)))

@@ -129,7 +129,8 @@ extension MigrationSession {
     /// Makes a table ready for rows: where rejects are collected, for rows too that break a uniqueness constraint.
     func prepare(_ table: Int, expecting rows: Int, in destination: DestinationStore) throws {
         try destination.prepareRows(table: table, expecting: rows)
-        guard let ledger = validation.ledger, validation.rejected == nil, rows > 0, hasRows[table] else { return }
+        guard let ledger = validation.ledger, validation.rejected == nil, rows > 0 else { return }
+        // A table without rows may have its constraints already: in an appended store.
         guard try !destination.prepareDuplicates(table: table) else { return }
         // No index will say whether there are duplicates.
         try destination.loosen(table: table)
