@@ -327,8 +327,10 @@ struct StagedMigration {
         _ mapping: PlannedMapping, _ method: PolicyMethod, _ runtime: StagedRuntime, object: ManagedObject? = nil,
         _ body: () throws -> Void
     ) throws {
+        // The scope does not outlive the call, nor leave its thread.
+        nonisolated(unsafe) let failures = runtime.failures
         do {
-            try body()
+            try EvaluationScope.$current.withValue(EvaluationScope(record: { failures.record($0) })) { try body() }
             try runtime.failures.rethrow()
         } catch let error as MigrationError {
             throw error.inside(context(mapping, method, object))

@@ -47,7 +47,8 @@ struct MappingResolution {
         return PlannedMapping(
             index: index, mapping: mapping, source: sourceEntity,
             sourceTable: sourceEntity.map(source.tableIndex(of:)), destination: destinationEntity,
-            destinationTable: destinationEntity.map(destination.tableIndex(of:)), attributes: attributes)
+            destinationTable: destinationEntity.map(destination.tableIndex(of:)), filter: try filter(of: mapping),
+            attributes: attributes)
     }
 
     /// Whether an attribute's expression is one that no program can compute.
@@ -92,6 +93,26 @@ struct MappingResolution {
             if unknown.code == "expression.unsupported" { unknown.code = "expression.unknownSelector" }
             unknown.remedy = unknown.remedy ?? "Register it with a migration policy and call it on $entityPolicy"
             throw unknown.inside(context)
+        }
+    }
+
+    /// The predicate of the source objects that a mapping fetches.
+    ///
+    /// - Throws: `mapping.sourceExpression` for an expression that is no fetch of the source entity alone.
+    private func filter(of mapping: EntityMapping) throws(MigrationError) -> SourcePredicate? {
+        switch mapping.sourceFetch {
+        case .all: return nil
+        case .filtered(let format):
+            if let filter = mapping.sourceFilter { return filter }
+            return try SourcePredicate(format: format)
+        case .other:
+            throw MigrationError(
+                "mapping.sourceExpression", .configuration,
+                "The source expression is no fetch of the source entity's own objects",
+                remedy: "Give a source filter instead, or one entity mapping for each subentity",
+                context: .init(
+                    path: model.path, line: mapping.line, entity: mapping.sourceEntityName,
+                    entityMapping: mapping.name, expression: mapping.sourceExpression?.format))
         }
     }
 

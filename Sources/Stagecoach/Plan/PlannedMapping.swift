@@ -41,7 +41,8 @@ final class PlannedMapping {
 
     init(
         index: Int, mapping: EntityMapping, source: EntityDescription?, sourceTable: Int?,
-        destination: EntityDescription?, destinationTable: Int?, attributes: [PlannedAttribute]
+        destination: EntityDescription?, destinationTable: Int?, filter: SourcePredicate?,
+        attributes: [PlannedAttribute]
     ) {
         self.index = index
         self.mapping = mapping
@@ -50,7 +51,7 @@ final class PlannedMapping {
         self.destination = destination
         self.destinationTable = destinationTable
         self.attributes = attributes
-        filter = mapping.sourceFilter
+        self.filter = filter
         expressions = PlannedMapping.expressions(of: mapping)
     }
 
