@@ -230,10 +230,10 @@ public final class Migration {
 
     /// Opens the source, resolves the mapping models and plans.
     func prepare(_ place: DestinationPath, appends: Bool) throws -> Prepared {
-        let limit = options.memoryLimit ?? MemoryLimit.standard()
         ProcessMemory.returnFreedBlocks()
         OpenFiles.raiseLimit()
         let resident = ProcessMemory.currentResident() ?? 0
+        let limit = options.memoryLimit ?? MemoryLimit.standard(resident: resident)
         let budget = try MemoryShares(limit: limit, resident: resident)
         // SQLite's own sorts of source rows go where the spills go, once that place is made.
         let source = try SourceStore(
