@@ -234,10 +234,11 @@ public final class Migration {
         OpenFiles.raiseLimit()
         let resident = ProcessMemory.currentResident() ?? 0
         let limit = options.memoryLimit ?? MemoryLimit.standard(resident: resident)
-        let budget = try MemoryShares(limit: limit, resident: resident)
+        // Mapping models hold memory too once they are resolved: what is left is cut below, and refused there.
+        let reading = try MemoryShares(limit: max(limit, resident + MemoryShares.least), resident: resident)
         // SQLite's own sorts of source rows go where the spills go, once that place is made.
         let source = try SourceStore(
-            path: sourcePath, cacheBytes: budget.sourceCache, valueLimit: budget.value,
+            path: sourcePath, cacheBytes: reading.sourceCache, valueLimit: reading.value,
             temporaryDirectory: place.spillDirectory(in: options.workDirectory))
         source.limitNeeded = { MemoryShares.limit(forValueOf: $0, resident: resident) }
         try StoreMatch.check(source.metadata, against: sourceModel, path: sourcePath)
@@ -285,6 +286,9 @@ public final class Migration {
                 policies: try Policies(mappings: own, manager: manager), isStaged: isStaged,
                 plan: planner.plan(tables, isStaged: isStaged))
         }
+        ProcessMemory.returnFreedBlocks()
+        let held = (ProcessMemory.currentResident() ?? resident) - reading.sourceCache
+        let budget = try MemoryShares(limit: limit, resident: max(resident, held))
         return Prepared(
             limit: limit, budget: budget, source: source, layout: layout, schema: schema, turns: turns,
             mappings: mappings, census: census)

@@ -23,6 +23,9 @@ final class StagedRuntime {
     /// The destination object that a policy relates, and the first source it was associated with.
     var relatingFrom: (mapping: Int, destination: ManagedObject, source: Int64)?
     private var programs: [ObjectIdentifier: CreationProgram] = [:]
+    /// Slots of all programs at hand. One takes about 100 bytes.
+    private var programSlots = 0
+    private static let mostProgramSlots = 16 << 10
     private let edits: MappingEdits
     /// Evaluates what only objects can; set once, right after the runtime is made.
     private(set) var dynamicValues: DynamicValues?
@@ -102,9 +105,10 @@ final class StagedRuntime {
         let program = CreationProgram(
             mapping: mapping, attributes: attributes, slots: slots,
             rows: try SourceRowReader(session: session, slots: slots, table: table))
-        // Policies that change expressions for every object leave a program each.
-        if programs.count > mappings.count + 64 { programs = [:] }
+        // Objects come mapping by mapping: of hundreds of mappings into a wide table a few programs are at hand.
+        if programSlots > StagedRuntime.mostProgramSlots { (programs, programSlots) = ([:], 0) }
         programs[ObjectIdentifier(mapping)] = program
+        programSlots += slots.columns.count
         return program
     }
 
