@@ -112,7 +112,9 @@ struct ReferenceEvaluator {
                 let isExternal = attribute.definition.allowsExternalBinaryDataStorage
                 current = value == .null ? .null : .value(value, attribute.attributeType, isExternal: isExternal)
             } else if let relationship = object.entity.relationship(named: name) {
-                if let place, position == components.count - 1 { migrator.noteDangling(object, name, at: place) }
+                if let place, position == components.count - 1 {
+                    migrator.noteDangling(object, name, for: source, at: place)
+                }
                 if relationship.isToMany {
                     isCollection = true
                     let isDirect = position == 0 && object === source

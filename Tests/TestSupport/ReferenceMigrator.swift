@@ -323,9 +323,12 @@ package final class ReferenceMigrator {
         throw .unknownMapping(name)
     }
 
-    func noteDangling(_ object: ReferenceObject, _ relationship: String, at place: String) {
+    /// Counts what an object's relationship refers to in vain, once for each object that looks it up at a place.
+    func noteDangling(_ object: ReferenceObject, _ relationship: String, for source: ReferenceObject?, at place: String)
+    {
+        let reader = source.map { "\($0)" } ?? ""
         guard let count = object.dangling[relationship],
-            danglingSeen.insert("\(place) \(object) \(relationship)").inserted
+            danglingSeen.insert("\(place) \(reader) \(object) \(relationship)").inserted
         else { return }
         report.danglingReferences += count
     }

@@ -23,8 +23,8 @@ package struct ReferenceReport {
     package var removed: [String: Int] = [:]
     /// Destination objects without association, by entity name.
     package var createdByPolicy: [String: Int] = [:]
-    /// References read by an expression to rows that do not exist: each once for an entity mapping, source object and
-    /// relationship.
+    /// References that a relationship mapping looks up to rows that do not exist: each once for the source object whose
+    /// links they would be, which is not always the one that holds them (`$source.a.bs`).
     package var danglingReferences = 0
     /// To-one relationships whose expression gave more than one object.
     package var furtherDestinations = 0

@@ -36,7 +36,8 @@ public struct MigrationCounts: Sendable, Codable, Equatable {
     public var removed: [String: Int] = [:]
     /// Source rows whose Z_ENT is of no entity of the source model.
     public var strays = 0
-    /// References to source rows that do not exist; they became nil.
+    /// References to source rows that do not exist; they became nil. Counted by each object whose links they would be:
+    /// three objects that look into one object's relationship count what it misses three times.
     public var danglingReferences = 0
     /// References to source objects that were not migrated; they became nil.
     public var unmigratedReferences = 0
