@@ -87,7 +87,8 @@ final class ExistingDestination {
         try DestinationPath.synchronize(folder: DestinationPath(path: path).folder)
     }
 
-    private static func locked(_ path: String, cause: MigrationError?) -> MigrationError {
+    /// The error for a store that another process uses.
+    static func locked(_ path: String, cause: MigrationError?) -> MigrationError {
         MigrationError(
             "destination.locked", .temporary, "Another process uses the destination",
             remedy: "Close the program that uses it and run the command again", context: .init(path: path),

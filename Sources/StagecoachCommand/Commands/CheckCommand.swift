@@ -38,17 +38,6 @@ struct CheckOutline: Encodable {
     /// The mapping model's file; nil where it was inferred.
     let mapping: String?
 
-    init(_ report: CheckReport, inputs: MigrationInputs) {
-        let options = inputs.request.options
-        self.report = report
-        fails = report.fails(options)
-        rejects = options.onInvalid == .reject
-        maximumRejects = options.maximumRejects
-        sourceVersion = inputs.sourceModel.name
-        destinationVersion = inputs.destinationModel.name
-        mapping = inputs.request.mapping
-    }
-
     private enum Key: String, CodingKey {
         case fails
         case sourceVersion
@@ -63,5 +52,18 @@ struct CheckOutline: Encodable {
         try container.encodeIfPresent(sourceVersion, forKey: .sourceVersion)
         try container.encodeIfPresent(destinationVersion, forKey: .destinationVersion)
         try container.encodeIfPresent(mapping, forKey: .mapping)
+    }
+}
+
+extension CheckOutline {
+    init(_ report: CheckReport, inputs: MigrationInputs) {
+        let options = inputs.request.options
+        self.report = report
+        fails = report.fails(options)
+        rejects = options.onInvalid == .reject
+        maximumRejects = options.maximumRejects
+        sourceVersion = inputs.sourceModel.name
+        destinationVersion = inputs.destinationModel.name
+        mapping = inputs.request.mapping
     }
 }
