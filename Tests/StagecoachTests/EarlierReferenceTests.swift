@@ -36,8 +36,8 @@ struct EarlierReferenceTests {
         ///   - needsAuthor: whether the destination requires a book's author.
         init(lookup: String? = nil, policy: String? = nil, needsAuthor: Bool = false) throws {
             let scene = try FailureScene(
-                author: { $0.attributes[0].isOptional = false },
-                { book in if needsAuthor { book.relationships[0].isOptional = false } })
+                { book in if needsAuthor { book.relationships[0].isOptional = false } },
+                author: { $0.attributes[0].isOptional = false })
             try scene.change("UPDATE ZAUTHOR SET ZNAME = NULL WHERE Z_PK = 2")
             func part(_ entity: String, _ name: String) throws -> MappingModel {
                 let model = try #require(scene.mapping.copy() as? MappingModel)
@@ -165,7 +165,7 @@ struct EarlierReferenceTests {
     @Test("A row that only rejected objects would make invalid is valid: for a run and for a check")
     func healed() throws {
         let scene = try FailureScene(
-            author: { $0.relationships[0].maximumCount = 10 }, { $0.attributes[1].isOptional = false })
+            { $0.attributes[1].isOptional = false }, author: { $0.relationships[0].maximumCount = 10 })
         try scene.migration(scene.options()).run()
         // Two more books for author 1, who has ten: both without an isbn.
         try scene.change("DELETE FROM ZBOOK WHERE Z_PK > 2; UPDATE ZBOOK SET ZISBN = NULL")

@@ -24,11 +24,11 @@ final class FailureScene {
     /// - Parameters:
     ///   - books: rows of Book.
     ///   - textLength: bytes of each book's note.
-    ///   - author: what the destination's Author has beside.
     ///   - altering: what the destination's Book has beside.
+    ///   - author: what the destination's Author has beside.
     init(
-        books: Int = 40, textLength: Int = 10, author: (inout EntityDefinition) -> Void = { _ in },
-        _ altering: (inout EntityDefinition) -> Void = { _ in }
+        books: Int = 40, textLength: Int = 10, _ altering: (inout EntityDefinition) -> Void = { _ in },
+        author: (inout EntityDefinition) -> Void = { _ in }
     ) throws {
         folder = try TemporaryFolder()
         source = try model(
