@@ -66,7 +66,7 @@ enum AssociationsCommand {
 
     private static func measure(_ kind: Kind, pairs: Int, memory: Int, folder: String) throws {
         let directory = try WorkDirectory(path: folder)
-        defer { rmdir(folder) }
+        defer { try? directory.remove() }
         let table = AssociationTable(directory: directory, name: "pairs", memory: memory)
         // A factor without divisors in common with the count runs through all numbers.
         var multiplier = 0x9E37_79B1 % pairs | 1

@@ -83,9 +83,13 @@ public final class EntityMapping: NSObject {
 public final class PropertyMapping: NSObject {
     /// Name of the destination property.
     public var name: String?
-    /// Nil: the default policy does not touch the property.
+    /// Nil: the default policy does not touch the property. One that is set in code is nobody's default any more.
     public var valueExpression: ValueExpression? {
-        didSet { PropertyMapping.noteChange() }
+        didSet {
+            isAutomatic = false
+            replacesNil = false
+            PropertyMapping.noteChange()
+        }
     }
     public var userInfo: [AnyHashable: Any]?
     /// Whether inference or the compiler's default filled the expression in: then a nil source value of an attribute

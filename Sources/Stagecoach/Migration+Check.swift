@@ -1,6 +1,5 @@
 import Diagnostics
 import Foundation
-import Glibc
 import ManagedModel
 import PersistentStore
 import SpillStorage
@@ -92,25 +91,16 @@ extension Migration {
         let place = DestinationPath(path: folder.path + "/check")
         let appends = options.appendsToExisting && DestinationPath(path: destinationPath).exists
         let stood = DestinationPath(path: destinationPath)
-        let prepared = try prepare(appends ? stood.resolved : place, appends: appends)
+        let prepared = try prepare(
+            appends ? stood.resolved : place, appends: appends, temporaryDirectory: place.workDirectory)
         let area = try WorkArea(beside: place, spills: nil)
         defer { area.close() }
-        if appends {
-            let old = try ExistingDestination(locking: stood.resolved.path)
-            defer { old.release() }
-            try old.copy(to: area.storePath) { if let error = cancellation.error { throw error } }
-        }
+        if appends { try copyExisting(stood.resolved.path, to: area.storePath) }
         let existing = try appends ? StoreMatch.existing(area.storePath, model: destinationModel) : nil
         let archive = archive ?? AssociationArchive(directory: area.spills)
         let known = archive.mappings.count
         defer { archive.truncate(to: known) }
-        let session = MigrationSession(
-            source: prepared.source, layout: prepared.layout,
-            destinationSchema: existing?.schema ?? prepared.schema, work: area.spills, budget: prepared.budget,
-            options: options, progress: progress, cancellation: cancellation, associations: archive,
-            mappingCount: prepared.mappings.count, existing: existing)
-        session.destinationPath = destinationPath
-        session.counts = prepared.census.counts(for: prepared.mappings)
+        let session = session(prepared, existing, area, archive)
         progress.expect(rows: try prepared.expectedRows())
         let count = CheckCount(source: sourcePath)
         count.report.ranPolicies = prepared.mappings.contains(where: \.hasPolicy)
@@ -118,6 +108,18 @@ extension Migration {
         try prepared.source.checkUnchanged()
         progress.begin(.done)
         return count.sorted
+    }
+
+    /// Copies the store that is appended to, as it stands: not a byte of it changes, whoever else uses it.
+    private func copyExisting(_ path: String, to target: String) throws {
+        let stored = try SourceStore(
+            path: path, cacheBytes: 256 << 10, valueLimit: 64 << 20, temporaryDirectory: nil)
+        do {
+            try stored.copy(to: target) { if let error = cancellation.error { throw error } }
+        } catch let error as MigrationError where error.code == "store.moved" {
+            throw ExistingDestination.locked(path, cause: error)
+        }
+        try stored.close()
     }
 }
 
@@ -180,28 +182,4 @@ final class CheckCount {
         report.danglingReferences.sort { ($0.entity, $0.property) < ($1.entity, $1.property) }
         return report
     }
-}
-
-/// A folder of its own for a check's work files.
-private struct CheckFolder {
-    let path: String
-
-    /// - Parameter folder: an existing folder; nil: the one for temporary files.
-    /// - Throws: `work.create` (73), `spill.permission` (77).
-    init(in folder: String?) throws(MigrationError) {
-        let place = folder ?? NSTemporaryDirectory()
-        var template = Array("\(place)/stagecoach-check-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else {
-            let number = errno
-            throw MigrationError(
-                "work.create", number == EACCES ? .permission : .cannotCreate,
-                "No folder for work files can be made: \(String(cString: strerror(number)))",
-                remedy: "Name a folder that exists with --work-dir", context: .init(path: place))
-        }
-        path = template.withUnsafeBufferPointer { buffer in
-            String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
-        }
-    }
-
-    func remove() { rmdir(path) }
 }

@@ -113,13 +113,7 @@ public final class Migration {
         let existing = try appends ? StoreMatch.existing(area.storePath, model: destinationModel) : nil
         let archive = archive ?? AssociationArchive(directory: area.spills)
         let known = archive.mappings.count
-        let session = MigrationSession(
-            source: prepared.source, layout: prepared.layout,
-            destinationSchema: existing?.schema ?? prepared.schema, work: area.spills, budget: prepared.budget,
-            options: options, progress: progress, cancellation: cancellation, associations: archive,
-            mappingCount: prepared.mappings.count, existing: existing)
-        session.destinationPath = destinationPath
-        session.counts = prepared.census.counts(for: prepared.mappings)
+        let session = session(prepared, existing, area, archive)
         let rejectFile = try options.rejectFile.map { path throws(MigrationError) in try RejectFile(path: path) }
         // Where objects may be rejected, everything may be loaded twice.
         progress.expect(rows: try prepared.expectedRows() * (options.onInvalid == .reject ? 2 : 1))
@@ -229,17 +223,21 @@ public final class Migration {
     }
 
     /// Opens the source, resolves the mapping models and plans.
-    func prepare(_ place: DestinationPath, appends: Bool) throws -> Prepared {
+    ///
+    /// - Parameter temporaryDirectory: where SQLite's own sorts of source rows will go; nil: where the spills go. It may
+    ///   be made later.
+    func prepare(_ place: DestinationPath, appends: Bool, temporaryDirectory: String? = nil) throws -> Prepared {
         ProcessMemory.returnFreedBlocks()
         OpenFiles.raiseLimit()
         let resident = ProcessMemory.currentResident() ?? 0
-        let limit = options.memoryLimit ?? MemoryLimit.standard(resident: resident)
+        let limit =
+            options.memoryRoom.map { resident + $0 } ?? options.memoryLimit ?? MemoryLimit.standard(resident: resident)
         // Mapping models hold memory too once they are resolved: what is left is cut below, and refused there.
         let reading = try MemoryShares(limit: max(limit, resident + MemoryShares.least), resident: resident)
         // SQLite's own sorts of source rows go where the spills go, once that place is made.
         let source = try SourceStore(
             path: sourcePath, cacheBytes: reading.sourceCache, valueLimit: reading.value,
-            temporaryDirectory: place.spillDirectory(in: options.workDirectory))
+            temporaryDirectory: temporaryDirectory ?? place.spillDirectory(in: options.workDirectory))
         source.limitNeeded = { MemoryShares.limit(forValueOf: $0, resident: resident) }
         try StoreMatch.check(source.metadata, against: sourceModel, path: sourcePath)
         var names = Set((archive?.mappings ?? []).map(\.name))
@@ -292,6 +290,24 @@ public final class Migration {
         return Prepared(
             limit: limit, budget: budget, source: source, layout: layout, schema: schema, turns: turns,
             mappings: mappings, census: census)
+    }
+
+    /// What the work has in common from its first stage to its last.
+    ///
+    /// - Parameters:
+    ///   - existing: the store that is appended to; nil for a fresh one.
+    ///   - archive: the associations of earlier mapping models and calls.
+    func session(
+        _ prepared: Prepared, _ existing: ExistingStore?, _ area: WorkArea, _ archive: AssociationArchive
+    ) -> MigrationSession {
+        let session = MigrationSession(
+            source: prepared.source, layout: prepared.layout,
+            destinationSchema: existing?.schema ?? prepared.schema, work: area.spills, budget: prepared.budget,
+            options: options, progress: progress, cancellation: cancellation, associations: archive,
+            mappingCount: prepared.mappings.count, existing: existing)
+        session.destinationPath = destinationPath
+        session.counts = prepared.census.counts(for: prepared.mappings)
+        return session
     }
 
     /// What a load did.

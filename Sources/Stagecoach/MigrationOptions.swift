@@ -3,6 +3,9 @@ public struct MigrationOptions: Sendable {
     /// Peak resident memory of the process in bytes; nil: 256 MiB, or three quarters of the cgroup's limit where that
     /// is lower.
     public var memoryLimit: Int?
+    /// Bytes above what the process holds when the run begins, in the place of a limit: for tests, which share their
+    /// process with others that run at the same time.
+    package var memoryRoom: Int?
     /// Rows fetched at a time; nil lets the memory limit decide.
     public var batchSize: Int?
     /// Folder for spills and association tables; nil: beside the destination.

@@ -56,22 +56,3 @@ enum HandmadePropertyList {
         (0..<width).reversed().map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) }
     }
 }
-
-/// Expects an error of a code.
-func expectError(
-    _ code: MigrationError.Code, _ location: SourceLocation = #_sourceLocation, _ body: () throws -> Void
-) {
-    do {
-        try body()
-        Issue.record("no error", sourceLocation: location)
-    } catch let error as MigrationError {
-        #expect(error.code == code, "\(error)", sourceLocation: location)
-    } catch {
-        Issue.record(error, sourceLocation: location)
-    }
-}
-
-/// Expects that damaged input gives a value or a MigrationError, nothing else.
-func expectErrorOrValue(_ location: SourceLocation = #_sourceLocation, _ body: () throws -> Void) {
-    do { try body() } catch is MigrationError {} catch { Issue.record(error, sourceLocation: location) }
-}

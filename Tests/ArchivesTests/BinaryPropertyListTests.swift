@@ -84,16 +84,17 @@ struct BinaryPropertyListTests {
     @Test("An object that contains itself is an error")
     func cycle() {
         let bytes = HandmadePropertyList.bytes(objects: [[0xA1, 1], [0xA1, 0]])
-        expectError("archive.cycle") { _ = try BinaryPropertyList.decode(bytes) }
+        #expect(failure { _ = try BinaryPropertyList.decode(bytes) }?.code == "archive.cycle")
     }
 
     @Test("A bomb of nested shared arrays is an error")
     func billionLaughs() {
         var objects: [[UInt8]] = (0..<60).map { [0xAA] + [UInt8](repeating: UInt8($0 + 1), count: 10) }
         objects.append([0x51, 0x61])
-        expectError("archive.limit") {
-            _ = try BinaryPropertyList.decode(HandmadePropertyList.bytes(objects: objects))
-        }
+        #expect(
+            failure {
+                _ = try BinaryPropertyList.decode(HandmadePropertyList.bytes(objects: objects))
+            }?.code == "archive.limit")
     }
 
     @Test("Objects that overlap to multiply the data are an error")
@@ -106,40 +107,46 @@ struct BinaryPropertyListTests {
         let table = bytes.count
         for index in 0...200 { bytes += HandmadePropertyList.bigEndian(index == 0 ? 8 : place, width: 2) }
         bytes += HandmadePropertyList.trailer(offsetSize: 2, referenceSize: 1, count: 201, top: 0, table: table)
-        expectError("archive.limit") { _ = try BinaryPropertyList.decode(bytes) }
+        #expect(failure { _ = try BinaryPropertyList.decode(bytes) }?.code == "archive.limit")
     }
 
     @Test("More objects or members than the limit are an error")
     func limits() throws {
         let list = try BinaryPropertyList.encode(.array((0..<300).map { .integer($0) }))
         #expect(throws: Never.self) { try BinaryPropertyList.decode(list, limits: .init(expandedValues: 301)) }
-        expectError("archive.limit") { _ = try BinaryPropertyList.decode(list, limits: .init(expandedValues: 300)) }
+        #expect(
+            failure { _ = try BinaryPropertyList.decode(list, limits: .init(expandedValues: 300)) }?.code
+                == "archive.limit")
         // One object shared by 250 members: few objects, many members.
         let shared = HandmadePropertyList.bytes(objects: [
             [0xAF, 0x10, 250] + [UInt8](repeating: 1, count: 250), [0x09],
         ])
-        expectError("archive.limit") { _ = try BinaryPropertyList.decode(shared, limits: .init(expandedValues: 200)) }
+        #expect(
+            failure { _ = try BinaryPropertyList.decode(shared, limits: .init(expandedValues: 200)) }?.code
+                == "archive.limit")
     }
 
     @Test("Nesting is bounded when reading, through shared objects too, and when writing")
     func nesting() throws {
         let deep: [[UInt8]] = (0..<5000).map { [0xA1] + HandmadePropertyList.bigEndian($0 + 1, width: 2) } + [[0x09]]
-        expectError("archive.limit") {
-            _ = try BinaryPropertyList.decode(HandmadePropertyList.bytes(objects: deep, referenceSize: 2))
-        }
+        #expect(
+            failure {
+                _ = try BinaryPropertyList.decode(HandmadePropertyList.bytes(objects: deep, referenceSize: 2))
+            }?.code == "archive.limit")
         // A chain of 200 reached first from the top, then again below another chain of 200.
         var shared: [[UInt8]] = [[0xA2] + [0, 1] + HandmadePropertyList.bigEndian(201, width: 2)]
         for index in 1..<200 { shared.append([0xA1] + HandmadePropertyList.bigEndian(index + 1, width: 2)) }
         shared.append([0x09])
         for index in 201..<400 { shared.append([0xA1] + HandmadePropertyList.bigEndian(index + 1, width: 2)) }
         shared.append([0xA1, 0, 1])
-        expectError("archive.limit") {
-            _ = try BinaryPropertyList.decode(HandmadePropertyList.bytes(objects: shared, referenceSize: 2))
-        }
+        #expect(
+            failure {
+                _ = try BinaryPropertyList.decode(HandmadePropertyList.bytes(objects: shared, referenceSize: 2))
+            }?.code == "archive.limit")
         var value = PropertyListValue.null
         for _ in 0..<300 { value = .array([value]) }
         let nested = value
-        expectError("archive.limit") { _ = try BinaryPropertyList.encode(nested) }
+        #expect(failure { _ = try BinaryPropertyList.encode(nested) }?.code == "archive.limit")
     }
 
     @Test(
@@ -153,9 +160,10 @@ struct BinaryPropertyListTests {
             [[0x51, 0xE9]], [[0x71, 0xFF]], [[0xD2, 1, 1, 2, 2], [0x51, 0x61], [0x09]],
         ] as [[[UInt8]]])
     func lies(objects: [[UInt8]]) {
-        expectError("archive.format") {
-            _ = try BinaryPropertyList.decode(HandmadePropertyList.bytes(objects: objects))
-        }
+        #expect(
+            failure {
+                _ = try BinaryPropertyList.decode(HandmadePropertyList.bytes(objects: objects))
+            }?.code == "archive.format")
     }
 
     @Test("Trailers that lie are errors")
@@ -166,12 +174,12 @@ struct BinaryPropertyListTests {
             for value: UInt8 in [0, 1, 9, 0x7F, 0x80, 0xFF] where good[position] != value {
                 var bytes = good
                 bytes[position] = value
-                expectErrorOrValue { _ = try BinaryPropertyList.decode(bytes) }
+                #expect(foreignError { _ = try BinaryPropertyList.decode(bytes) } == nil)
             }
         }
-        expectError("archive.format") { _ = try BinaryPropertyList.decode([]) }
-        expectError("archive.format") { _ = try BinaryPropertyList.decode(Array("bplist00".utf8)) }
-        expectError("archive.limit") { _ = try BinaryPropertyList.decode(good, limits: .init(bytes: 20)) }
+        #expect(failure { _ = try BinaryPropertyList.decode([]) }?.code == "archive.format")
+        #expect(failure { _ = try BinaryPropertyList.decode(Array("bplist00".utf8)) }?.code == "archive.format")
+        #expect(failure { _ = try BinaryPropertyList.decode(good, limits: .init(bytes: 20)) }?.code == "archive.limit")
     }
 
     @Test("Every truncation and random single-byte changes give a value or an error")
@@ -180,11 +188,13 @@ struct BinaryPropertyListTests {
         print("property list mutations, seed \(seed)")
         var random = SeededGenerator(seed: seed)
         let bytes = try BinaryPropertyList.encode(RandomPropertyList.value(&random, depth: 5))
-        for end in 0..<bytes.count { expectErrorOrValue { _ = try BinaryPropertyList.decode(Array(bytes[..<end])) } }
+        for end in 0..<bytes.count {
+            #expect(foreignError { _ = try BinaryPropertyList.decode(Array(bytes[..<end])) } == nil)
+        }
         for _ in 0..<5000 {
             var changed = bytes
             changed[random.below(bytes.count)] = UInt8(random.below(256))
-            expectErrorOrValue { _ = try BinaryPropertyList.decode(changed) }
+            #expect(foreignError { _ = try BinaryPropertyList.decode(changed) } == nil)
         }
     }
 }

@@ -27,8 +27,8 @@ struct DeflateTests {
     func bomb() throws {
         let stream = try Deflate.deflate([UInt8](repeating: 0, count: 8 << 20))
         #expect(stream.count < 20_000)
-        expectError("archive.limit") { _ = try Deflate.inflate(stream, limit: 1 << 20) }
-        expectError("archive.limit") { _ = try Deflate.inflate(stream, limit: (8 << 20) - 1) }
+        #expect(failure { _ = try Deflate.inflate(stream, limit: 1 << 20) }?.code == "archive.limit")
+        #expect(failure { _ = try Deflate.inflate(stream, limit: (8 << 20) - 1) }?.code == "archive.limit")
         #expect(try Deflate.inflate(stream, limit: 8 << 20).count == 8 << 20)
     }
 
@@ -36,9 +36,9 @@ struct DeflateTests {
     func truncation() throws {
         let stream = try Deflate.deflate(Array("the quick brown fox jumps over the lazy dog, the dog sleeps".utf8))
         for end in 0..<stream.count {
-            expectError("archive.deflate") { _ = try Deflate.inflate(Array(stream[..<end]), limit: 1000) }
+            #expect(failure { _ = try Deflate.inflate(Array(stream[..<end]), limit: 1000) }?.code == "archive.deflate")
         }
-        expectError("archive.deflate") { _ = try Deflate.inflate(stream + [0], limit: 1000) }
+        #expect(failure { _ = try Deflate.inflate(stream + [0], limit: 1000) }?.code == "archive.deflate")
     }
 
     @Test("Random bytes give a value or an error")
@@ -48,7 +48,7 @@ struct DeflateTests {
         var random = SeededGenerator(seed: seed)
         for _ in 0..<2000 {
             let bytes = (0..<random.below(60)).map { _ in UInt8(random.below(256)) }
-            expectErrorOrValue { _ = try Deflate.inflate(bytes, limit: 1 << 16) }
+            #expect(foreignError { _ = try Deflate.inflate(bytes, limit: 1 << 16) } == nil)
         }
     }
 }

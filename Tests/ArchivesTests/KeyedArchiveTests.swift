@@ -99,18 +99,20 @@ struct KeyedArchiveTests {
         let node = cyclic.reserve()
         cyclic.fill(node, .init("N"), ["next": node.field])
         let cycle = try KeyedArchive(decoding: cyclic.encode(root: node)).root()
-        expectError("archive.cycle") {
-            var tree = ArchivedTreeGuard()
-            _ = try walk(cycle, &tree)
-        }
+        #expect(
+            failure {
+                var tree = ArchivedTreeGuard()
+                _ = try walk(cycle, &tree)
+            }?.code == "archive.cycle")
         var shared = KeyedArchiveBuilder()
         var top = shared.object(.init("N"), [:])
         for _ in 0..<40 { top = shared.object(.init("N"), ["a": top.field, "b": top.field]) }
         let bomb = try KeyedArchive(decoding: shared.encode(root: top)).root()
-        expectError("archive.limit") {
-            var tree = ArchivedTreeGuard()
-            _ = try walk(bomb, &tree)
-        }
+        #expect(
+            failure {
+                var tree = ArchivedTreeGuard()
+                _ = try walk(bomb, &tree)
+            }?.code == "archive.limit")
     }
 
     @Test("Equal strings, numbers and classes are stored once; a true is no one")
@@ -132,7 +134,7 @@ struct KeyedArchiveTests {
     func unfilled() {
         var builder = KeyedArchiveBuilder()
         let root = builder.reserve()
-        expectError("archive.unfilled") { _ = try builder.encode(root: root) }
+        #expect(failure { _ = try builder.encode(root: root) }?.code == "archive.unfilled")
     }
 
     private func archive(objects: [PropertyListValue], top: [String: PropertyListValue]) throws -> KeyedArchive {
@@ -147,24 +149,25 @@ struct KeyedArchiveTests {
     @Test("References and types that lie are errors")
     func lies() throws {
         let noClass = try archive(objects: [.dictionary([:])], top: ["root": .uid(1)])
-        expectError("archive.type") { _ = try noClass.root() }
+        #expect(failure { _ = try noClass.root() }?.code == "archive.type")
         let outside = try archive(objects: [], top: ["root": .uid(7), "huge": .uid(.max)])
-        expectError("archive.reference") { _ = try outside.root() }
-        expectError("archive.reference") { _ = try outside.topValue("huge") }
-        expectError("archive.missing") { _ = try outside.topValue("other") }
+        #expect(failure { _ = try outside.root() }?.code == "archive.reference")
+        #expect(failure { _ = try outside.topValue("huge") }?.code == "archive.reference")
+        #expect(failure { _ = try outside.topValue("other") }?.code == "archive.missing")
         let wrongClass = try archive(
             objects: [.dictionary(["$class": .uid(1)])], top: ["root": .uid(1)])
-        expectError("archive.type") { _ = try wrongClass.root() }
+        #expect(failure { _ = try wrongClass.root() }?.code == "archive.type")
         let reference = try archive(objects: [.uid(1)], top: ["root": .uid(1)])
-        expectError("archive.type") { _ = try reference.root() }
-        expectError("archive.notKeyed") {
-            _ = try KeyedArchive(decoding: BinaryPropertyList.encode(.dictionary(["a": .integer(1)])))
-        }
+        #expect(failure { _ = try reference.root() }?.code == "archive.type")
+        #expect(
+            failure {
+                _ = try KeyedArchive(decoding: BinaryPropertyList.encode(.dictionary(["a": .integer(1)])))
+            }?.code == "archive.notKeyed")
         let typed = try root { ["n": $0.integer(1), "s": $0.string("x")] }
-        expectError("archive.type") { _ = try typed.string("n") }
-        expectError("archive.type") { _ = try typed.integer("s") }
-        expectError("archive.type") { _ = try typed.elements("s") }
-        expectError("archive.type") { _ = try typed.entries("n") }
+        #expect(failure { _ = try typed.string("n") }?.code == "archive.type")
+        #expect(failure { _ = try typed.integer("s") }?.code == "archive.type")
+        #expect(failure { _ = try typed.elements("s") }?.code == "archive.type")
+        #expect(failure { _ = try typed.entries("n") }?.code == "archive.type")
     }
 
     @Test("Dictionaries that do not pair up and URLs that are their own base are errors")
@@ -177,8 +180,8 @@ struct KeyedArchiveTests {
                 .dictionary(["$class": .uid(1), "NS.keys": .array([.uid(0)]), "NS.objects": .array([])]),
                 .dictionary(["$class": .uid(2), "NS.base": .uid(4), "NS.relative": .string("x")]),
             ], top: ["map": .uid(3), "url": .uid(4)])
-        expectError("archive.type") { _ = try archive.topValue("map").entries() }
-        expectError("archive.type") { _ = try archive.topValue("url").url() }
+        #expect(failure { _ = try archive.topValue("map").entries() }?.code == "archive.type")
+        #expect(failure { _ = try archive.topValue("url").url() }?.code == "archive.type")
     }
 
     @Test("A URL is resolved against its base")
@@ -230,12 +233,12 @@ struct KeyedArchiveTests {
                 _ = (try? value.elements(), try? value.entries(), try? value.data(), try? value.number())
             }
         }
-        for end in 0..<bytes.count { expectErrorOrValue { try readAll(Array(bytes[..<end])) } }
+        for end in 0..<bytes.count { #expect(foreignError { try readAll(Array(bytes[..<end])) } == nil) }
         for position in bytes.indices {
             for _ in 0..<6 {
                 var changed = bytes
                 changed[position] = UInt8(random.below(256))
-                expectErrorOrValue { try readAll(changed) }
+                #expect(foreignError { try readAll(changed) } == nil)
             }
         }
     }

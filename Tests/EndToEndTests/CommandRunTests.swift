@@ -91,55 +91,104 @@ struct CommandRunTests {
     func signals(signal: Int32) throws {
         let source = try CommandBinary.librarySource()
         let folder = try TemporaryFolder()
-        // Single rows make the run long enough to be met in the middle. A test run in the background of a script has
-        // SIGINT ignored, which the command would heed.
+        let isMet = try untilMet {
+            // A test run in the background of a script has SIGINT ignored, which the command would heed.
+            let outcome = try meet(source, folder, through: ["/usr/bin/env", "--default-signal=INT"]) { process in
+                kill(process.processIdentifier, signal)
+            }
+            guard let outcome else { return false }
+            #expect(outcome.code == 75, "\(outcome.messages)")
+            #expect(outcome.output.isEmpty)
+            let lines = outcome.messages.split(separator: "\n")
+            let name = signal == SIGINT ? "SIGINT" : "SIGTERM"
+            #expect(lines.first?.hasPrefix("stagecoach: \(name): stopping") == true, "\(outcome.messages)")
+            #expect(lines.contains("stagecoach: Interrupted by \(name); no destination was made"))
+            return true
+        }
+        #expect(isMet)
+        #expect(try CommandBinary.contents(of: folder.path).isEmpty)
+    }
+
+    /// Runs a migration and does something while it is at work; single rows make that long enough.
+    ///
+    /// - Returns: how it ended; nil where it was done before it could be met, and its destination is removed.
+    private func meet(
+        _ source: String, _ folder: TemporaryFolder, through launcher: [String] = [], _ body: (Process) throws -> Void
+    ) throws -> CommandBinary.Outcome? {
         let (process, output, messages) = try CommandBinary.start(
             ["migrate", source, "new.sqlite", "--to", CommandBinary.models, "--batch-size", "1"], in: folder.path,
-            through: ["/usr/bin/env", "--default-signal=INT"])
+            through: launcher)
         let work = folder.file(".new.sqlite.stagecoach/store.sqlite")
         while process.isRunning, !FileManager.default.fileExists(atPath: work) { usleep(1_000) }
-        kill(process.processIdentifier, signal)
+        try body(process)
         let outcome = CommandBinary.finish(process, output, messages)
-        #expect(outcome.code == 75, "\(outcome.messages)")
-        #expect(outcome.output.isEmpty)
-        let lines = outcome.messages.split(separator: "\n")
-        let name = signal == SIGINT ? "SIGINT" : "SIGTERM"
-        #expect(lines.first?.hasPrefix("stagecoach: \(name): stopping") == true, "\(outcome.messages)")
-        #expect(lines.contains("stagecoach: Interrupted by \(name); no destination was made"))
-        #expect(try CommandBinary.contents(of: folder.path).isEmpty)
+        guard outcome.code == 0 else { return outcome }
+        try FileManager.default.removeItem(atPath: folder.file("new.sqlite"))
+        return nil
     }
 
     @Test("after SIGKILL the same command takes the work directory over")
     func killed() throws {
         let source = try CommandBinary.librarySource()
         let folder = try TemporaryFolder()
-        let (process, output, messages) = try CommandBinary.start(
-            ["migrate", source, "new.sqlite", "--to", CommandBinary.models, "--batch-size", "1"], in: folder.path)
-        let work = folder.file(".new.sqlite.stagecoach/store.sqlite")
-        while process.isRunning, !FileManager.default.fileExists(atPath: work) { usleep(1_000) }
-        kill(process.processIdentifier, SIGKILL)
-        #expect(CommandBinary.finish(process, output, messages).code == -SIGKILL)
-        #expect(FileManager.default.fileExists(atPath: work))
+        let isMet = try untilMet {
+            guard let outcome = try meet(source, folder, { kill($0.processIdentifier, SIGKILL) }) else { return false }
+            #expect(outcome.code == -SIGKILL)
+            // Killed as it published, it leaves no work to take over.
+            if FileManager.default.fileExists(atPath: folder.file("new.sqlite")) {
+                try FileManager.default.removeItem(atPath: folder.file("new.sqlite"))
+            }
+            return FileManager.default.fileExists(atPath: folder.file(".new.sqlite.stagecoach/store.sqlite"))
+        }
+        #expect(isMet)
+        #expect(FileManager.default.fileExists(atPath: folder.file(".new.sqlite.stagecoach/store.sqlite")))
         let again = try CommandBinary.run(
             ["migrate", source, "new.sqlite", "--to", CommandBinary.models], in: folder.path)
         #expect(again.code == 0, "\(again.messages)")
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["new.sqlite"])
     }
 
+    @Test("after SIGKILL of a check the next one clears its folder away")
+    func killedCheck() throws {
+        let source = try CommandBinary.librarySource()
+        let folder = try TemporaryFolder()
+        let line = [
+            "check", source, "new.sqlite", "--to", CommandBinary.models, "--work-dir", folder.path, "--batch-size", "1",
+        ]
+        func left() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: folder.path) }
+        let isMet = try untilMet {
+            let (process, output, messages) = try CommandBinary.start(line, in: folder.path)
+            while process.isRunning, try left().isEmpty { usleep(1_000) }
+            kill(process.processIdentifier, SIGKILL)
+            _ = CommandBinary.finish(process, output, messages)
+            return try !left().isEmpty
+        }
+        #expect(isMet)
+        let again = try CommandBinary.run(line, in: folder.path)
+        #expect(again.code == 0, "\(again.messages)")
+        #expect(try left() == [])
+    }
+
     @Test("two runs to one destination: the second is told that it is busy")
     func busy() throws {
         let source = try CommandBinary.librarySource()
         let folder = try TemporaryFolder()
-        let (process, output, messages) = try CommandBinary.start(
-            ["migrate", source, "new.sqlite", "--to", CommandBinary.models, "--batch-size", "1"], in: folder.path)
-        let work = folder.file(".new.sqlite.stagecoach/store.sqlite")
-        while process.isRunning, !FileManager.default.fileExists(atPath: work) { usleep(1_000) }
-        kill(process.processIdentifier, SIGSTOP)
-        let second = try CommandBinary.run(
-            ["migrate", source, "new.sqlite", "--to", CommandBinary.models], in: folder.path)
-        kill(process.processIdentifier, SIGCONT)
-        #expect(second.code == 75, "\(second.messages)")
-        #expect(CommandBinary.finish(process, output, messages).code == 0)
+        let isMet = try untilMet {
+            var second: CommandBinary.Outcome?
+            let first = try meet(source, folder) { process in
+                kill(process.processIdentifier, SIGSTOP)
+                defer { kill(process.processIdentifier, SIGCONT) }
+                second = try CommandBinary.run(
+                    ["migrate", source, "new.sqlite", "--to", CommandBinary.models], in: folder.path)
+            }
+            // The first always ends well, and its destination is gone.
+            #expect(first == nil, "\(first?.messages ?? "")")
+            // Stopped at its very end, the first may have published or let go already.
+            guard second?.code != 73, second?.code != 0 else { return false }
+            #expect(second?.code == 75, "\(second?.messages ?? "")")
+            return true
+        }
+        #expect(isMet)
     }
 
     @Test("a reader that goes away does not end a migration, and a full device is an error")

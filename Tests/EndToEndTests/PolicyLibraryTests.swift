@@ -131,6 +131,7 @@ struct PolicyLibraryTests {
         let unregistered = try CommandBinary.run(arguments(source, folder.file("a.sqlite")))
         #expect(unregistered.code == 78)
         #expect(unregistered.messages.contains("ExamplePolicies.ContactPolicy"))
+        #expect(unregistered.messages.contains("--policies"))
         #expect(!FileManager.default.fileExists(atPath: folder.file("a.sqlite")))
     }
 

@@ -60,20 +60,3 @@ extension ModelDefinition {
         return copy
     }
 }
-
-/// Expects an error of a code and returns it.
-@discardableResult
-func expectCacheError(
-    _ code: MigrationError.Code, _ location: SourceLocation = #_sourceLocation, _ body: () throws -> Void
-) -> MigrationError? {
-    do {
-        try body()
-        Issue.record("no error", sourceLocation: location)
-    } catch let error as MigrationError {
-        #expect(error.code == code, "\(error)", sourceLocation: location)
-        return error
-    } catch {
-        Issue.record(error, sourceLocation: location)
-    }
-    return nil
-}

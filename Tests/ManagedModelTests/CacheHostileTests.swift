@@ -34,13 +34,17 @@ struct CacheHostileTests {
         return try builder.encode(root: root)
     }
 
-    private func expect(
-        _ bytes: [UInt8], _ code: MigrationError.Code = "archive.model", entity: String? = "E", property: String? = nil,
-        _ location: SourceLocation = #_sourceLocation
-    ) {
-        let error = expectCacheError(code, location) { _ = try ModelArchive.decode(bytes) }
-        #expect(error?.context.entity == entity, sourceLocation: location)
-        #expect(error?.context.property == property, sourceLocation: location)
+    /// What an error names: its code, entity and property.
+    private struct Blame: Equatable {
+        var code: MigrationError.Code? = "archive.model"
+        var entity: String? = "E"
+        var property: String?
+    }
+
+    /// What the error of reading an archive names; nothing where it is read.
+    private func blame(_ bytes: [UInt8]) -> Blame {
+        let error = failure { _ = try ModelArchive.decode(bytes) }
+        return Blame(code: error?.code, entity: error?.context.entity, property: error?.context.property)
     }
 
     @Test("The plain model of these tests is read")
@@ -52,27 +56,31 @@ struct CacheHostileTests {
 
     @Test("Errors name the entity")
     func entities() throws {
-        expect(try archive(entity: ["NSEntityName": .string("F")]))
-        expect(try archive(entity: ["NSEntityName": .integer(1)]), "archive.type")
-        expect(try archive(entity: ["NSProperties": .string("x")]), "archive.type")
-        expect(try archive(entity: ["NSProperties": .uid(4_000_000)]), "archive.reference")
-        expect(try archive(entity: ["NSUniqueTuples": .integer(3)]), "archive.type")
-        expect(try archive(entity: ["NSSuperentity": .integer(3)]), "archive.type")
+        #expect(blame(try archive(entity: ["NSEntityName": .string("F")])) == Blame())
+        #expect(blame(try archive(entity: ["NSEntityName": .integer(1)])) == Blame(code: "archive.type"))
+        #expect(blame(try archive(entity: ["NSProperties": .string("x")])) == Blame(code: "archive.type"))
+        #expect(blame(try archive(entity: ["NSProperties": .uid(4_000_000)])) == Blame(code: "archive.reference"))
+        #expect(blame(try archive(entity: ["NSUniqueTuples": .integer(3)])) == Blame(code: "archive.type"))
+        #expect(blame(try archive(entity: ["NSSuperentity": .integer(3)])) == Blame(code: "archive.type"))
     }
 
     @Test("Errors name the property")
     func properties() throws {
-        expect(try archive(attribute: ["NSAttributeType": .integer(150)]), property: "a")
-        expect(try archive(attribute: ["NSAttributeType": .integer(-100)]), property: "a")
-        expect(try archive(attribute: ["NSPropertyName": .string("b")]), property: "a")
-        expect(try archive(attribute: ["NSDefaultValue": .string("five")]), property: "a")
-        expect(try archive(attribute: ["NSIsOptional": .string("yes")]), "archive.type", property: "a")
-        expect(try archive(propertyClass: "NSWindow"), property: "a")
-        expect(try archive(propertyClass: "NSRelationshipDescription"), property: "a")
+        #expect(blame(try archive(attribute: ["NSAttributeType": .integer(150)])) == Blame(property: "a"))
+        #expect(blame(try archive(attribute: ["NSAttributeType": .integer(-100)])) == Blame(property: "a"))
+        #expect(blame(try archive(attribute: ["NSPropertyName": .string("b")])) == Blame(property: "a"))
+        #expect(blame(try archive(attribute: ["NSDefaultValue": .string("five")])) == Blame(property: "a"))
+        #expect(
+            blame(try archive(attribute: ["NSIsOptional": .string("yes")]))
+                == Blame(code: "archive.type", property: "a"))
+        #expect(blame(try archive(propertyClass: "NSWindow")) == Blame(property: "a"))
+        #expect(blame(try archive(propertyClass: "NSRelationshipDescription")) == Blame(property: "a"))
         let relationship: [String: PropertyListValue] = ["_NSDestinationEntityName": .string("E")]
         for (key, value) in [("NSMinCount", -1), ("NSMaxCount", -2), ("NSDeleteRule", 9)] {
             let fields = relationship.merging([key: .integer(Int64(value))]) { $1 }
-            expect(try archive(attribute: fields, propertyClass: "NSRelationshipDescription"), property: "a")
+            #expect(
+                blame(try archive(attribute: fields, propertyClass: "NSRelationshipDescription"))
+                    == Blame(property: "a"))
         }
     }
 
@@ -87,7 +95,7 @@ struct CacheHostileTests {
         let entities = builder.dictionary([(builder.string("E"), entity)])
         builder.fill(root, .init("NSManagedObjectModel"), ["NSEntities": entities.field])
         let definition = try ModelArchive.decode(try builder.encode(root: root))
-        expectCacheError("model.inheritanceCycle") { _ = try ManagedObjectModel(definition) }
+        #expect(failure { _ = try ManagedObjectModel(definition) }?.code == "model.inheritanceCycle")
     }
 
     @Test("A validation predicate that contains itself is an error")
@@ -100,7 +108,7 @@ struct CacheHostileTests {
                 ["NSCompoundPredicateType": .integer(1), "NSSubpredicates": parts.field])
             return ["NSValidationPredicates": builder.array([compound]).field]
         }
-        expect(bytes, "archive.cycle", property: "a")
+        #expect(blame(bytes) == Blame(code: "archive.cycle", property: "a"))
     }
 
     @Test("Entities that share one large dictionary are an error, not a long wait")
@@ -122,7 +130,7 @@ struct CacheHostileTests {
         let entities = builder.dictionary(entries)
         builder.fill(root, .init("NSManagedObjectModel"), ["NSEntities": entities.field])
         let bytes = try builder.encode(root: root)
-        expectCacheError("archive.limit") { _ = try ModelArchive.decode(bytes) }
+        #expect(failure { _ = try ModelArchive.decode(bytes) }?.code == "archive.limit")
     }
 
     @Test("An expression that shares its parts, and long shared texts, are not multiplied")
@@ -180,14 +188,14 @@ struct CacheHostileTests {
         let entities = builder.dictionary([(builder.string("E"), entity)])
         builder.fill(root, .init("NSManagedObjectModel"), ["NSEntities": entities.field])
         let bytes = try builder.encode(root: root)
-        expectCacheError("archive.limit") { _ = try ModelArchive.decode(bytes) }
+        #expect(failure { _ = try ModelArchive.decode(bytes) }?.code == "archive.limit")
 
         var named = KeyedArchiveBuilder()
         let longName = named.string(String(repeating: "n", count: 20_000))
         let long = named.dictionary([(longName, named.object(.init("NSEntityDescription"), [:]))])
         let namedBytes = try named.encode(
             root: named.object(.init("NSManagedObjectModel"), ["NSEntities": long.field]))
-        expectCacheError("archive.model") { _ = try ModelArchive.decode(namedBytes) }
+        #expect(failure { _ = try ModelArchive.decode(namedBytes) }?.code == "archive.model")
 
         let ancestors = try BinaryPropertyList.encode(
             .dictionary([
@@ -201,18 +209,18 @@ struct CacheHostileTests {
                     ]),
                 ]),
             ]))
-        expectCacheError("archive.limit") { _ = try ModelArchive.decode(ancestors) }
+        #expect(failure { _ = try ModelArchive.decode(ancestors) }?.code == "archive.limit")
     }
 
     @Test("An archive of something else, and a cache that is no stream, are errors")
     func otherArchives() throws {
         var builder = KeyedArchiveBuilder()
         let bytes = try builder.encode(root: builder.array([]))
-        expect(bytes, entity: nil)
-        expectCacheError("archive.deflate") { _ = try ModelCache.decode(bytes) }
-        expectCacheError("archive.deflate") { _ = try ModelCache.decode([]) }
+        #expect(blame(bytes) == Blame(entity: nil))
+        #expect(failure { _ = try ModelCache.decode(bytes) }?.code == "archive.deflate")
+        #expect(failure { _ = try ModelCache.decode([]) }?.code == "archive.deflate")
         let bomb = try Deflate.deflate([UInt8](repeating: 0, count: ModelCache.inflatedLimit + 1))
-        expectCacheError("archive.limit") { _ = try ModelCache.decode(bomb) }
+        #expect(failure { _ = try ModelCache.decode(bomb) }?.code == "archive.limit")
     }
 
     @Test("Proxies stand for the property beneath; a proxy of a proxy is an error")
@@ -229,6 +237,6 @@ struct CacheHostileTests {
             builder.fill(underlying, .init("_NSPropertyDescriptionProxy"), ["NSUnderlyingProperty": underlying.field])
             return ["NSUnderlyingProperty": underlying.field]
         }
-        expect(cyclic, property: "a")
+        #expect(blame(cyclic) == Blame(property: "a"))
     }
 }

@@ -179,7 +179,8 @@ struct CacheRoundTripTests {
         entity.attributes = [derived]
         model.entities = [entity]
         let resolved = try ManagedObjectModel(model)
-        let error = expectCacheError("archive.derivation") { _ = try ModelArchive.encode(resolved) }
+        let error = failure { _ = try ModelArchive.encode(resolved) }
+        #expect(error?.code == "archive.derivation")
         #expect(error?.context == .init(entity: "E", property: "d", expression: "a + b"))
     }
 
@@ -190,16 +191,12 @@ struct CacheRoundTripTests {
         var random = SeededGenerator(seed: seed)
         let bytes = try ModelArchive.encode(ManagedObjectModel(try definition()))
         for end in stride(from: 0, to: bytes.count, by: 7) {
-            attempt { _ = try ModelArchive.decode(Array(bytes[..<end])) }
+            #expect(foreignError { _ = try ModelArchive.decode(Array(bytes[..<end])) } == nil)
         }
         for _ in 0..<1500 {
             var changed = bytes
             changed[random.below(bytes.count)] = UInt8(random.below(256))
-            attempt { _ = try ManagedObjectModel(try ModelArchive.decode(changed)) }
+            #expect(foreignError { _ = try ManagedObjectModel(try ModelArchive.decode(changed)) } == nil)
         }
-    }
-
-    private func attempt(_ body: () throws -> Void) {
-        do { try body() } catch is MigrationError {} catch { Issue.record(error) }
     }
 }

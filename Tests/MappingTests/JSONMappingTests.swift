@@ -90,6 +90,17 @@ struct JSONMappingTests {
         #expect(try again.json() == text)
     }
 
+    @Test("Files of version 1 are read, and written as version 2")
+    func versions() throws {
+        let text = try fixture("shop")
+        #expect(text.contains("\"formatVersion\": 1"))
+        let model = try JSONModels.read(text)
+        let written = try model.json()
+        #expect(written.contains("\"formatVersion\": 2"))
+        let second = try JSONModels.read(text.replacingOccurrences(of: "Version\": 1", with: "Version\": 2"))
+        #expect(second.differences(from: model) == [])
+    }
+
     @Test("An inferred model is written whole, but for the expression that replaces nil")
     func inferred() throws {
         let source = try InferenceModels.model(
@@ -109,7 +120,7 @@ struct JSONMappingTests {
         #expect(
             text == """
                 {
-                  "formatVersion": 1,
+                  "formatVersion": 2,
                   "entityMappings": [
                     {
                       "name": "IEM_Transform_Account",

@@ -206,11 +206,3 @@ func state(of folder: URL) throws -> [String] {
             + "\(status.st_ctim.tv_sec).\(status.st_ctim.tv_nsec) \(status.st_mode)"
     }
 }
-
-/// The error that a body throws, or nil.
-func failure(_ body: () throws -> Void) -> MigrationError? {
-    do {
-        try body()
-        return nil
-    } catch { return error as? MigrationError }
-}

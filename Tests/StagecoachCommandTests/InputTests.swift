@@ -80,4 +80,17 @@ struct InputTests {
         try OutputFile.check(folder.file("b"))
         #expect(!FileManager.default.fileExists(atPath: folder.file("b")))
     }
+
+    @Test("a program that has Swift linked into it says why it loads no library of policies")
+    func staticProgram() throws {
+        #expect(PolicyLibrary.sharesSwift)
+        let folder = try TemporaryFolder()
+        let path = folder.file("libPolicies.so")
+        try Data().write(to: URL(fileURLWithPath: path))
+        let error = #expect(throws: MigrationError.self) { try PolicyLibrary.load(path, sharesSwift: false) }
+        #expect(error?.code == "policies.staticProgram" && error?.category == .configuration)
+        #expect(error?.remedy?.contains("--static-swift-stdlib") == true)
+        let missing = #expect(throws: MigrationError.self) { try PolicyLibrary.load(path + "x", sharesSwift: false) }
+        #expect(missing?.code == "policies.notFound")
+    }
 }

@@ -1,4 +1,6 @@
 import Diagnostics
+import Foundation
+import Stagecoach
 import Testing
 
 @testable import StagecoachCommand
@@ -63,5 +65,26 @@ struct WordingTests {
             for line in options { #expect(line.count <= 80, "\(line)") }
             #expect(command.examples.allSatisfy { $0.line.hasPrefix("stagecoach \(command.name)") })
         }
+    }
+
+    @Test("a check says why a migration would fail")
+    func checkVerdict() throws {
+        let line = #"{"entity": "A", "property": "x", "rule": "required", "count": 3, "samples": []}"#
+        func verdict(rejects: Bool, hasInvalidEarlierObjects: Bool = false) throws -> String {
+            let text = """
+                {"source": "old.sqlite", "violations": [\(line)], "warnings": [], "danglingReferences": [], "objects": 9,
+                "rejectedObjects": 2, "hasInvalidEarlierObjects": \(hasInvalidEarlierObjects), "ranPolicies": false}
+                """
+            let report = try JSONDecoder().decode(CheckReport.self, from: Data(text.utf8))
+            return CheckWording.verdict(
+                CheckOutline(
+                    report: report, fails: true, rejects: rejects, maximumRejects: 1, sourceVersion: nil,
+                    destinationVersion: nil, mapping: nil))
+        }
+        #expect(try verdict(rejects: false) == "A migration would fail: rules are broken 3 times")
+        let many = try verdict(rejects: true)
+        #expect(many == "A migration would fail: 2 objects would be rejected, and 1 are allowed")
+        let earlier = try verdict(rejects: true, hasInvalidEarlierObjects: true)
+        #expect(earlier == "A migration would fail: objects that the destination has already would break rules")
     }
 }

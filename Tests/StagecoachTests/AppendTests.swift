@@ -71,23 +71,9 @@ struct AppendTests {
         let scene = try FailureScene()
         try scene.migration(Self.options()).run()
         let path = scene.destinationPath
-        let saved = scene.folder.file("saved")
-        try FileManager.default.createDirectory(atPath: saved, withIntermediateDirectories: false)
-        // Copied while a program has it open: a log that nobody has checkpointed.
-        let connection = try Connection(path: path, flags: SQLITE_OPEN_READWRITE)
-        try connection.execute(
-            "PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0; INSERT INTO ZAUTHOR (Z_PK, Z_ENT, Z_OPT, ZNAME) "
-                + "VALUES (77, 1, 1, 'In the log'); UPDATE Z_PRIMARYKEY SET Z_MAX = 77 WHERE Z_NAME = 'Author'")
-        for suffix in ["", "-wal"] {
-            try FileManager.default.copyItem(atPath: path + suffix, toPath: saved + "/new.sqlite" + suffix)
-        }
-        try connection.close()
-        for name in try Self.names(beside: scene) {
-            try FileManager.default.removeItem(atPath: scene.outputFolder + "/" + name)
-        }
-        for suffix in ["", "-wal"] {
-            try FileManager.default.moveItem(atPath: saved + "/new.sqlite" + suffix, toPath: path + suffix)
-        }
+        try scene.leaveInLog(
+            "INSERT INTO ZAUTHOR (Z_PK, Z_ENT, Z_OPT, ZNAME) VALUES (77, 1, 1, 'In the log'); "
+                + "UPDATE Z_PRIMARYKEY SET Z_MAX = 77 WHERE Z_NAME = 'Author'")
         try scene.migration(Self.options(isStaged: isStaged)).run()
         #expect(try Self.names(beside: scene) == ["new.sqlite"])
         #expect(try Self.integer("SELECT count(*) FROM ZAUTHOR WHERE ZNAME = 'In the log'", in: path) == 1)
@@ -146,11 +132,11 @@ struct AppendTests {
         let path = scene.destinationPath
         if form == .clause { try Self.giveClause(path) }
         try scene.change("UPDATE ZBOOK SET ZISBN = 'new ' || Z_PK WHERE Z_PK <> 7")
-        let error = try scene.expectFailure(
-            "validation.uniqueness", .data, naming: ["isbn 7", "Book/p47", "Book/p7"]
-        ) { try $0.migration(Self.options(isStaged: isStaged)).run() }
-        #expect(error?.context.property == "isbn")
-        #expect(error?.context.entity == "Book")
+        let (error, changes) = try scene.ending { try $0.migration(Self.options(isStaged: isStaged)).run() }
+        #expect(changes == [])
+        #expect(error?.code == "validation.uniqueness" && error?.category == .data)
+        #expect(error?.context.property == "isbn" && error?.context.entity == "Book")
+        for word in ["isbn 7", "Book/p47", "Book/p7"] { #expect(String(describing: error).contains(word)) }
         try scene.change("UPDATE ZBOOK SET ZISBN = NULL WHERE Z_PK = 7")
         try scene.migration(Self.options(isStaged: isStaged)).run()
         #expect(try Self.integer("SELECT count(*) FROM ZBOOK", in: path) == 80)
@@ -162,22 +148,23 @@ struct AppendTests {
         let other = try FailureScene { $0.attributes.append(attribute("added", .string)) }
         try other.migration(Self.options()).run()
         try FileManager.default.moveItem(atPath: other.destinationPath, toPath: scene.destinationPath)
-        try scene.expectFailure("destination.otherModel", .configuration, naming: ["Book"]) {
-            try $0.migration(Self.options()).run()
-        }
+        #expect(
+            try scene.problems("destination.otherModel", .configuration, naming: ["Book"]) {
+                try $0.migration(Self.options()).run()
+            } == [])
         try FileManager.default.removeItem(atPath: scene.destinationPath)
         try scene.migration(Self.options()).run()
         var kept = Self.options()
         kept.keys = .kept
-        try scene.expectFailure("plan.keysCannotBeKept", .configuration) { try $0.migration(kept).run() }
+        #expect(try scene.problems("plan.keysCannotBeKept", .configuration) { try $0.migration(kept).run() } == [])
         let user = try Connection(path: scene.destinationPath, flags: SQLITE_OPEN_READWRITE)
         try user.execute("BEGIN IMMEDIATE")
-        try scene.expectFailure("destination.locked", .temporary) { try $0.migration(Self.options()).run() }
+        #expect(try scene.problems("destination.locked", .temporary) { try $0.migration(Self.options()).run() } == [])
         try user.execute("ROLLBACK")
         try user.close()
         var plain = Self.options()
         plain.appendsToExisting = false
-        try scene.expectFailure("destination.exists", .cannotCreate) { try $0.migration(plain).run() }
+        #expect(try scene.problems("destination.exists", .cannotCreate) { try $0.migration(plain).run() } == [])
         var dry = Self.options()
         dry.isDryRun = true
         let before = try scene.snapshot()
@@ -204,20 +191,27 @@ struct AppendTests {
         let scene = try FailureScene(books: 4000)
         try scene.migration(Self.options()).run()
         let before = try scene.snapshot()
+        let standing = try Data(contentsOf: URL(fileURLWithPath: scene.destinationPath))
+        var options = Self.options(isStaged: isStaged)
+        options.batchSize = 1
         for rows in [0, 1, 3000, 6000, 8000] {
-            let progress = ProgressCounter()
-            let cancellation = CancellationFlag()
-            let watcher = Watcher {
-                guard progress.snapshot.rows >= rows, progress.snapshot.totalRows > 0 else { return false }
-                cancellation.cancel(Stop(number: rows))
-                return true
+            let isMet = try untilMet {
+                let progress = ProgressCounter()
+                let cancellation = CancellationFlag()
+                let watcher = Watcher {
+                    guard progress.snapshot.rows >= rows, progress.snapshot.totalRows > 0 else { return false }
+                    cancellation.cancel(Stop(number: rows))
+                    return true
+                }
+                defer { watcher.finish() }
+                do {
+                    try scene.migration(options, progress: progress, cancellation: cancellation).run()
+                    try standing.write(to: URL(fileURLWithPath: scene.destinationPath))
+                    return false
+                } catch let error as Stop { return error.number == rows }
             }
-            var options = Self.options(isStaged: isStaged)
-            options.batchSize = 1
-            let migration = scene.migration(options, progress: progress, cancellation: cancellation)
-            #expect(throws: Stop(number: rows)) { try migration.run() }
-            watcher.finish()
+            #expect(isMet, "\(rows) rows")
+            #expect(try scene.snapshot() == before)
         }
-        #expect(try scene.snapshot() == before)
     }
 }

@@ -4,7 +4,6 @@ import Foundation
 import ManagedModel
 import Mapping
 import PersistentStore
-import SpillStorage
 import Stagecoach
 import TestSupport
 
@@ -15,7 +14,7 @@ struct MigrationComparison {
     struct Variant: CustomStringConvertible {
         var batchSize: Int?
         var passes: Int?
-        /// Room above what the test process holds, in MiB.
+        /// Room above what the test process holds when the run begins, in MiB.
         var room = 48
         var keys: KeyChoice = .auto
         /// Whether everything goes through the stages with barriers.
@@ -28,7 +27,7 @@ struct MigrationComparison {
 
         var options: MigrationOptions {
             var options = MigrationOptions()
-            options.memoryLimit = (ProcessMemory.currentResident() ?? 0) + room << 20
+            options.memoryRoom = room << 20
             options.batchSize = batchSize
             options.passes = passes
             options.keys = keys

@@ -185,6 +185,7 @@ struct PolicyErrorTests {
         let error = #expect(throws: MigrationError.self) { try fixture.run(manager) }
         #expect(error?.code == "policy.unknown")
         #expect(error?.description.contains("App.Unknown") == true)
+        #expect(error?.remedy?.contains("--policies") == true && error?.remedy?.contains("PersonsPolicy") == true)
         #expect(error?.context.entityMapping == "Pets")
         #expect(try fixture.leftovers() == [])
     }

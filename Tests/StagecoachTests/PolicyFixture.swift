@@ -1,7 +1,6 @@
 import Foundation
 import ManagedModel
 import Mapping
-import SpillStorage
 import Stagecoach
 import TestSupport
 
@@ -155,7 +154,7 @@ final class PolicyFixture {
         }
         if isTiny {
             manager.options.batchSize = 1
-            manager.options.memoryLimit = (ProcessMemory.currentResident() ?? 0) + 20 << 20
+            manager.options.memoryRoom = 20 << 20
         }
         manager.options.fullCheck = true
         change(manager)

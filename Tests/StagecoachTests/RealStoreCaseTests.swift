@@ -71,6 +71,7 @@ struct RealStoreCaseTests {
         let versions = try item.versions.map { name in try #require(family.versions.first { $0.name == name }) }
         var tally = RealStoreTally()
         try RealStoreChainTests.walk(store, versions, family, &tally)
+        #expect(tally.problems == [])
         #expect(tally.migrated == versions.count - (item.refusal == nil ? 0 : 1))
         guard let refusal = item.refusal else { return }
         let error = try #require(tally.lastError)

@@ -19,6 +19,7 @@ struct RealStoreChainTests {
             try Self.walk(store, steps.map { versions[$0] }, family, &tally)
         }
         tally.close(family.name, stores: family.stores.count)
+        #expect(tally.problems == [])
         #expect(tally.migrated > 0)
     }
 

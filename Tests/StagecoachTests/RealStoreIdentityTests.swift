@@ -54,6 +54,7 @@ struct RealStoreIdentityTests {
             #expect(report.notes.contains { $0.contains("history") } == hasHistory, "\(store.name): \(report.notes)")
         }
         tally.close(project, stores: count)
+        #expect(tally.problems == [])
     }
 
     /// A store as it has to be once it is written anew.

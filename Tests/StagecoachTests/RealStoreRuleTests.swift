@@ -40,13 +40,10 @@ struct RealStoreRuleTests {
         ).run()
     }
 
-    private func expectWarnings(_ warnings: [String: Int], _ outcome: RealStoreMigration.Outcome) {
-        guard case .migrated(let report, let lines) = outcome else {
-            Issue.record("not migrated: \(outcome)")
-            return
-        }
-        #expect(lines == [])
-        #expect(report.counts.warnings == warnings)
+    /// The warnings of a migration whose result is right; nil where it is not, or did not migrate.
+    private func warnings(_ outcome: RealStoreMigration.Outcome) -> [String: Int]? {
+        guard case .migrated(let report, let lines) = outcome, lines.isEmpty else { return nil }
+        return report.counts.warnings
     }
 
     @Test("A rule that moved up to a new parent is the source's rule")
@@ -55,7 +52,7 @@ struct RealStoreRuleTests {
         let new = try model(
             entity("Base", abstract: true, [], [Self.parts(required: true)]), entity("Owner", parent: "Base"),
             Self.item(of: "Base"))
-        expectWarnings(["Owner.items: too few objects": 1], try migrate(old, new))
+        #expect(warnings(try migrate(old, new)) == ["Owner.items: too few objects": 1])
     }
 
     @Test("A rule that is new is an error that names the object")
@@ -76,10 +73,11 @@ struct RealStoreRuleTests {
     func bounds() throws {
         let old = try model(
             entity("Owner", [], [Self.parts(required: true, minimum: 2, maximum: 2)]), Self.item(of: "Owner"))
-        expectWarnings(["Owner.items: too few objects": 2, "Owner.items: too many objects": 1], try migrate(old, old))
+        #expect(
+            warnings(try migrate(old, old)) == ["Owner.items: too few objects": 2, "Owner.items: too many objects": 1])
         let wider = try model(
             entity("Owner", [], [Self.parts(required: true, minimum: 2, maximum: 9)]), Self.item(of: "Owner"))
-        expectWarnings(["Owner.items: too few objects": 2], try migrate(old, wider))
+        #expect(warnings(try migrate(old, wider)) == ["Owner.items: too few objects": 2])
         let other = try model(
             entity("Owner", [], [Self.parts(required: true, minimum: 3, maximum: 9)]), Self.item(of: "Owner"))
         guard case .invalid(let error, let lines) = try migrate(old, other) else {
@@ -109,7 +107,7 @@ struct RealStoreRuleTests {
         }.write(path: path)
         let migration = RealStoreMigration(
             sourcePath: path, source: old, destinationPath: folder.file("destination.sqlite"), destination: old)
-        expectWarnings(["Owner.items: too few objects": 1], try migration.run())
+        #expect(warnings(try migration.run()) == ["Owner.items: too few objects": 1])
     }
 
     @Test("A required reference that is lost with a removed entity is an error, an empty one a warning")
@@ -132,8 +130,8 @@ struct RealStoreRuleTests {
                 sourcePath: path, source: old, destinationPath: folder.file("destination.sqlite"), destination: to
             ).run()
         }
-        expectWarnings([:], try run(new, pet: 2))
-        expectWarnings(["Owner.pet: missing value": 1], try run(old, pet: nil))
+        #expect(warnings(try run(new, pet: 2)) == [:])
+        #expect(warnings(try run(old, pet: nil)) == ["Owner.pet: missing value": 1])
         guard case .invalid(let error, let lines) = try run(new, pet: 1) else {
             Issue.record("migrated")
             return

@@ -40,6 +40,7 @@ struct RealStoreTests {
             }
         }
         tally.close(family.name, stores: family.stores.count)
+        #expect(tally.problems == [])
         #expect(tally.migrated > 0)
     }
 
@@ -57,6 +58,7 @@ struct RealStoreTests {
             migration.usesReference = true
             return migration
         }
+        #expect(tally.problems == [])
         #expect(tally.migrated == 1)
     }
 

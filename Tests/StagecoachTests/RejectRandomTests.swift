@@ -10,12 +10,7 @@ import Testing
 struct RejectRandomTests {
     typealias Variant = MigrationComparison.Variant
 
-    static let seeds: [UInt64] = (0..<seedCount).map { firstSeed &+ UInt64($0) }
-    /// `STAGECOACH_SEED` repeats a run, `STAGECOACH_RUNS` sets how many seeds are tried.
-    static let firstSeed: UInt64 =
-        ProcessInfo.processInfo.environment["STAGECOACH_SEED"].flatMap(UInt64.init)
-        ?? UInt64.random(in: 0..<1_000_000_000)
-    static let seedCount: Int = ProcessInfo.processInfo.environment["STAGECOACH_RUNS"].flatMap(Int.init) ?? 40
+    static let seeds = RandomSeeds.seeds(40)
 
     static let variants: [Variant] = [
         Variant(), Variant(batchSize: 1, passes: 1), Variant(batchSize: 7, passes: 2, keys: .sequential),
@@ -25,16 +20,18 @@ struct RejectRandomTests {
     @Test("An explicit mapping model", arguments: seeds)
     func explicit(seed: UInt64) throws {
         let migration = try RandomMigration.ruled(seed: seed, isExplicit: true)
-        try compare(migration, try #require(migration.mapping))
+        #expect(try differences(migration, try #require(migration.mapping)) == [])
     }
 
     @Test("An inferred mapping model", arguments: seeds)
     func inferred(seed: UInt64) throws {
         let migration = try RandomMigration.ruled(seed: seed, isExplicit: false)
-        try compare(migration, try MappingModel.inferred(from: migration.source, to: migration.destination))
+        let mapping = try MappingModel.inferred(from: migration.source, to: migration.destination)
+        #expect(try differences(migration, mapping) == [])
     }
 
-    private func compare(_ migration: RandomMigration, _ mapping: MappingModel) throws {
+    /// The differences of the first variant that has any, with all that it takes to repeat it.
+    private func differences(_ migration: RandomMigration, _ mapping: MappingModel) throws -> [String] {
         let folder = try TemporaryFolder()
         let path = folder.file("source.sqlite")
         try migration.store.write(path: path)
@@ -49,29 +46,21 @@ struct RejectRandomTests {
             var options = variant.options
             options.onInvalid = .reject
             options.rejectFile = destination + ".rejects"
-            var lines: [String] = []
-            do {
-                let report = try Migration(
+            var report: MigrationReport?
+            let lines = try expected.differences {
+                report = try Migration(
                     from: path, model: migration.source, mapping: mapping, to: destination,
                     model: migration.destination, options: options
                 ).run()
-                switch expected {
-                case .success(let outcome):
-                    lines = try ReferenceStore.read(path: destination, model: migration.destination)
-                        .differences(from: outcome.store)
-                    lines += RejectComparison.differences(
-                        try RejectLine.read(destination + ".rejects"), report, from: outcome.report)
-                case .failure(let failure): lines = ["the reference refuses: \(failure); the engine does not"]
-                }
-            } catch let error as MigrationError {
-                switch expected {
-                case .success: lines = ["the engine fails: \(error)"]
-                case .failure: if error.category == .internal { lines = ["internal error: \(error)"] }
-                }
+            } comparing: { outcome in
+                try ReferenceStore.read(path: destination, model: migration.destination)
+                    .differences(from: outcome.store)
+                    + RejectComparison.differences(
+                        RejectLine.read(destination + ".rejects"), #require(report), from: outcome.report)
             }
-            #expect(lines.isEmpty, "\(variant)\n\(lines.prefix(12).joined(separator: "\n"))\n\(migration)")
-            guard lines.isEmpty else { return }
+            guard lines.isEmpty else { return ["\(variant)"] + lines.prefix(12) + ["\(migration)"] }
         }
+        return []
     }
 
     @Test("Scripted policies", arguments: seeds)
@@ -112,25 +101,15 @@ struct RejectRandomTests {
             manager.usesStoreSpecificMigrationManager = !variant.isStaged
             let destination = folder.file("out-\(UUID().uuidString).sqlite")
             manager.options.rejectFile = destination + ".rejects"
-            var lines: [String] = []
-            do {
+            let lines = try expected.differences {
                 try manager.migrateStore(
                     from: URL(fileURLWithPath: path), type: .sqlite, mapping: mapping,
                     to: URL(fileURLWithPath: destination), type: .sqlite)
-                switch expected {
-                case .success(let outcome):
-                    lines = try ReferenceStore.read(path: destination, model: migration.destination)
-                        .differences(from: outcome.store)
-                    lines += RejectComparison.differences(
-                        try RejectLine.read(destination + ".rejects"), try #require(manager.report),
-                        from: outcome.report)
-                case .failure(let failure): lines = ["the reference refuses: \(failure); the engine does not"]
-                }
-            } catch let error as MigrationError {
-                switch expected {
-                case .success: lines = ["the engine fails: \(error)"]
-                case .failure: if error.category == .internal { lines = ["internal error: \(error)"] }
-                }
+            } comparing: { outcome in
+                try ReferenceStore.read(path: destination, model: migration.destination)
+                    .differences(from: outcome.store)
+                    + RejectComparison.differences(
+                        RejectLine.read(destination + ".rejects"), #require(manager.report), from: outcome.report)
             }
             #expect(
                 lines.isEmpty, "\(variant)\n\(actions)\n\(lines.prefix(12).joined(separator: "\n"))\n\(migration)")

@@ -13,17 +13,12 @@ extension ProgramRun {
         _ step: ProgramInstruction, _ a: ProgramRegister, _ b: ProgramRegister
     ) throws(ProgramFault) -> ProgramRegister {
         switch step.operation {
-        case .integerArithmetic: return .integer(try whole(step.n, a.integerValue, b.integerValue))
-        case .realArithmetic: return .real(try real(step.n, a.realValue, b.realValue))
+        case .integerArithmetic: return .integer(try NumberRules.apply(sign(step.n), a.integerValue, b.integerValue))
+        case .realArithmetic: return .real(try NumberRules.apply(sign(step.n), a.realValue, b.realValue))
         case .bits: return .integer(bits(step.n, a.integerValue, b.integerValue))
         default:
-            let sign = sign(step.n)
-            let (left, right) = (decimals[Int(step.a)], decimals[Int(step.b)])
-            if sign == .divide || sign == .modulus, right.value == 0, !right.isNaN { throw .divisionByZero }
-            guard let result = ExactDecimal.apply(sign, left, right) else {
-                throw .overflow("\(left.value) \(sign.rawValue) \(right.value)")
-            }
-            decimals[Int(step.d)] = result
+            decimals[Int(step.d)] = try NumberRules.apply(
+                sign(step.n), decimals[Int(step.a)], decimals[Int(step.b)])
             return ProgramRegister(bits: 0, length: 0, kind: .decimal)
         }
     }
@@ -39,42 +34,6 @@ extension ProgramRun {
         }
     }
 
-    private func whole(_ code: Int32, _ a: Int64, _ b: Int64) throws(ProgramFault) -> Int64 {
-        let result: (partialValue: Int64, overflow: Bool)
-        switch code {
-        case 0: result = a.addingReportingOverflow(b)
-        case 1: result = a.subtractingReportingOverflow(b)
-        case 2: result = a.multipliedReportingOverflow(by: b)
-        case 3:
-            if b == 0 { throw .divisionByZero }
-            result = a.dividedReportingOverflow(by: b)
-        case 4:
-            if b == 0 { throw .divisionByZero }
-            // The remainder by -1 is 0; the processor traps on the smallest number.
-            result = b == -1 ? (0, false) : a.remainderReportingOverflow(dividingBy: b)
-        default: result = power(a, b)
-        }
-        guard !result.overflow else {
-            let isNegativePower = code == 5 && b < 0
-            throw ProgramFault(
-                "value.outOfRange", "\(a) \(sign(code).rawValue) \(b) is out of the range of 64-bit integers",
-                remedy: isNegativePower ? "Write the base with a decimal point" : nil)
-        }
-        return result.partialValue
-    }
-
-    private func power(_ base: Int64, _ exponent: Int64) -> (partialValue: Int64, overflow: Bool) {
-        if exponent < 0 { return (0, true) }
-        if base == 0 || base == 1 { return (exponent == 0 ? 1 : base, false) }
-        if base == -1 { return (exponent % 2 == 0 ? 1 : -1, false) }
-        if exponent > 63 { return (0, true) }
-        var result: (partialValue: Int64, overflow: Bool) = (1, false)
-        for _ in 0..<exponent where !result.overflow {
-            result = result.partialValue.multipliedReportingOverflow(by: base)
-        }
-        return result
-    }
-
     private func bits(_ code: Int32, _ a: Int64, _ b: Int64) -> Int64 {
         switch BitOperation(rawValue: code) {
         case .and: a & b
@@ -84,23 +43,6 @@ extension ProgramRun {
         case .shiftRight: a >> b
         default: ~a
         }
-    }
-
-    private func real(_ code: Int32, _ a: Double, _ b: Double) throws(ProgramFault) -> Double {
-        if code == 3 || code == 4, b == 0 { throw .divisionByZero }
-        let result =
-            switch code {
-            case 0: a + b
-            case 1: a - b
-            case 2: a * b
-            case 3: a / b
-            case 4: fmod(a, b)
-            default: pow(a, b)
-            }
-        guard result.isFinite || (!result.isNaN && (a.isInfinite || b.isInfinite)) else {
-            throw .overflow("\(a) \(sign(code).rawValue) \(b)")
-        }
-        return result
     }
 
     /// The result of a function or conversion of one number that is not nil.
@@ -117,9 +59,12 @@ extension ProgramRun {
                 return .integer(abs(value))
             default: return a
             }
-        case .realFunction: return .real(try real(NumberFunction(rawValue: step.n), a.realValue))
+        case .realFunction:
+            guard let function = NumberFunction(rawValue: step.n) else { return a }
+            return .real(try NumberRules.apply(function, a.realValue))
         case .decimalFunction:
-            decimals[Int(step.d)] = decimal(NumberFunction(rawValue: step.n), decimals[Int(step.a)])
+            guard let function = NumberFunction(rawValue: step.n) else { return a }
+            decimals[Int(step.d)] = NumberRules.apply(function, decimals[Int(step.a)])
             return a
         case .wholeToReal: return .real(Double(a.integerValue))
         case .wholeToDecimal:
@@ -172,38 +117,6 @@ extension ProgramRun {
         default: break
         }
         return a
-    }
-
-    private func real(_ function: NumberFunction?, _ value: Double) throws(ProgramFault) -> Double {
-        let result =
-            switch function {
-            case .negate: -value
-            case .absolute: abs(value)
-            case .ceiling: value.rounded(.up)
-            case .floor: value.rounded(.down)
-            case .truncate: value.rounded(.towardZero)
-            case .squareRoot: value.squareRoot()
-            case .naturalLogarithm: log(value)
-            case .decimalLogarithm: log10(value)
-            case .exponential: exp(value)
-            case nil: value
-            }
-        // NaN would become NULL in the store, silently.
-        guard result.isFinite || (!result.isNaN && value.isInfinite) else {
-            throw .overflow("the function's value at \(value)")
-        }
-        return result
-    }
-
-    private func decimal(_ function: NumberFunction?, _ value: ExactDecimal) -> ExactDecimal {
-        switch function {
-        case .negate: value.negated
-        case .absolute: value.value.sign == .minus && !value.isNaN ? value.negated : value
-        case .ceiling: value.rounded(.up)
-        case .floor: value.rounded(.down)
-        case .truncate: value.rounded(value.value.sign == .minus ? .up : .down)
-        default: value
-        }
     }
 
     /// -1, 0 or 1; nil where one is not a number.

@@ -95,14 +95,15 @@ private struct MappingModelReader {
         guard let member else {
             throw document.failure(
                 "mapping.missingKey", "The key \"formatVersion\" is missing", at: document.root.position,
-                remedy: "Write \"formatVersion\": 1")
+                remedy: "Write \"formatVersion\": \(MappingDocument.formatVersion)")
         }
         guard case .number(let text) = member.value.value else {
             throw document.wrongType(of: member.value, what: "\"formatVersion\"", expected: "a number")
         }
-        guard text == "1" else {
+        guard (1...MappingDocument.formatVersion).contains(where: { text == "\($0)" }) else {
             throw document.failure(
-                "mapping.formatVersion", "Format version \(text) is not known; this program reads version 1",
+                "mapping.formatVersion",
+                "Format version \(text) is not known; this program reads versions 1 to \(MappingDocument.formatVersion)",
                 at: member.value.position)
         }
     }

@@ -30,7 +30,7 @@ extension MappingModel {
         var writer = JSONWriter()
         writer.container("{", "}") { writer in
             writer.key("formatVersion")
-            writer.literal("1")
+            writer.literal("\(MappingDocument.formatVersion)")
             writer.key("entityMappings")
             writer.container("[", "]") { writer in
                 for mapping in entityMappings ?? [] {

@@ -97,7 +97,7 @@ package struct MappingOutline: Sendable, Equatable, Encodable {
         guard let version = members["formatVersion"] else {
             throw document.failure(
                 "mapping.missingKey", "The key \"formatVersion\" is missing", at: document.root.position,
-                remedy: "Write \"formatVersion\": 1")
+                remedy: "Write \"formatVersion\": \(MappingDocument.formatVersion)")
         }
         guard case .number(let number) = version.value.value else {
             throw document.wrongType(of: version.value, what: "\"formatVersion\"", expected: "a number")

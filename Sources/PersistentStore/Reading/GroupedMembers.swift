@@ -52,37 +52,21 @@ extension SourceStore {
 /// The members of many objects' to-many relationship, owner by owner. Gives its statement back to the store's pool when
 /// released.
 package final class GroupedMemberCursor {
-    private let store: SourceStore
-    private let statement: Statement
+    private var steps: RowSteps
     private let sql: String
-    private var isFinished = false
 
     init(store: SourceStore, statement: Statement, sql: String) {
-        self.store = store
-        self.statement = statement
+        steps = RowSteps(store: store, statement: statement, doing: "Reading the members of a relationship")
         self.sql = sql
     }
 
-    deinit { store.pool.give(statement, sql: sql) }
+    deinit { steps.store.pool.give(steps.statement, sql: sql) }
 
     /// The next member with its owner; nil at the end. Rows without a key are passed over.
     package func next() throws(MigrationError) -> (owner: Int64, member: Member)? {
-        let handle = statement.handle
-        while !isFinished {
-            let code = sqlite3_step(handle)
-            guard code == SQLITE_ROW else {
-                isFinished = true
-                if code == SQLITE_DONE { return nil }
-                throw SourceStore.blamingData(
-                    SQLiteFailure.error(
-                        store.connection.handle, code: code, doing: "Reading the members of a relationship",
-                        path: store.path))
-            }
-            guard sqlite3_column_type(handle, 0) == SQLITE_INTEGER, sqlite3_column_type(handle, 3) == SQLITE_INTEGER
-            else { continue }
-            let member = Member(
-                key: sqlite3_column_int64(handle, 0), fileNumber: Int(sqlite3_column_int64(handle, 1)),
-                order: sqlite3_column_type(handle, 2) == SQLITE_INTEGER ? sqlite3_column_int64(handle, 2) : nil)
+        let handle = steps.statement.handle
+        while try steps.next() {
+            guard sqlite3_column_type(handle, 3) == SQLITE_INTEGER, let member = Member(row: handle) else { continue }
             return (sqlite3_column_int64(handle, 3), member)
         }
         return nil

@@ -29,16 +29,13 @@ extension SourceStore {
 package final class LinkReader: RowReader {
     /// Rows passed over because a key is NULL.
     package private(set) var skipped = 0
-    private let store: SourceStore
-    private let statement: Statement
+    private var steps: RowSteps
     private let side: Int
     private let table: String
     private var last: (Int64, Int64)?
-    private var isFinished = false
 
     init(store: SourceStore, statement: Statement, side: Int, table: String) {
-        self.store = store
-        self.statement = statement
+        steps = RowSteps(store: store, statement: statement, doing: "Reading \(table)")
         self.side = side
         self.table = table
     }
@@ -49,20 +46,8 @@ package final class LinkReader: RowReader {
     package func next(into batch: inout RowBatch) throws(MigrationError) -> Bool {
         batch.removeAll()
         precondition(batch.slots == 4)
-        let handle = statement.handle
-        while !isFinished, !batch.isFull {
-            let code = sqlite3_step(handle)
-            if code == SQLITE_DONE {
-                isFinished = true
-                statement.reset()
-                break
-            }
-            guard code == SQLITE_ROW else {
-                isFinished = true
-                throw SourceStore.blamingData(
-                    SQLiteFailure.error(
-                        store.connection.handle, code: code, doing: "Reading \(table)", path: store.path))
-            }
+        let handle = steps.statement.handle
+        while !batch.isFull, try steps.next() {
             let first = sqlite3_column_type(handle, 0)
             let second = sqlite3_column_type(handle, 1)
             if first == SQLITE_NULL || second == SQLITE_NULL {
@@ -87,9 +72,9 @@ package final class LinkReader: RowReader {
     }
 
     private func damaged(_ what: String) -> MigrationError {
-        isFinished = true
+        steps.abandon()
         return MigrationError(
             "store.damaged", .data, "The join table \(table) \(what)",
-            remedy: "Run PRAGMA integrity_check on a copy", context: .init(path: store.path))
+            remedy: "Run PRAGMA integrity_check on a copy", context: .init(path: steps.store.path))
     }
 }

@@ -73,38 +73,31 @@ extension SourceStore {
 /// The members of one object's to-many relationship, one after the other. Gives its statement back to the store's
 /// pool when released.
 package final class MemberCursor {
-    private let store: SourceStore
-    private let statement: Statement
+    private var steps: RowSteps
     private let sql: String
-    private var isFinished = false
 
     init(store: SourceStore, statement: Statement, sql: String) {
-        self.store = store
-        self.statement = statement
+        steps = RowSteps(store: store, statement: statement, doing: "Reading the members of a relationship")
         self.sql = sql
     }
 
-    deinit { store.pool.give(statement, sql: sql) }
+    deinit { steps.store.pool.give(steps.statement, sql: sql) }
 
     /// The next member; nil at the end. Rows without a key are passed over.
     package func next() throws(MigrationError) -> Member? {
-        while !isFinished {
-            let code = sqlite3_step(statement.handle)
-            guard code == SQLITE_ROW else {
-                isFinished = true
-                if code == SQLITE_DONE { return nil }
-                throw SourceStore.blamingData(
-                    SQLiteFailure.error(
-                        store.connection.handle, code: code, doing: "Reading the members of a relationship",
-                        path: store.path))
-            }
-            guard sqlite3_column_type(statement.handle, 0) == SQLITE_INTEGER else { continue }
-            return Member(
-                key: sqlite3_column_int64(statement.handle, 0),
-                fileNumber: Int(sqlite3_column_int64(statement.handle, 1)),
-                order: sqlite3_column_type(statement.handle, 2) == SQLITE_INTEGER
-                    ? sqlite3_column_int64(statement.handle, 2) : nil)
+        while try steps.next() {
+            if let member = Member(row: steps.statement.handle) { return member }
         }
         return nil
+    }
+}
+
+extension Member {
+    /// A row of key, Z_ENT and order; nil where the key is no integer.
+    init?(row handle: OpaquePointer?) {
+        guard sqlite3_column_type(handle, 0) == SQLITE_INTEGER else { return nil }
+        self.init(
+            key: sqlite3_column_int64(handle, 0), fileNumber: Int(sqlite3_column_int64(handle, 1)),
+            order: sqlite3_column_type(handle, 2) == SQLITE_INTEGER ? sqlite3_column_int64(handle, 2) : nil)
     }
 }

@@ -57,15 +57,12 @@ extension SourceStore {
 package final class OwnerReader: RowReader {
     /// The owner of each row of the batch filled last.
     package private(set) var owners: [Int64] = []
-    private let store: SourceStore
-    private let statement: Statement
+    private var steps: RowSteps
     private let table: String
-    private var isFinished = false
     private var lastOwner: Int64?
 
     init(store: SourceStore, statement: Statement, table: String) {
-        self.store = store
-        self.statement = statement
+        steps = RowSteps(store: store, statement: statement, doing: "Reading the members in \(table)")
         self.table = table
     }
 
@@ -76,29 +73,16 @@ package final class OwnerReader: RowReader {
         batch.removeAll()
         owners.removeAll(keepingCapacity: true)
         precondition(batch.slots == 1)
-        let handle = statement.handle
-        while !isFinished, !batch.isFull {
-            let code = sqlite3_step(handle)
-            if code == SQLITE_DONE {
-                isFinished = true
-                statement.reset()
-                break
-            }
-            guard code == SQLITE_ROW else {
-                isFinished = true
-                throw SourceStore.blamingData(
-                    SQLiteFailure.error(
-                        store.connection.handle, code: code, doing: "Reading the members in \(table)",
-                        path: store.path))
-            }
+        let handle = steps.statement.handle
+        while !batch.isFull, try steps.next() {
             guard sqlite3_column_type(handle, 0) == SQLITE_INTEGER, sqlite3_column_type(handle, 1) == SQLITE_INTEGER
             else { continue }
             let owner = sqlite3_column_int64(handle, 0)
             if let lastOwner, owner < lastOwner {
-                isFinished = true
+                steps.abandon()
                 throw MigrationError(
                     "store.damaged", .data, "The table \(table) is not in the order of its index",
-                    remedy: "Run PRAGMA integrity_check on a copy", context: .init(path: store.path))
+                    remedy: "Run PRAGMA integrity_check on a copy", context: .init(path: steps.store.path))
             }
             lastOwner = owner
             owners.append(owner)

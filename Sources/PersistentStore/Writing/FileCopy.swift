@@ -64,19 +64,6 @@ package enum FileCopy {
     }
 
     private static func failure(_ doing: String, _ path: String) -> MigrationError {
-        let number = errno
-        let context = MigrationError.Context(path: path)
-        let reason = String(cString: strerror(number))
-        switch number {
-        case ENOSPC, EDQUOT:
-            return MigrationError(
-                "store.full", .io, "\(doing) the store failed: \(reason)",
-                remedy: "Free space on the disk and run the command again", context: context)
-        case EACCES, EPERM:
-            return MigrationError(
-                "destination.permission", .permission, "\(doing) the store failed: \(reason)", context: context)
-        default:
-            return MigrationError("store.io", .io, "\(doing) the store failed: \(reason)", context: context)
-        }
+        .writing("\(doing) the store", path: path, otherwise: "store.io")
     }
 }

@@ -13,12 +13,12 @@ final class Policies {
         for mapping in mappings where mapping.hasPolicy {
             let name = mapping.mapping.entityMigrationPolicyClassName ?? ""
             guard let policy = registry.makePolicy(named: name) else {
-                let known = registry.names
+                let known = registry.names.joined(separator: ", ")
                 throw MigrationError(
                     "policy.unknown", .configuration, "The migration policy \(name) is not registered",
-                    remedy: known.isEmpty
-                        ? "Register it in code: PolicyRegistry.shared.register(\"\(name)\") { … }"
-                        : "Registered are: \(known.joined(separator: ", "))",
+                    remedy:
+                        "Register it in code: PolicyRegistry.shared.register(\"\(name)\") { … }; or give the command "
+                        + "the library that registers it with --policies\(known.isEmpty ? "" : ". Registered are: \(known)")",
                     context: mapping.context)
             }
             byMapping[mapping.index] = policy

@@ -87,7 +87,8 @@ final class ExistingDestination {
         try DestinationPath.synchronize(folder: DestinationPath(path: path).folder)
     }
 
-    private static func locked(_ path: String, cause: MigrationError?) -> MigrationError {
+    /// The error for a store that another process uses.
+    static func locked(_ path: String, cause: MigrationError?) -> MigrationError {
         MigrationError(
             "destination.locked", .temporary, "Another process uses the destination",
             remedy: "Close the program that uses it and run the command again", context: .init(path: path),
@@ -95,20 +96,6 @@ final class ExistingDestination {
     }
 
     private static func failure(_ doing: String, _ path: String) -> MigrationError {
-        let number = errno
-        let context = MigrationError.Context(path: path)
-        let reason = String(cString: strerror(number))
-        switch number {
-        case ENOSPC, EDQUOT:
-            return MigrationError(
-                "store.full", .io, "\(doing) the destination failed: \(reason)",
-                remedy: "Free space on the disk and run the command again", context: context)
-        case EACCES, EPERM:
-            return MigrationError(
-                "destination.permission", .permission, "\(doing) the destination failed: \(reason)", context: context)
-        default:
-            return MigrationError(
-                "destination.rename", .io, "\(doing) the destination failed: \(reason)", context: context)
-        }
+        .writing("\(doing) the destination", path: path, otherwise: "destination.rename")
     }
 }

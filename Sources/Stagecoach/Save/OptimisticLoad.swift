@@ -21,7 +21,7 @@ final class OptimisticLoad {
         case publish(RejectFile?)
         /// Rules are counted; further mapping models run, so what they work on has to be valid.
         case count
-        /// Rules are counted, and the store is worthless then.
+        /// Rules are counted, and the store is worthless then, but for whether rows that stood in it before are valid.
         case countLast
     }
 
@@ -57,7 +57,7 @@ final class OptimisticLoad {
     func run(_ filling: TurnFilling, for purpose: Purpose) throws -> [Int64] {
         let ledger = session.validation.ledger
         var isLast = false
-        if case .countLast = purpose { isLast = true }
+        if case .countLast = purpose { isLast = !session.hasRows.contains(true) }
         let before = session.written
         let checkpoint = ledger == nil || isLast ? nil : try store.checkpoint(session)
         defer { checkpoint?.remove() }

@@ -83,7 +83,7 @@ struct CountRules {
                 value: count == 0 ? nil : String(count), bound: bounds.text, isRelationship: true)
             if isExcused(count, bounds, relationship, origin) {
                 session.counts.warnings[broken.label, default: 0] += 1
-                session.validation.tally?.count(broken, isWarning: true)
+                session.validation.count(broken, isWarning: true)
             } else {
                 try session.note(broken)
             }

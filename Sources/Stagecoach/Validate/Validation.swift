@@ -20,8 +20,10 @@ final class Validation {
     let ledger: RejectLedger?
     /// All broken rules, counted, for `check`; nil where a reject is enough.
     let tally: ViolationTally?
-    /// What the load leaves out; nil in the first load.
-    var rejected: RejectedKeys?
+    /// What the load leaves out; nil in the first load. What that load made invalid may be valid in the next.
+    var rejected: RejectedKeys? {
+        didSet { brokenEarlier = nil }
+    }
     /// Where objects come from; set by the path that makes them.
     var origins: ObjectOrigins?
     /// A rule that a row breaks which was there before the mapping model: it cannot be left out.
@@ -45,7 +47,12 @@ final class Validation {
             return
         }
         try ledger.note(broken)
-        tally?.count(broken, isWarning: false)
+        count(broken, isWarning: false)
+    }
+
+    /// Counts a broken rule where rules are counted: in the first load, which makes every object.
+    func count(_ broken: BrokenRule, isWarning: Bool) {
+        if rejected == nil { tally?.count(broken, isWarning: isWarning) }
     }
 
     /// Notes a rule that a row breaks which was there before the mapping model: it ends the run, unless what makes the row
@@ -53,8 +60,8 @@ final class Validation {
     ///
     /// - Throws: `validation.…` (65).
     func noteEarlier(_ broken: BrokenRule) throws {
-        if let tally {
-            tally.count(broken, isWarning: false)
+        if tally != nil {
+            count(broken, isWarning: false)
             brokenEarlier = brokenEarlier ?? broken
             return
         }
@@ -145,7 +152,7 @@ extension MigrationSession {
             try rules.check(batch, row: row) { broken, isExcused in
                 guard isExcused else { return try validation.note(broken) }
                 counts.warnings[broken.label, default: 0] += 1
-                validation.tally?.count(broken, isWarning: true)
+                validation.count(broken, isWarning: true)
             }
         }
     }

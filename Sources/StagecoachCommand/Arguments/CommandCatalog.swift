@@ -20,7 +20,7 @@ package enum CommandCatalog {
         .init(
             "policies", .text, "LIBRARY", isRepeatable: true,
             help:
-                "Shared library with migration policies, as libMyPolicies.so; it exports stagecoach_register_policies. May be given several times."
+                "Shared library with migration policies, as libMyPolicies.so; it exports stagecoach_register_policies. May be given several times. Needs a stagecoach that was built without --static-swift-stdlib."
         ),
         .init(
             "memory-limit", .size, "SIZE",
@@ -110,8 +110,8 @@ package enum CommandCatalog {
         discussion: """
             Takes the arguments of migrate, does all of its work on files of its own, policies included, and counts the
             objects that break a rule of the destination model: by entity, property and rule, with the first ones' ids.
-            DESTINATION may be left out and is not looked at; nothing is written, work files go to the folder for
-            temporary files or to --work-dir and are removed.
+            DESTINATION may be left out and is looked at with --append only, and even then not touched; nothing is
+            written, work files go to the folder for temporary files or to --work-dir and are removed.
 
             The exit code is 0 where a migration with the same arguments would not fail for its objects' sake, else 65.
             """,

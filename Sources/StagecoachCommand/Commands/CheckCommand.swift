@@ -3,34 +3,23 @@ import Stagecoach
 
 /// `stagecoach check`.
 struct CheckCommand {
-    private let request: MigrationRequest
-    private let style: ProgressDisplay.Style
-    private let printsJSON: Bool
-    private let console: Console
+    private let work: MigrationWork
 
     init(_ arguments: ParsedArguments, console: Console) throws(UsageError) {
-        request = try MigrationRequest(arguments)
-        style = ProgressDisplay.Style(choice: arguments[option: "progress"], console: console)
-        printsJSON = arguments.has("json")
-        self.console = console
+        work = try MigrationWork(arguments, console: console)
     }
 
     /// Counts what is invalid and prints it. Nothing stays on disk but a report file that was asked for.
     ///
     /// - Throws: errors of the inputs and of the work; `check.violations` (65) where a migration would fail.
     func run() throws {
-        let progress = ProgressCounter()
-        let cancellation = CancellationFlag()
-        let outline = try console.interruption.during(cancellation) {
-            let inputs = try MigrationInputs(request)
-            if let report = request.report { try OutputFile.check(report) }
-            let migration = inputs.migration(progress: progress, cancellation: cancellation)
-            let report = try ProgressDisplay.during(progress, console: console, style: style) { try migration.check() }
-            return CheckOutline(report, inputs: inputs)
-        }
-        let json = request.report != nil || printsJSON ? try JSONText.text(outline) : ""
-        console.output.write(printsJSON ? json : CheckWording.text(outline))
-        if let report = request.report { try OutputFile.create(report, json) }
+        let file = work.request.report
+        let (inputs, report) = try work.run(
+            preparing: { _ in if let file { try OutputFile.check(file) } }, { try $0.check() })
+        let outline = CheckOutline(report, inputs: inputs)
+        let json = file != nil || work.printsJSON ? try JSONText.text(outline) : ""
+        work.console.output.write(work.printsJSON ? json : CheckWording.text(outline))
+        if let file { try OutputFile.create(file, json) }
         guard outline.fails else { return }
         throw MigrationError("check.violations", .data, CheckWording.verdict(outline))
     }
@@ -49,17 +38,6 @@ struct CheckOutline: Encodable {
     /// The mapping model's file; nil where it was inferred.
     let mapping: String?
 
-    init(_ report: CheckReport, inputs: MigrationInputs) {
-        let options = inputs.request.options
-        self.report = report
-        fails = report.fails(options)
-        rejects = options.onInvalid == .reject
-        maximumRejects = options.maximumRejects
-        sourceVersion = inputs.sourceModel.name
-        destinationVersion = inputs.destinationModel.name
-        mapping = inputs.request.mapping
-    }
-
     private enum Key: String, CodingKey {
         case fails
         case sourceVersion
@@ -74,5 +52,18 @@ struct CheckOutline: Encodable {
         try container.encodeIfPresent(sourceVersion, forKey: .sourceVersion)
         try container.encodeIfPresent(destinationVersion, forKey: .destinationVersion)
         try container.encodeIfPresent(mapping, forKey: .mapping)
+    }
+}
+
+extension CheckOutline {
+    init(_ report: CheckReport, inputs: MigrationInputs) {
+        let options = inputs.request.options
+        self.report = report
+        fails = report.fails(options)
+        rejects = options.onInvalid == .reject
+        maximumRejects = options.maximumRejects
+        sourceVersion = inputs.sourceModel.name
+        destinationVersion = inputs.destinationModel.name
+        mapping = inputs.request.mapping
     }
 }

@@ -4,39 +4,28 @@ import Stagecoach
 
 /// `stagecoach migrate`.
 struct MigrateCommand {
-    private let request: MigrationRequest
-    private let style: ProgressDisplay.Style
-    private let printsJSON: Bool
-    private let console: Console
+    private let work: MigrationWork
 
     init(_ arguments: ParsedArguments, console: Console) throws(UsageError) {
-        request = try MigrationRequest(arguments)
-        style = ProgressDisplay.Style(choice: arguments[option: "progress"], console: console)
-        printsJSON = arguments.has("json")
-        self.console = console
+        work = try MigrationWork(arguments, console: console)
     }
 
     /// Migrates and prints the summary or the report.
     ///
     /// - Throws: errors of the inputs, the destination and the run.
     func run() throws {
-        let progress = ProgressCounter()
-        let cancellation = CancellationFlag()
-        let result = try console.interruption.during(cancellation) {
-            let inputs = try MigrationInputs(request)
-            let migration = inputs.migration(progress: progress, cancellation: cancellation)
-            if let report = request.report { try check(report, before: migration) }
-            let report = try ProgressDisplay.during(progress, console: console, style: style) { try migration.run() }
-            return MigrationResult(inputs: inputs, report: report)
-        }
-        let json = request.report != nil || printsJSON ? try result.json() : ""
-        console.output.write(printsJSON ? json : SummaryWording.text(result))
-        if let report = request.report {
+        let file = work.request.report
+        let (inputs, report) = try work.run(
+            preparing: { if let file { try check(file, before: $0) } }, { try $0.run() })
+        let result = MigrationResult(inputs: inputs, report: report)
+        let json = file != nil || work.printsJSON ? try result.json() : ""
+        work.console.output.write(work.printsJSON ? json : SummaryWording.text(result))
+        if let file {
             do throws(MigrationError) {
-                try OutputFile.create(report, json)
+                try OutputFile.create(file, json)
             } catch {
                 var error = error
-                if !request.options.isDryRun { error.message += "; the migration itself succeeded" }
+                if !work.request.options.isDryRun { error.message += "; the migration itself succeeded" }
                 throw error
             }
         }

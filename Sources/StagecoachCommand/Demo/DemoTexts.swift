@@ -113,7 +113,7 @@ package enum DemoTexts {
     package static let mapping =
         #"""
         {
-          "formatVersion": 1,
+          "formatVersion": 2,
           "entityMappings": [
             {
               "name": "AuthorToAuthor",

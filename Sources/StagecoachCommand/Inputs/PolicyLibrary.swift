@@ -8,10 +8,20 @@ enum PolicyLibrary {
     /// What every such library exports: a C function without arguments or result that registers its policies.
     static let symbol = "stagecoach_register_policies"
 
+    /// Whether this program takes Swift's own libraries from the system, as a library of policies does. One that has them
+    /// linked into it would meet its classes twice.
+    static let sharesSwift: Bool = {
+        guard let core = dlopen("libswiftCore.so", RTLD_LAZY | RTLD_NOLOAD) else { return false }
+        dlclose(core)
+        return true
+    }()
+
     /// Loads a library and lets it register its policies. It stays loaded to the end of the process.
     ///
-    /// - Throws: `policies.notFound` (66), `policies.permission` (77), `policies.unloadable`, `policies.noSymbol` (78).
-    static func load(_ path: String) throws(MigrationError) {
+    /// - Parameter sharesSwift: whether this program can load one at all.
+    /// - Throws: `policies.notFound` (66), `policies.permission` (77), `policies.staticProgram`, `policies.unloadable`,
+    ///   `policies.noSymbol` (78).
+    static func load(_ path: String, sharesSwift: Bool = PolicyLibrary.sharesSwift) throws(MigrationError) {
         guard access(path, F_OK) == 0 else {
             throw MigrationError(
                 "policies.notFound", .noInput, "There is no such library of policies", context: .init(path: path))
@@ -20,6 +30,12 @@ enum PolicyLibrary {
             throw MigrationError(
                 "policies.permission", .permission, "The library of policies may not be read",
                 context: .init(path: path))
+        }
+        guard sharesSwift else {
+            throw MigrationError(
+                "policies.staticProgram", .configuration,
+                "This program has Swift's libraries linked into it and cannot load a library of policies",
+                remedy: "Run a stagecoach that was built without --static-swift-stdlib", context: .init(path: path))
         }
         // Without a slash the loader would search its own folders.
         let name = path.contains("/") ? path : "./" + path

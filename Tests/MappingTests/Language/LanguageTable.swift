@@ -16,30 +16,45 @@ struct LanguageCase: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { "\(text) → \(result)" }
 
-    /// Evaluates the text, and again what it prints as.
-    func check() throws {
+    /// Evaluates the text, and again what it prints as; where it is true or false, as a predicate too.
+    ///
+    /// - Returns: a line for each result that is not the expected one.
+    func problems() throws -> [String] {
+        var lines: [String] = []
+        func expect(_ found: String, _ expected: String, _ what: String) {
+            if found != expected { lines.append("\(what) gives \(found), expected \(expected)") }
+        }
         let expression = try ValueExpression(parsing: text)
-        #expect(Self.outcome(expression) == result, "\(text)")
+        expect(Self.outcome(expression), result, text)
         let canonical = expression.format
         let again = try ValueExpression(parsing: canonical)
-        #expect(again == expression, "\(text) prints as \(canonical)")
-        #expect(Self.outcome(again) == result, "\(canonical)")
+        if again != expression { lines.append("\(text) prints as \(canonical), which is another expression") }
+        expect(Self.outcome(again), result, canonical)
         // Whatever is a value is a predicate's text too, and prints alike.
         let predicate = try SourcePredicate(format: text)
-        #expect(try SourcePredicate(format: predicate.format) == predicate, "\(predicate.format)")
-        if result == "TRUE" || result == "FALSE" { try checkPredicate() }
+        if try SourcePredicate(format: predicate.format) != predicate {
+            lines.append("\(text) prints as \(predicate.format), which is another predicate")
+        }
+        guard result == "TRUE" || result == "FALSE" else { return lines }
+        for (form, value) in try predicateValues() { expect(value ? "TRUE" : "FALSE", result, "\(text), \(form),") }
+        return lines
     }
 
-    private func checkPredicate() throws {
+    /// What the text is as a predicate, in each of the forms that a predicate is evaluated in.
+    private func predicateValues() throws -> [(form: String, value: Bool)] {
         let source = LanguageScene.employee()
         let variables = LanguageScene.variables(source)
         let predicate = try SourcePredicate(format: text)
-        #expect(try predicate.evaluate(with: source, variables: variables) == (result == "TRUE"), "\(text)")
         let object = FormatPredicate(format: text)
         let given = variables.mapValues { $0 ?? NSNull() }
-        #expect(object.evaluate(with: source, substitutionVariables: given) == (result == "TRUE"), "\(text)")
-        let substituted = object.withSubstitutionVariables(given)
-        if !text.contains(":=") { #expect(substituted.evaluate(with: source) == (result == "TRUE"), "\(text)") }
+        var values = [
+            ("as a filter", try predicate.evaluate(with: source, variables: variables)),
+            ("as a predicate", object.evaluate(with: source, substitutionVariables: given)),
+        ]
+        if !text.contains(":=") {
+            values.append(("substituted", object.withSubstitutionVariables(given).evaluate(with: source)))
+        }
+        return values
     }
 
     private static func outcome(_ expression: ValueExpression) -> String {

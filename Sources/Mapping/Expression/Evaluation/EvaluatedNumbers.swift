@@ -17,83 +17,25 @@ enum EvaluatedNumbers {
             guard sign == .subtract else {
                 throw .type("'\(sign.rawValue)' does not take two dates", remedy: "Add a number of seconds")
             }
-            return .real(try apply(sign, first, second))
+            return .real(try NumberRules.apply(sign, first, second))
         case (.date(let first), _):
             guard sign == .add || sign == .subtract else {
                 throw .type("'\(sign.rawValue)' does not take Date and \(right.label)")
             }
-            return .date(try apply(sign, first, right.real ?? 0))
+            return .date(try NumberRules.apply(sign, first, right.real ?? 0))
         case (_, .date(let second)):
             guard sign == .add else { throw .type("'\(sign.rawValue)' does not take \(left.label) and Date") }
-            return .date(try apply(sign, left.real ?? 0, second))
+            return .date(try NumberRules.apply(sign, left.real ?? 0, second))
         default: break
         }
-        if let first = left.whole, let second = right.whole { return .integer(try apply(sign, first, second)) }
-        if left.isReal || right.isReal { return .real(try apply(sign, left.finiteReal(), right.finiteReal())) }
+        if let first = left.whole, let second = right.whole {
+            return .integer(try NumberRules.apply(sign, first, second))
+        }
+        if left.isReal || right.isReal {
+            return .real(try NumberRules.apply(sign, left.finiteReal(), right.finiteReal()))
+        }
         if sign == .power, right.whole == nil { throw .type("the exponent of a Decimal has to be an integer") }
-        return .decimal(try apply(sign, left.exact, right.exact))
-    }
-
-    private static func apply(_ sign: ArithmeticOperator, _ a: Int64, _ b: Int64) throws(ProgramFault) -> Int64 {
-        let result: (partialValue: Int64, overflow: Bool)
-        switch sign {
-        case .add: result = a.addingReportingOverflow(b)
-        case .subtract: result = a.subtractingReportingOverflow(b)
-        case .multiply: result = a.multipliedReportingOverflow(by: b)
-        case .divide:
-            if b == 0 { throw .divisionByZero }
-            result = a.dividedReportingOverflow(by: b)
-        case .modulus:
-            if b == 0 { throw .divisionByZero }
-            // The remainder by -1 is 0; the processor traps on the smallest number.
-            result = b == -1 ? (0, false) : a.remainderReportingOverflow(dividingBy: b)
-        case .power: result = power(a, b)
-        }
-        guard !result.overflow else {
-            throw ProgramFault(
-                "value.outOfRange", "\(a) \(sign.rawValue) \(b) is out of the range of 64-bit integers",
-                remedy: sign == .power && b < 0 ? "Write the base with a decimal point" : nil)
-        }
-        return result.partialValue
-    }
-
-    private static func power(_ base: Int64, _ exponent: Int64) -> (partialValue: Int64, overflow: Bool) {
-        if exponent < 0 { return (0, true) }
-        if base == 0 || base == 1 { return (exponent == 0 ? 1 : base, false) }
-        if base == -1 { return (exponent % 2 == 0 ? 1 : -1, false) }
-        if exponent > 63 { return (0, true) }
-        var result: (partialValue: Int64, overflow: Bool) = (1, false)
-        for _ in 0..<exponent where !result.overflow {
-            result = result.partialValue.multipliedReportingOverflow(by: base)
-        }
-        return result
-    }
-
-    private static func apply(_ sign: ArithmeticOperator, _ a: Double, _ b: Double) throws(ProgramFault) -> Double {
-        if sign == .divide || sign == .modulus, b == 0 { throw .divisionByZero }
-        let result =
-            switch sign {
-            case .add: a + b
-            case .subtract: a - b
-            case .multiply: a * b
-            case .divide: a / b
-            case .modulus: fmod(a, b)
-            case .power: pow(a, b)
-            }
-        guard result.isFinite || (!result.isNaN && (a.isInfinite || b.isInfinite)) else {
-            throw .overflow("\(a) \(sign.rawValue) \(b)")
-        }
-        return result
-    }
-
-    private static func apply(
-        _ sign: ArithmeticOperator, _ a: ExactDecimal, _ b: ExactDecimal
-    ) throws(ProgramFault) -> Decimal {
-        if sign == .divide || sign == .modulus, b.value == 0, !b.isNaN { throw .divisionByZero }
-        guard let result = ExactDecimal.apply(sign, a, b) else {
-            throw .overflow("\(a.value) \(sign.rawValue) \(b.value)")
-        }
-        return result.value
+        return .decimal(try NumberRules.apply(sign, left.exact, right.exact).value)
     }
 
     /// A function of one number. Roots and logarithms are floating; the others keep the type.
@@ -104,7 +46,7 @@ enum EvaluatedNumbers {
         guard value.isNumber else { throw .type("'\(name)' does not take a value of type \(value.label)") }
         switch function {
         case .squareRoot, .naturalLogarithm, .decimalLogarithm, .exponential:
-            return .real(try apply(function, value.finiteReal()))
+            return .real(try NumberRules.apply(function, value.finiteReal()))
         default: break
         }
         if let whole = value.whole {
@@ -115,38 +57,8 @@ enum EvaluatedNumbers {
             default: return .integer(whole)
             }
         }
-        if case .real(let real) = value { return .real(try apply(function, real)) }
-        return .decimal(apply(function, value.exact).value)
-    }
-
-    private static func apply(_ function: NumberFunction, _ value: Double) throws(ProgramFault) -> Double {
-        let result =
-            switch function {
-            case .negate: -value
-            case .absolute: abs(value)
-            case .ceiling: value.rounded(.up)
-            case .floor: value.rounded(.down)
-            case .truncate: value.rounded(.towardZero)
-            case .squareRoot: value.squareRoot()
-            case .naturalLogarithm: log(value)
-            case .decimalLogarithm: log10(value)
-            case .exponential: exp(value)
-            }
-        guard result.isFinite || (!result.isNaN && value.isInfinite) else {
-            throw .overflow("the function's value at \(value)")
-        }
-        return result
-    }
-
-    private static func apply(_ function: NumberFunction, _ value: ExactDecimal) -> ExactDecimal {
-        switch function {
-        case .negate: value.negated
-        case .absolute: value.value.sign == .minus && !value.isNaN ? value.negated : value
-        case .ceiling: value.rounded(.up)
-        case .floor: value.rounded(.down)
-        case .truncate: value.rounded(value.value.sign == .minus ? .up : .down)
-        default: value
-        }
+        if case .real(let real) = value { return .real(try NumberRules.apply(function, real)) }
+        return .decimal(NumberRules.apply(function, value.exact).value)
     }
 
     /// An operation on the bits of integers.

@@ -1,0 +1,82 @@
+import Diagnostics
+import Foundation
+import Glibc
+
+/// A folder of its own for a check's work files, locked for the check's life: a later check removes what a killed one
+/// left behind.
+///
+/// The lock is an `flock` on the folder itself: it ends with the process, however that ends.
+final class CheckFolder {
+    let path: String
+    private let descriptor: Int32
+
+    private static let prefix = "stagecoach-check-"
+
+    /// Makes and locks the folder, and removes those of killed checks beside it.
+    ///
+    /// - Parameter folder: an existing folder; nil: the one for temporary files.
+    /// - Throws: `work.create` (73, 77).
+    init(in folder: String?) throws(MigrationError) {
+        let place = folder ?? NSTemporaryDirectory()
+        Self.removeAbandoned(in: place)
+        // Between its making and its locking another check may take the folder for a killed one's.
+        for _ in 0..<16 {
+            var template = Array("\(place)/\(Self.prefix)XXXXXX".utf8CString)
+            guard mkdtemp(&template) != nil else { break }
+            let path = template.withUnsafeBufferPointer { buffer in
+                String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+            }
+            if let descriptor = Self.lock(path) {
+                self.path = path
+                self.descriptor = descriptor
+                return
+            }
+        }
+        let number = errno
+        throw MigrationError(
+            "work.create", number == EACCES ? .permission : .cannotCreate,
+            "No folder for work files can be made: \(String(cString: strerror(number)))",
+            remedy: "Name a folder that exists with --work-dir", context: .init(path: place))
+    }
+
+    /// Removes the folder and what is in it.
+    func remove() {
+        try? FileManager.default.removeItem(atPath: path)
+        close(descriptor)
+    }
+
+    /// Removes the folders of killed checks: this user's own that nobody holds.
+    ///
+    /// Errors are passed over: what cannot be removed hurts nobody but its disk.
+    static func removeAbandoned(in place: String) {
+        guard let folder = opendir(place) else { return }
+        defer { closedir(folder) }
+        var names: [String] = []
+        while let entry = readdir(folder) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if name.hasPrefix(prefix) { names.append(name) }
+        }
+        for name in names {
+            guard let descriptor = lock("\(place)/\(name)") else { continue }
+            try? FileManager.default.removeItem(atPath: "\(place)/\(name)")
+            close(descriptor)
+        }
+    }
+
+    /// Locks a folder of this user's: nil where another holds it, or it is gone.
+    private static func lock(_ path: String) -> Int32? {
+        let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        var held = stat()
+        var named = stat()
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, fstat(descriptor, &held) == 0, lstat(path, &named) == 0,
+            held.st_ino == named.st_ino, held.st_dev == named.st_dev, held.st_uid == geteuid()
+        else {
+            close(descriptor)
+            return nil
+        }
+        return descriptor
+    }
+}
