@@ -119,7 +119,7 @@ extension Migration {
                 census: census, usesRowPath: options.usesStoreSpecificMigrationManager,
                 changesEarlierRows: EarlierLookups(mappings: mappings, earlier: earlier).needObjects,
                 rowBytes: rowBytes,
-                scale: scale)
+                scale: scale, budget: budget)
             descriptions.append(description)
             turns.append(
                 Turn(
@@ -136,10 +136,10 @@ extension Migration {
                     }
             }
         }
+        let models = descriptions.map { $0.model() }
         let plan = MigrationPlan(
-            inputs: inputs, models: descriptions.map { $0.model() },
-            memory: .init(limit: limit, least: MemoryShares.least),
-            disk: disk(descriptions, existing: appends ? place : nil))
+            inputs: inputs, models: models, memory: .init(limit: limit, least: MemoryShares.least),
+            disk: disk(models, descriptions.map(\.destinationBytes), existing: appends ? place : nil))
         try options.plan?.check(decisions: plan)
         return Prepared(
             limit: limit, budget: budget, source: source, layout: layout, schema: schema, turns: turns,
@@ -188,17 +188,19 @@ extension Migration {
             mappingModels: mappingModels.map(InputDigest.digests), options: options.planned)
     }
 
-    private func disk(_ descriptions: [PlanDescription], existing: DestinationPath?) -> MigrationPlan.Disk {
+    private func disk(
+        _ models: [MigrationPlan.Model], _ bytes: [(expected: Double, least: Double)], existing: DestinationPath?
+    ) -> MigrationPlan.Disk {
         var expected = existing.flatMap { try? FileSize.bytes(of: $0.resolved.path) }.map(Double.init) ?? 0
         var least = 0.0
         var work = 0.0
-        for description in descriptions {
-            expected += description.destinationBytes.expected
-            least += description.destinationBytes.least
-            work = max(work, Double(description.model().passes.reduce(0) { $0 + $1.workBytes }))
+        for (model, bytes) in zip(models, bytes) {
+            expected += bytes.expected
+            least += bytes.least
+            work = max(work, Double(model.passes.reduce(0) { $0 + $1.workBytes }))
         }
         // Where rows may be taken back, the store as it was stands beside it.
-        if options.onInvalid == .reject || descriptions.count > 1 { work += expected }
+        if options.onInvalid == .reject || models.count > 1 { work += expected }
         return MigrationPlan.Disk(
             destination: Int(clamping: Int64(expected)), work: Int(clamping: Int64(work)),
             least: Int(clamping: Int64(least)))

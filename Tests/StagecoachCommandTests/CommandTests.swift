@@ -161,7 +161,7 @@ struct CommandTests {
         let folder = try TemporaryFolder()
         let taken = folder.file("taken.sqlite")
         try Data().write(to: URL(fileURLWithPath: taken))
-        #expect(run("migrate", source, taken, "--to", Self.bundle, "--passes", "x").code == 64)
+        #expect(run("migrate", source, taken, "--to", Self.bundle, "--passes", "x;").code == 64)
         #expect(run("migrate", source + "x", taken, "--to", Self.bundle).code == 66)
         #expect(run("migrate", source, taken, "--to", Self.bundle + "x").code == 66)
         #expect(run("migrate", source, taken, "--to", Self.bundle, "--from", Self.bundle).code == 78)

@@ -49,6 +49,7 @@ struct ObjectIDMapTests {
         let scene = try FailureScene(books: 4)
         scene.mapping.entityMappings[1].entityMigrationPolicyClassName = "Twice"
         scene.mapping.entityMappings[1].name = "Book, \"twice\""
+        scene.mapping.entityMappings[0].relationshipMappings = []
         let manager = MigrationManager(sourceModel: scene.source, destinationModel: scene.destination)
         manager.policies = PolicyRegistry()
         manager.policies.register("Twice") { TwicePolicy() }

@@ -125,6 +125,8 @@ public struct MigrationPlan: Sendable, Codable, Equatable {
         public var destinationBytes: Int
         /// Bytes in the work directory for the pass, about.
         public var workBytes: Int
+        /// Bytes of memory that the pass's batches, caches, keys and sorts take at the most, beyond what the process holds.
+        public var memoryBytes: Int
     }
 
     /// Rows of one root entity that are loaded at a time.

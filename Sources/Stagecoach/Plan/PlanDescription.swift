@@ -18,6 +18,7 @@ struct PlanDescription {
     let rowBytes: [Int: Double]
     /// What the estimates are multiplied with, because the source's file is larger than the rows that were looked at say.
     let scale: Double
+    let budget: MemoryShares
 
     private var own: ArraySlice<PlannedMapping> { mappings.dropFirst(firstOwn) }
 
@@ -205,10 +206,20 @@ struct PlanDescription {
         var work = Double(pass.steps.reduce(0) { $0 + $1.rows }) * 0.25
         for line in resolved { work += 40 * Double(holders(line)) }
         if isStaged { work += bytes * scale * 0.8 }
+        let sorted = resolved.reduce(0) { $0 + 64 * holders($1) }
         return MigrationPlan.Pass(
             steps: pass.steps.map(step), joinTables: pass.joinTables.map { destination.joinTables[$0].name },
             resolves: resolved.map { "\($0.entity).\($0.name)" }, destinationBytes: Int(clamping: Int64(bytes * scale)),
-            workBytes: Int(clamping: Int64(work)))
+            workBytes: Int(clamping: Int64(work)), memoryBytes: memory(sorting: sorted))
+    }
+
+    /// The shares of memory that a pass takes. SQLite takes its cache again to sort an index; keys of all mappings are at hand
+    /// in every pass.
+    private func memory(sorting bytes: Int) -> Int {
+        let keyed = own.reduce(0) { $0 + 4096 + rows($1) / 3 }
+        let stages = isStaged ? budget.spill + budget.links : 0
+        return 2 * budget.destinationCache + budget.sourceCache + 2 * budget.batch + min(budget.keys, keyed)
+            + min(budget.sorts, bytes) + stages
     }
 
     /// Rows of the entity that declares a relationship, as many as its links where each has one.

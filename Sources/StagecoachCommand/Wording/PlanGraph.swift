@@ -7,7 +7,7 @@ enum PlanGraph {
     /// join table, dotted ones are logged by stages with barriers; a red one is deferred to a later pass.
     static func text(_ outline: PlanOutline) -> String {
         var lines = [
-            "digraph plan {", "  rankdir=LR;", "  compound=true;",
+            "digraph plan {", "  rankdir=RL;", "  compound=true;",
             "  graph [fontname=\"Helvetica\", label=\(quoted(title(outline))), labelloc=t];",
             "  node [shape=box, style=\"rounded,filled\", fillcolor=white, fontname=\"Helvetica\", fontsize=11];",
             "  edge [fontname=\"Helvetica\", fontsize=9];",

@@ -54,7 +54,11 @@ enum PlanWording {
         ).lines(indent: 4)
         let keys = Dictionary(model.tables.map { ($0.rootEntity, $0) }, uniquingKeysWith: { first, _ in first })
         for (index, pass) in model.passes.enumerated() {
-            lines += ["", "  Pass \(index + 1) of \(model.passes.count)"]
+            lines += [
+                "",
+                "  Pass \(index + 1) of \(model.passes.count), about \(Figures.size(pass.destinationBytes)) of the destination, "
+                    + "\(Figures.size(pass.workBytes)) of work files, \(Figures.size(pass.memoryBytes)) of memory at the most",
+            ]
             lines += TextTable(
                 rows: pass.steps.filter { !$0.entityMappings.isEmpty }.map { step in
                     let table = keys[step.rootEntity]
