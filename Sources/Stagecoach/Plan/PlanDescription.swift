@@ -106,7 +106,7 @@ struct PlanDescription {
     // MARK: - Relationships
 
     private func relationships() -> [MigrationPlan.Relationship] {
-        let planner = LinkPlanner(mappings: Array(mappings), source: source, destination: destination)
+        let planner = LinkPlanner(mappings: Array(own), source: source, destination: destination)
         let links = planner.plan()
         let direct = Set(links.direct.values.flatMap { $0 }.map { name($0.planned.relationship) })
         var tasks: [String: LinkPlan.ColumnTask] = [:]
