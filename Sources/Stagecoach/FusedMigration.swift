@@ -4,13 +4,13 @@ import SpillStorage
 
 /// The row path: no user code runs, so nobody can observe that the three stages are fused.
 ///
-/// Keys of all mappings are determined first, for the whole plan. Then pass by pass: links that need a whole table are
-/// resolved, every table's rows are read, mapped, related, validated and written once, in ascending key order, and its
-/// indexes are built. A join table is loaded when both its sides are closed.
+/// Keys of all mappings are determined first, for the whole plan. Then pass by pass, step by step: links that need a whole
+/// table are resolved, rows are read, mapped, related, validated and written once, in ascending key order. With its last
+/// step a table closes, and its indexes are built. A join table is loaded when both its sides are closed.
 struct FusedMigration {
     let session: MigrationSession
     let mappings: [PlannedMapping]
-    let tables: [PlannedTable]
+    let work: PlannedWork
     let excuses: Bool
 
     /// Z_MAX by destination table, and the mappings' association tables, for later mapping models.
@@ -19,7 +19,7 @@ struct FusedMigration {
     /// Loads all tables.
     func run(into destination: DestinationStore) throws -> Outcome {
         session.progress.begin(.keys)
-        let scan = try KeyScan(session: session, mappings: mappings, tables: tables).run()
+        let scan = try KeyScan(session: session, mappings: mappings, tables: work.tables).run()
         let keys = SourceKeys(byMapping: scan.byMapping, byTable: scan.byTable)
         session.sourceKeys = keys
         session.validation.origins = .keys(keys, mappings: mappings)
@@ -31,46 +31,43 @@ struct FusedMigration {
         session.concurrentSorts = 6 + links.columns.count
         let stream = LinkStream(session: session, keys: keys)
         for (mapping, planned) in links.counted { try stream.forEach(mapping, planned, countsMissing: true) { _ in } }
-        let passes = (tables.map(\.pass).max() ?? 0) + 1
         var highest = [Int64](repeating: 0, count: session.destinationSchema.tables.count)
         var pending: [Int: [ColumnPatches]] = [:]
         var tasks = links.columns
-        var loaded: Set<Int> = []
-        var joined: Set<Int> = []
-        for pass in 0..<passes {
-            session.progress.enter(pass: pass + 1, of: passes)
-            for table in tables where table.pass == pass {
-                session.progress.begin(.relate)
-                // A one-to-one pair is resolved with the first of its tables; the other's patches wait on disk.
-                let due = tasks.filter { touches($0, table: table.table) }
-                tasks.removeAll { touches($0, table: table.table) }
-                for task in due {
-                    let resolution = LinkResolution(session: session, mappings: mappings, keys: keys)
-                    for (target, patches) in try resolution.resolve(task) {
-                        pending[target, default: []].append(patches)
+        var open: [Int: TableLoad] = [:]
+        for (number, pass) in work.passes.enumerated() {
+            session.progress.enter(pass: number + 1, of: work.passes.count)
+            for step in pass.steps {
+                if step.isFirst {
+                    session.progress.begin(.relate)
+                    // A one-to-one pair is resolved with the first of its tables; the other's patches wait on disk.
+                    let due = tasks.filter { $0.tables(in: session.destinationSchema).contains(step.table) }
+                    tasks.removeAll { $0.tables(in: session.destinationSchema).contains(step.table) }
+                    for task in due {
+                        let resolution = LinkResolution(session: session, mappings: mappings, keys: keys)
+                        for (target, patches) in try resolution.resolve(task) {
+                            pending[target, default: []].append(patches)
+                        }
                     }
+                    session.progress.begin(.load)
+                    let table = work.tables[step.table]
+                    try session.prepare(step.table, expecting: expectedRows(table, keys), in: destination)
+                    open[step.table] = TableLoad(
+                        session: session, mappings: mappings, table: table, keys: keys, links: links,
+                        patches: pending.removeValue(forKey: step.table) ?? [], excuses: excuses)
                 }
                 session.progress.begin(.load)
-                try session.prepare(table.table, expecting: expectedRows(table, keys), in: destination)
-                let writer = try destination.tableWriter(table.table)
-                let load = TableLoad(
-                    session: session, mappings: mappings, table: table, keys: keys, links: links,
-                    patches: pending.removeValue(forKey: table.table) ?? [], excuses: excuses)
-                let top = try load.run(writer: writer)
+                guard let load = open[step.table] else { continue }
+                let writer = try destination.tableWriter(step.table)
+                highest[step.table] = max(highest[step.table], try load.run(step, writer: writer))
                 try writer.finish()
-                highest[table.table] = maximumKey(of: table, loaded: top)
-                loaded.insert(table.table)
+                guard step.isLast else { continue }
+                open[step.table] = nil
+                highest[step.table] = maximumKey(of: load.table, loaded: highest[step.table])
                 session.progress.begin(.indexes)
-                try session.createIndexes(of: table.table, in: destination)
+                try session.createIndexes(of: step.table, in: destination)
             }
-            for join in session.destinationSchema.joinTables.indices where !joined.contains(join) {
-                let sides = session.destinationSchema.joinTables[join].sides
-                guard
-                    sides.allSatisfy({
-                        loaded.contains(session.destinationSchema.tableByEntity[$0.relationship.entity])
-                    })
-                else { continue }
-                joined.insert(join)
+            for join in pass.joinTables {
                 session.progress.begin(.load)
                 let writer = try destination.joinWriter(join)
                 session.linksWritten[join] += try JoinLinks(
@@ -98,23 +95,6 @@ struct FusedMigration {
     /// Rows that a table will get.
     private func expectedRows(_ table: PlannedTable, _ keys: SourceKeys) -> Int {
         table.mappings.reduce(0) { $0 + (keys.byMapping[$1]?.index.count ?? 0) }
-    }
-
-    /// Whether a task sets columns of a table.
-    private func touches(_ task: LinkPlan.ColumnTask, table: Int) -> Bool {
-        let schema = session.destinationSchema
-        func sets(_ storage: RelationshipStorage) -> Bool {
-            switch storage {
-            case .toOne(let target, _, _, _), .toManyHidden(let target, _, _): target == table
-            default: false
-            }
-        }
-        switch task {
-        case .oneToMany(let relationship, _, _), .hidden(let relationship):
-            return sets(schema.storage(of: relationship))
-        case .oneToOne(let first, let second):
-            return sets(schema.storage(of: first)) || sets(schema.storage(of: second))
-        }
     }
 
     /// Z_MAX: kept keys never fall below the source's, so that a deleted object's key is not given again.

@@ -104,6 +104,7 @@ public final class Migration {
         let place = appends ? DestinationPath(path: destinationPath).resolved : DestinationPath(path: destinationPath)
         let prepared = try prepare(place, appends: appends)
         if appends { try place.checkReplaceable() } else { try place.checkFresh() }
+        try DiskSpace.check(prepared.plan.disk, in: place.folder)
         let area = try WorkArea(beside: place, spills: options.workDirectory)
         defer { area.close() }
         let old = try appends ? ExistingDestination(locking: place.path) : nil
@@ -115,6 +116,7 @@ public final class Migration {
         let known = archive.mappings.count
         let session = session(prepared, existing, area, archive)
         let rejectFile = try options.rejectFile.map { path throws(MigrationError) in try RejectFile(path: path) }
+        let idMap = try options.idMap.map { path throws(MigrationError) in try ObjectIDMap(path: path) }
         // Where objects may be rejected, everything may be loaded twice.
         progress.expect(rows: try prepared.expectedRows() * (options.onInvalid == .reject ? 2 : 1))
         do {
@@ -131,8 +133,10 @@ public final class Migration {
             try PublicationCheck(session: session, isAppended: appends).run(area.storePath)
             let bytes = try FileSize.bytes(of: area.storePath)
             if let error = cancellation.error { throw error }
+            try idMap?.write(session, firstMapping: known, storePath: area.storePath)
             try rejectFile?.place()
             do {
+                try idMap?.place()
                 if options.isDryRun {
                     archive.truncate(to: known)
                 } else if let old {
@@ -142,6 +146,7 @@ public final class Migration {
                 }
             } catch {
                 rejectFile?.withdraw()
+                idMap?.withdraw()
                 throw error
             }
             progress.begin(.done)
@@ -161,135 +166,6 @@ public final class Migration {
             archive.truncate(to: known)
             throw error
         }
-    }
-
-    /// The passes of the migration, their tables and keys. Nothing is written anywhere.
-    ///
-    /// - Throws: ``MigrationError`` for inputs that ``run()`` would refuse; of the destination only a store that is
-    ///   appended to is looked at.
-    /// - Complexity: O(rows) to count the source's objects.
-    public func plan() throws -> MigrationPlan {
-        let place = DestinationPath(path: destinationPath)
-        return try prepare(place, appends: options.appendsToExisting && place.exists).plan
-    }
-
-    /// One mapping model's turn.
-    struct Turn {
-        let model: MappingModel
-        /// Its own mappings and all earlier ones, each at its index.
-        let mappings: [PlannedMapping]
-        /// How many of them are earlier ones.
-        let earlier: Int
-        let policies: Policies
-        /// Whether its stages are barriers, as far as it is known before the run.
-        let isStaged: Bool
-        let plan: MigrationPlan
-    }
-
-    /// What is known before anything is written.
-    struct Prepared {
-        let limit: Int
-        let budget: MemoryShares
-        let source: SourceStore
-        let layout: StoreLayout
-        let schema: StoreSchema
-        let turns: [Turn]
-        /// Of all turns.
-        let mappings: [PlannedMapping]
-        let census: SourceCensus
-
-        var plan: MigrationPlan {
-            MigrationPlan(
-                passes: turns.flatMap(\.plan.passes), isStaged: turns.contains(where: \.isStaged))
-        }
-
-        /// Rows that the run will count: keys scanned, rows made, related by policies and loaded, links.
-        func expectedRows() throws(MigrationError) -> Int {
-            var links = 0
-            for join in layout.joinTables.indices { links += try source.estimatedCount(joinTable: join, in: layout) }
-            return links
-                + turns.reduce(0) { sum, turn in
-                    let own = turn.mappings.dropFirst(turn.earlier)
-                    let scanned = Set(own.compactMap(\.sourceTable)).reduce(0) { sum, table in
-                        sum + census.rows[table].values.reduce(0, +)
-                    }
-                    let loaded = turn.plan.passes.flatMap(\.tables).reduce(0) { $0 + $1.sourceRows }
-                    let related = own.reduce(0) { sum, mapping in
-                        sum + (mapping.hasPolicy ? mapping.source.map(census.count(of:)) ?? 0 : 0)
-                    }
-                    return sum + scanned + loaded * (turn.isStaged ? 2 : 1) + related
-                }
-        }
-    }
-
-    /// Opens the source, resolves the mapping models and plans.
-    ///
-    /// - Parameter temporaryDirectory: where SQLite's own sorts of source rows will go; nil: where the spills go. It may
-    ///   be made later.
-    func prepare(_ place: DestinationPath, appends: Bool, temporaryDirectory: String? = nil) throws -> Prepared {
-        ProcessMemory.returnFreedBlocks()
-        OpenFiles.raiseLimit()
-        let resident = ProcessMemory.currentResident() ?? 0
-        let limit =
-            options.memoryRoom.map { resident + $0 } ?? options.memoryLimit ?? MemoryLimit.standard(resident: resident)
-        // Mapping models hold memory too once they are resolved: what is left is cut below, and refused there.
-        let reading = try MemoryShares(limit: max(limit, resident + MemoryShares.least), resident: resident)
-        // SQLite's own sorts of source rows go where the spills go, once that place is made.
-        let source = try SourceStore(
-            path: sourcePath, cacheBytes: reading.sourceCache, valueLimit: reading.value,
-            temporaryDirectory: temporaryDirectory ?? place.spillDirectory(in: options.workDirectory))
-        source.limitNeeded = { MemoryShares.limit(forValueOf: $0, resident: resident) }
-        try StoreMatch.check(source.metadata, against: sourceModel, path: sourcePath)
-        var names = Set((archive?.mappings ?? []).map(\.name))
-        for model in mappingModels {
-            try model.validate(source: sourceModel, destination: destinationModel, earlier: names)
-            names.formUnion(model.entityMappingNames)
-        }
-        let layout = try source.layout(for: sourceModel)
-        let schema = StoreSchema(model: destinationModel)
-        let census = try SourceCensus(source: source, layout: layout)
-        var known = archive?.mappings ?? []
-        let resolved = try mappingModels.map { model in
-            let own = try MappingResolution(
-                model: model, source: layout.schema, destination: schema, earlier: known
-            ).resolve()
-            known += own
-            return own
-        }
-        let existing = try appends ? StoreMatch.existing(place.path, model: destinationModel) : nil
-        var hasRows = existing?.hasRows ?? schema.tables.map { _ in false }
-        for table in archive?.rejectingTables ?? [] where hasRows.indices.contains(table) { hasRows[table] = true }
-        var mappings = archive?.mappings ?? []
-        let turns = try zip(mappingModels, resolved).map { model, own in
-            let earlier = mappings.count
-            mappings += own
-            let planner = Planner(
-                mappings: mappings, source: layout, destination: schema, keys: options.keys, passes: options.passes,
-                rowCounts: census.rows, hasRows: hasRows, firstOwn: earlier)
-            let isStaged =
-                own.contains { $0.hasPolicy || $0.needsObjects } || !options.usesStoreSpecificMigrationManager
-                || EarlierLookups(mappings: mappings, earlier: earlier).needObjects
-            let tables = try planner.tables()
-            hasRows = schema.tables.indices.map { table in
-                hasRows.indices.contains(table) && hasRows[table]
-                    || own.contains { mapping in
-                        guard mapping.destinationTable == table, mapping.filter == nil, mapping.isDeclarative,
-                            let entity = mapping.source
-                        else { return false }
-                        return census.count(of: entity) > 0
-                    }
-            }
-            return Turn(
-                model: model, mappings: mappings, earlier: earlier,
-                policies: try Policies(mappings: own, manager: manager), isStaged: isStaged,
-                plan: planner.plan(tables, isStaged: isStaged))
-        }
-        ProcessMemory.returnFreedBlocks()
-        let held = (ProcessMemory.currentResident() ?? resident) - reading.sourceCache
-        let budget = try MemoryShares(limit: limit, resident: max(resident, held))
-        return Prepared(
-            limit: limit, budget: budget, source: source, layout: layout, schema: schema, turns: turns,
-            mappings: mappings, census: census)
     }
 
     /// What the work has in common from its first stage to its last.
@@ -342,11 +218,11 @@ public final class Migration {
             let isLast = number == prepared.turns.count - 1
             store.destination.defersEmptyIndexes = !isLast
             session.validation = try validation(session, area, turn: number, mode)
-            let planner = Planner(
-                mappings: turn.mappings, source: prepared.layout, destination: schema, keys: options.keys,
-                passes: options.passes, rowCounts: prepared.census.rows, hasRows: session.hasRows,
-                firstOwn: turn.earlier)
-            let tables = try planner.tables()
+            // What an earlier mapping model left is known only now.
+            let work =
+                session.hasRows == turn.hasRows
+                ? turn.work
+                : try planner(number, turn.mappings, firstOwn: turn.earlier, prepared, schema, session.hasRows).work()
             // A value copied unchanged under a rule that the source model had already is a warning where the mapping was
             // inferred.
             let excuses = turn.model.isInferred && !options.strictValidation
@@ -369,12 +245,12 @@ public final class Migration {
             var outcome: FusedMigration.Outcome
             if isStaged {
                 outcome = try StagedMigration(
-                    session: session, mappings: turn.mappings, tables: tables, policies: turn.policies,
+                    session: session, mappings: turn.mappings, work: work, policies: turn.policies,
                     manager: manager, excuses: excuses, storeUUID: uuid
                 ).run(into: store.destination, load: fill)
             } else {
                 let fused = FusedMigration(
-                    session: session, mappings: turn.mappings, tables: tables, excuses: excuses)
+                    session: session, mappings: turn.mappings, work: work, excuses: excuses)
                 outcome = ([], [])
                 let highest = try fill(
                     TurnFilling(
@@ -386,10 +262,10 @@ public final class Migration {
             }
             if session.validation.ledger != nil { loaded.rejects = optimistic.report }
             session.endModel(highest: outcome.highest, outcome.associations)
-            loaded.passes += (tables.map(\.pass).max() ?? 0) + 1
+            loaded.passes += work.passes.count
             loaded.isStaged = loaded.isStaged || isStaged
-            loaded.tables += tables
-            for table in tables where !table.mappings.isEmpty {
+            loaded.tables += work.tables
+            for table in work.tables where !table.mappings.isEmpty {
                 let root = destinationModel.entity(at: schema.tables[table.table].root).definition.name
                 if loaded.keys[root] != KeyMode.sequential.rawValue { loaded.keys[root] = table.keys.rawValue }
             }

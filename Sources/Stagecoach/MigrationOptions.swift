@@ -11,8 +11,16 @@ public struct MigrationOptions: Sendable {
     /// Folder for spills and association tables; nil: beside the destination.
     public var workDirectory: String?
     public var keys: KeyChoice = .auto
-    /// Passes to cut the work into; nil lets the planner decide.
+    /// Passes to cut the work into, tables by key range where they are fewer; nil lets the planner decide.
     public var passes: Int?
+    /// Names of entity mappings, pass by pass; those that are not named come in a pass of their own at the end. A table
+    /// whose keys are kept is loaded in the last pass that names one of its mappings.
+    public var passNames: [[String]] = []
+    /// A plan to run: its passes and keys are taken, and it is refused where the inputs are not those that it was made for.
+    public var plan: MigrationPlan?
+    /// A new file for the map from source to destination objects: a table of comma-separated values where its name ends in
+    /// `.csv`, an SQLite database where it ends in `.sqlite`.
+    public var idMap: String?
     /// Add to a store that stands at the destination, whose keys and metadata stay; without it such a store is refused.
     public var appendsToExisting = false
     /// Run everything, publish nothing.

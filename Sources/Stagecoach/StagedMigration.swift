@@ -10,11 +10,11 @@ import SpillStorage
 ///
 /// Stage 1 makes rows (spilled) and associations, stage 2 links (logged), stage 3 lets policies validate and change;
 /// then the model's rules are checked and every row is loaded once, its links merged in. A pass cuts the work within
-/// the load; what a policy can see never depends on it.
+/// a stage, by table or key range; what a policy can see never depends on it.
 struct StagedMigration {
     let session: MigrationSession
     let mappings: [PlannedMapping]
-    let tables: [PlannedTable]
+    let work: PlannedWork
     let policies: Policies
     let manager: MigrationManager
     let excuses: Bool
@@ -29,7 +29,7 @@ struct StagedMigration {
         into destination: DestinationStore, load: (TurnFilling) throws -> [Int64]
     ) throws -> FusedMigration.Outcome {
         session.progress.begin(.keys)
-        let scan = try KeyScan(session: session, mappings: mappings, tables: tables).run()
+        let scan = try KeyScan(session: session, mappings: mappings, tables: work.tables).run()
         let keys = SourceKeys(byMapping: scan.byMapping, byTable: scan.byTable)
         session.sourceKeys = keys
         try AccountForSources.count(keys, mappings: mappings, in: session)
@@ -78,7 +78,7 @@ struct StagedMigration {
                 }, in: schema)
         }
         let loading = StagedLoad(
-            session: session, mappings: mappings, tables: tables, runtime: runtime, excuses: excuses)
+            session: session, mappings: mappings, work: work, runtime: runtime, excuses: excuses)
         let highest = try load(
             TurnFilling(
                 fill: { try loading.run(into: $0) }, release: { runtime.objects.end() },
@@ -114,9 +114,8 @@ struct StagedMigration {
         let highest = session.highestKeys[table]
         // Beyond the greatest key there is none: the first one that is asked for is refused.
         func next(after key: Int64) -> Int64 { key == .max ? .max : key + 1 }
-        guard let planned = tables.first(where: { $0.table == table }), planned.keys == .kept else {
-            return next(after: highest)
-        }
+        let planned = work.tables[table]
+        guard planned.keys == .kept else { return next(after: highest) }
         let greatest = planned.mappings.reduce(highest) { greatest, index in
             guard let source = mappings[index].sourceTable else { return greatest }
             let last = keys.byMapping[index].flatMap { $0.index.count > 0 ? $0.index.lastKey : nil } ?? 0
@@ -167,28 +166,31 @@ struct StagedMigration {
             entity: sourceEntity, schema: session.layout.schema, columns: [.own(EntityTable.lockColumn)])
         let program = try AttributeProgram(mapping: mapping, slots: &slots)
         let number = Int64(session.destinationSchema.number(of: entity))
-        let reader = try SourceReader(session: session, slots: slots, table: source, entities: [sourceEntity.index])
         var batch = session.sourceBatch(slots: slots.columns.count)
         var made = 0
-        while try reader.next(into: &batch) {
-            try session.checkCancelled()
-            for row in 0..<batch.count {
-                guard let key = try own.destinationKey(of: batch.key(row)) else { continue }
-                if run.open.isFull { try rows.flush(run) }
-                let target = run.open.appendRow(key: key)
-                run.open[target, EntityTable.entityColumn] = .integer(number)
-                let lock = batch[row, 0]
-                run.open[target, EntityTable.lockColumn] =
-                    own.mode == .kept && lock.kind == .integer ? lock : .integer(1)
-                do throws(MigrationError) {
-                    try program.run(batch, row: row, into: &run.open, destinationRow: target)
-                } catch {
-                    try session.validation.note(
-                        error, table: table, key: key, entity: entity.index, entityName: entity.definition.name)
+        for range in work.ranges(ofMapping: mapping.index) {
+            let reader = try SourceReader(
+                session: session, slots: slots, table: source, entities: [sourceEntity.index], range: range)
+            while try reader.next(into: &batch) {
+                try session.checkCancelled()
+                for row in 0..<batch.count {
+                    guard let key = try own.destinationKey(of: batch.key(row)) else { continue }
+                    if run.open.isFull { try rows.flush(run) }
+                    let target = run.open.appendRow(key: key)
+                    run.open[target, EntityTable.entityColumn] = .integer(number)
+                    let lock = batch[row, 0]
+                    run.open[target, EntityTable.lockColumn] =
+                        own.mode == .kept && lock.kind == .integer ? lock : .integer(1)
+                    do throws(MigrationError) {
+                        try program.run(batch, row: row, into: &run.open, destinationRow: target)
+                    } catch {
+                        try session.validation.note(
+                            error, table: table, key: key, entity: entity.index, entityName: entity.definition.name)
+                    }
+                    made += 1
                 }
-                made += 1
+                session.progress.advance(rows: batch.count)
             }
-            session.progress.advance(rows: batch.count)
         }
         session.counts.mappings[mapping.index].created += made
         session.counts.created[entity.definition.name, default: 0] += made
@@ -204,7 +206,6 @@ struct StagedMigration {
         if let predicate = mapping.filter {
             filter = try PredicateProgram(compiling: predicate, resolver: &slots, context: mapping.context)
         }
-        let reader = try SourceReader(session: session, slots: slots, table: table, entities: [entity.index])
         let sources = runtime.sources
         sources.openWindow(session.sourceBatch(slots: slots.columns.count), table: table)
         runtime.scanning = program
@@ -213,23 +214,29 @@ struct StagedMigration {
             sources.closeWindow()
         }
         var line = session.counts.mappings[mapping.index]
-        while try reader.next(into: &sources.window) {
-            try session.checkCancelled()
-            for row in 0..<sources.window.count {
-                let key = sources.window.key(row)
-                if let filter, try !filter.evaluate(sources.window, row: row) {
-                    line.filtered += 1
-                    continue
-                }
-                let object = runtime.sourceContext.object(at: sources.place(entity: entity, table: table, key: key))
-                let isAssociated = try runtime.creating(mapping, from: key) {
-                    try call(mapping, .createDestinationInstances, runtime, object: object) {
-                        try policy.createDestinationInstances(forSource: object, in: mapping.mapping, manager: manager)
+        for range in work.ranges(ofMapping: mapping.index) {
+            let reader = try SourceReader(
+                session: session, slots: slots, table: table, entities: [entity.index], range: range)
+            while try reader.next(into: &sources.window) {
+                try session.checkCancelled()
+                for row in 0..<sources.window.count {
+                    let key = sources.window.key(row)
+                    if let filter, try !filter.evaluate(sources.window, row: row) {
+                        line.filtered += 1
+                        continue
                     }
+                    let place = sources.place(entity: entity, table: table, key: key)
+                    let object = runtime.sourceContext.object(at: place)
+                    let isAssociated = try runtime.creating(mapping, from: key) {
+                        try call(mapping, .createDestinationInstances, runtime, object: object) {
+                            try policy.createDestinationInstances(
+                                forSource: object, in: mapping.mapping, manager: manager)
+                        }
+                    }
+                    if isAssociated { line.migrated += 1 } else { line.droppedByPolicy += 1 }
                 }
-                if isAssociated { line.migrated += 1 } else { line.droppedByPolicy += 1 }
+                session.progress.advance(rows: sources.window.count)
             }
-            session.progress.advance(rows: sources.window.count)
         }
         session.counts.mappings[mapping.index] = line
         try runtime.associations[mapping.index].pairs.prepareForLookups()

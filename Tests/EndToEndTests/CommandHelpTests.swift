@@ -92,8 +92,15 @@ struct CommandHelpTests {
                                             destination.
                       --keys CHOICE         Which keys destination rows get: auto (kept where
                                             possible), kept, or sequential.
-                      --passes N            Cut the work into at most N passes. Left out: the
-                                            planner decides.
+                      --passes CUT          Cut the work into passes: a number, or names of
+                                            entity mappings as "A,B;C". Tables are cut by key
+                                            range where they are fewer. The result is the same.
+                                            Left out: the planner decides.
+                      --plan FILE           Run the plan that plan --save wrote: its passes and
+                                            keys. Refused where stores, models, mapping models
+                                            or options are not those that it was made for.
+                      --id-map FILE         Write which source object became which destination
+                                            object to a new file, NAME.csv or NAME.sqlite.
                       --append              Add to the store that stands at DESTINATION, of the
                                             version given with --to. Where none stands, make it.
                       --dry-run             Do everything but publish the destination.

@@ -30,7 +30,9 @@ struct CommandTests {
         let messages: String
     }
 
-    private func run(_ arguments: String...) -> Run {
+    private func run(_ arguments: String...) -> Run { run(arguments) }
+
+    private func run(_ arguments: [String]) -> Run {
         let output = TextBuffer()
         let messages = TextBuffer()
         let code = Command.run(arguments, console: Console(output: output, error: messages))
@@ -54,10 +56,49 @@ struct CommandTests {
             "plan", source, folder.file("new.sqlite"), "--to", Self.bundle, "--mapping", Self.mapping, "--format=json")
         let object = try #require(
             try JSONSerialization.jsonObject(with: Data(json.output.utf8)) as? [String: Any])
-        #expect((object["passes"] as? [Any])?.count == 5)
+        let models = try #require(object["models"] as? [[String: Any]])
+        #expect((models.first?["passes"] as? [Any])?.count == 4)
+        #expect((models.first?["relationships"] as? [Any])?.count == 8)
         #expect(object["destinationVersion"] as? String == "Library 2")
+        let graph = run(
+            "plan", source, folder.file("new.sqlite"), "--to", Self.bundle, "--mapping", Self.mapping, "--format=dot")
+        #expect(graph.output.hasPrefix("digraph plan {\n") && graph.output.hasSuffix("}\n"))
+        #expect(graph.output.contains("[label=\"author\", style=solid]"))
+        #expect(graph.output.contains("[label=\"tags\", style=bold, dir=both]"))
         #expect(try names(in: folder).isEmpty)
         #expect(try names(in: try Self.library.get()) == ["library.sqlite"])
+    }
+
+    @Test("A saved plan is run by migrate --plan, with passes by name or number, and an id map is written")
+    func savedPlan() throws {
+        let source = try Self.library.get().file("library.sqlite")
+        let folder = try TemporaryFolder()
+        let arguments = [source, folder.file("new.sqlite"), "--to", Self.bundle, "--mapping", Self.mapping]
+        let saved = run(
+            ["plan"] + arguments + [
+                "--passes", "ChapterToSection; AuthorToAuthor,BookToBook", "--save", folder.file("p.json"),
+            ])
+        #expect(saved.code == 0, "\(saved.messages)")
+        #expect(saved.output.contains("Pass 3 of 3"))
+        let again = run(["plan"] + arguments + ["--save", folder.file("p.json")])
+        #expect(again.code == 73)
+        let migrated = run(
+            ["migrate"] + arguments
+                + ["--plan", folder.file("p.json"), "--id-map", folder.file("ids.csv"), "--progress", "none"])
+        #expect(migrated.code == 0, "\(migrated.messages)")
+        #expect(migrated.output.contains("passes       3, stages fused"))
+        #expect(try names(in: folder) == ["ids.csv", "new.sqlite", "p.json"])
+        let ids = try String(contentsOfFile: folder.file("ids.csv"), encoding: .utf8)
+        #expect(ids.split(separator: "\n").count == DemoStore.objects + 5001)
+        let other = [source, folder.file("b.sqlite"), "--to", Self.bundle]
+        let outdated = run(["migrate"] + other + ["--plan", folder.file("p.json")])
+        #expect(outdated.code == 78 && outdated.messages.contains("the mapping model"), "\(outdated.messages)")
+        #expect(run(["migrate"] + other + ["--plan", folder.file("missing.json")]).code == 66)
+        #expect(run(["migrate"] + other + ["--plan", folder.file("p.json"), "--passes", "2"]).code == 64)
+        #expect(run(["migrate"] + other + ["--passes", "0"]).code == 64)
+        #expect(run(["migrate"] + other + ["--passes", "A,;B"]).code == 64)
+        #expect(run(["migrate"] + other + ["--id-map", "ids.txt"]).code == 64)
+        #expect(run(["plan"] + other + ["--passes", "Nobody"]).code == 78)
     }
 
     @Test("migrate prints a summary, or the report as JSON, which is what --report writes")
@@ -120,7 +161,7 @@ struct CommandTests {
         let folder = try TemporaryFolder()
         let taken = folder.file("taken.sqlite")
         try Data().write(to: URL(fileURLWithPath: taken))
-        #expect(run("migrate", source, taken, "--to", Self.bundle, "--passes", "x").code == 64)
+        #expect(run("migrate", source, taken, "--to", Self.bundle, "--passes", "x;").code == 64)
         #expect(run("migrate", source + "x", taken, "--to", Self.bundle).code == 66)
         #expect(run("migrate", source, taken, "--to", Self.bundle + "x").code == 66)
         #expect(run("migrate", source, taken, "--to", Self.bundle, "--from", Self.bundle).code == 78)

@@ -68,6 +68,28 @@ struct MemoryTests {
     }
 
     @Test(
+        "Whatever the model's shape, the least workable limit that a refusal names works",
+        arguments: MemoryShape.allCases, [[], ["--staged"], ["--policy", "super"], ["--passes", "7"]])
+    func leastLimitOfShapes(shape: MemoryShape, way: [String]) throws {
+        let folder = try TemporaryFolder()
+        try shape.write(into: folder)
+        let output = folder.file("out.sqlite")
+        let arguments =
+            ["--store", folder.file("source.sqlite"), "--from", folder.file("one.xcdatamodel")]
+            + ["--to", folder.file("two.xcdatamodel"), "--output", output] + way
+        let refused = try MemoryChild(arguments + ["--memory-limit", "1M"])
+        #expect(refused.code == 78, "\(refused.errors)")
+        #expect(!FileManager.default.fileExists(atPath: output))
+        let match = try #require(refused.errors.firstMatch(of: /--memory-limit ([0-9]+)M/), "\(refused.errors)")
+        let least = try #require(Int(match.1))
+        let accepted = try MemoryChild(arguments + ["--memory-limit", "\(least)M"])
+        let outcome = try #require(accepted.outcome, "exit code \(accepted.code): \(accepted.errors)")
+        print("\(shape) \(way): least limit \(least) MiB, VmHWM \(outcome.peakMemory >> 10) KiB")
+        #expect(outcome.peakMemory <= least << 20, "\(outcome.peakMemory >> 10) KiB with \(least) MiB")
+        #expect(try shape.digest(of: output) == shape.digest(of: folder.file("source.sqlite")))
+    }
+
+    @Test(
         "Sixty pairs, 300 mappings into a root, 1,900 columns, one set with all objects: under 64 MiB with and without policies",
         arguments: MemoryShape.allCases, [[], ["--staged"], ["--policy", "super"]])
     func shapes(shape: MemoryShape, way: [String]) throws {

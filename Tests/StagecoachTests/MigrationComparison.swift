@@ -14,6 +14,10 @@ struct MigrationComparison {
     struct Variant: CustomStringConvertible {
         var batchSize: Int?
         var passes: Int?
+        /// Entity mappings, pass by pass.
+        var passNames: [[String]] = []
+        /// Whether a plan is made first, written and read, and then run.
+        var isPlanned = false
         /// Room above what the test process holds when the run begins, in MiB.
         var room = 48
         var keys: KeyChoice = .auto
@@ -21,8 +25,8 @@ struct MigrationComparison {
         var isStaged = false
 
         var description: String {
-            "batch \(batchSize.map(String.init) ?? "auto"), passes \(passes.map(String.init) ?? "auto"), room \(room) MiB, "
-                + "keys \(keys.rawValue), \(isStaged ? "staged" : "fused")"
+            "batch \(batchSize.map(String.init) ?? "auto"), passes \(passes.map(String.init) ?? "\(passNames)"), "
+                + "room \(room) MiB, keys \(keys.rawValue), \(isStaged ? "staged" : "fused")\(isPlanned ? ", planned" : "")"
         }
 
         var options: MigrationOptions {
@@ -30,6 +34,7 @@ struct MigrationComparison {
             options.memoryRoom = room << 20
             options.batchSize = batchSize
             options.passes = passes
+            options.passNames = passNames
             options.keys = keys
             options.fullCheck = true
             options.usesStoreSpecificMigrationManager = !isStaged
@@ -48,9 +53,10 @@ struct MigrationComparison {
         let path = folder.file("out-\(UUID().uuidString).sqlite")
         defer { try? FileManager.default.removeItem(atPath: path) }
         do {
+            var options = variant.options
+            if variant.isPlanned { options = try planned(options, path) }
             let report = try Migration(
-                from: sourcePath, model: source, mapping: mapping, to: path, model: destination,
-                options: variant.options
+                from: sourcePath, model: source, mapping: mapping, to: path, model: destination, options: options
             ).run()
             return .success((try ReferenceStore.read(path: path, model: destination), report))
         } catch {
@@ -58,12 +64,34 @@ struct MigrationComparison {
         }
     }
 
+    /// The options with a plan that was made by them, written and read.
+    private func planned(_ options: MigrationOptions, _ path: String) throws -> MigrationOptions {
+        let text = try Migration(
+            from: sourcePath, model: source, mapping: mapping, to: path, model: destination, options: options
+        ).plan().json()
+        var running = options
+        running.plan = try MigrationPlan.read(json: Data(text.utf8))
+        running.passes = nil
+        running.passNames = []
+        running.keys = .auto
+        return running
+    }
+
+    /// What the reference migrator gives.
+    func reference(_ keys: ReferenceKeys = .auto) throws -> Result<ReferenceOutcome, ReferenceFailure> {
+        let before = try ReferenceStore.read(path: sourcePath, model: source)
+        return ReferenceMigrator(source: before, destinationModel: destination, mappingModel: mapping, keys: keys)
+            .migrate()
+    }
+
     /// Differences between the engine's result and the reference's; empty where both agree.
     func differences(_ variant: Variant, keys: ReferenceKeys = .auto) throws -> [String] {
-        let before = try ReferenceStore.read(path: sourcePath, model: source)
-        let reference = ReferenceMigrator(
-            source: before, destinationModel: destination, mappingModel: mapping, keys: keys
-        ).migrate()
+        try differences(variant, from: try reference(keys))
+    }
+
+    /// The same, where the reference's result is known.
+    func differences(_ variant: Variant, from reference: Result<ReferenceOutcome, ReferenceFailure>) throws -> [String]
+    {
         switch (reference, try run(variant)) {
         case (.success(let expected), .success(let actual)):
             var lines = actual.store.differences(from: expected.store)

@@ -15,6 +15,7 @@ struct PolicyComparisonTests {
 
     static let variants: [Variant] = [
         Variant(), Variant(batchSize: 1, passes: 1, room: 20), Variant(batchSize: 3, passes: 2, isStaged: true),
+        Variant(batchSize: 7, passes: 9),
     ]
 
     @Test("A policy that does one thing", arguments: seeds)

@@ -16,6 +16,7 @@ struct SeveralModelsTests {
 
     static let variants: [Variant] = [
         Variant(), Variant(batchSize: 1, passes: 1, room: 20), Variant(batchSize: 3, isStaged: true),
+        Variant(batchSize: 7, passes: 9),
     ]
 
     @Test(

@@ -8,10 +8,16 @@ final class SourceReader {
     private let rows: SelectionReader
     private let folds: SourceFolds
 
-    /// - Parameter entities: indices of the entities whose rows are read.
-    init(session: MigrationSession, slots: SourceSlots, table: Int, entities: [Int]) throws(MigrationError) {
-        rows = try session.source.rows(
-            RowSelection(table: table, columns: slots.columns, entities: entities), in: session.layout)
+    /// - Parameters:
+    ///   - entities: indices of the entities whose rows are read.
+    ///   - range: keys of the rows that are read.
+    init(
+        session: MigrationSession, slots: SourceSlots, table: Int, entities: [Int], range: SourceKeyRange = .all
+    ) throws(MigrationError) {
+        var selection = RowSelection(table: table, columns: slots.columns, entities: entities)
+        selection.afterKey = range.after
+        selection.throughKey = range.through
+        rows = try session.source.rows(selection, in: session.layout)
         folds = try SourceFolds(session: session, slots: slots, isScan: true)
     }
 

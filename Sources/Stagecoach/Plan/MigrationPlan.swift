@@ -1,191 +1,162 @@
-import Diagnostics
-import ManagedModel
-import Mapping
-import PersistentStore
+/// What a migration will do, and why: a value that can be printed, saved, reviewed and run.
+///
+/// ``Migration/plan()`` makes it; ``MigrationOptions/plan`` runs it. The run does what ``Model/passes`` and the keys of
+/// ``Model/tables`` say, so both may be edited; everything else says what follows from models, mapping models and source,
+/// and a plan in which it does not agree with them any more is refused.
+public struct MigrationPlan: Sendable, Codable, Equatable {
+    /// The form of a saved plan.
+    public static let currentFormatVersion = 1
 
-/// How the rows of a destination table get their keys.
-public enum KeyMode: String, Sendable, Codable {
-    /// A row keeps the Z_PK of its source row.
-    case kept
-    /// Rows are numbered at creation, in order.
-    case sequential
-}
+    public var formatVersion = MigrationPlan.currentFormatVersion
+    /// What the plan was made for.
+    public var inputs: Inputs
+    /// One for each mapping model, in turn.
+    public var models: [Model]
+    /// What the run needs in memory.
+    public var memory: Memory
+    /// What the run needs on disk.
+    public var disk: Disk
 
-/// What the user asks for with `--keys`.
-public enum KeyChoice: String, Sendable, CaseIterable {
-    /// Kept where possible.
-    case auto
-    /// Kept everywhere, or refused.
-    case kept
-    /// Numbered everywhere.
-    case sequential
-}
+    /// The passes of all mapping models.
+    public var passes: [Pass] { models.flatMap(\.passes) }
+    /// Whether the stages of any mapping model are barriers over its entity mappings.
+    public var isStaged: Bool { models.contains(where: \.isStaged) }
 
-/// The passes of a migration, in order, and what each does: a value that can be printed.
-public struct MigrationPlan: Sendable {
+    /// One mapping model's part.
+    public struct Model: Sendable, Codable, Equatable {
+        /// Whether the stages are barriers over all entity mappings, because user code may run.
+        public var isStaged: Bool
+        /// Why, one sentence each; empty where the stages are fused.
+        public var reasons: [String]
+        /// In mapping order.
+        public var entityMappings: [EntityMapping]
+        /// In the destination's order.
+        public var tables: [Table]
+        /// Every stored relationship of the destination model, where it is declared.
+        public var relationships: [Relationship]
+        /// Root entities that belong together, because they refer to each other in a circle or share links; in the order
+        /// in which they are loaded.
+        public var groups: [[String]]
+        public var passes: [Pass]
+    }
+
+    /// How an entity mapping's objects are made.
+    public struct EntityMapping: Sendable, Codable, Equatable {
+        public var name: String
+        public var sourceEntity: String?
+        public var destinationEntity: String?
+        public var path: Path
+        /// Why it takes that path.
+        public var reason: String
+        /// Source objects before the filter.
+        public var sourceRows: Int
+        /// Whether a filter may leave some out.
+        public var isFiltered: Bool
+    }
+
+    /// What an entity mapping's objects are on their way.
+    public enum Path: String, Sendable, Codable {
+        /// Rows, in batches; no object exists.
+        case rows
+        /// Objects, made for the policy or for expressions that only objects can evaluate.
+        case objects
+        /// No object is made.
+        case none
+    }
+
     /// One root entity's table and the entity mappings that fill it.
-    public struct Table: Sendable {
+    public struct Table: Sendable, Codable, Equatable {
         /// The destination's root entity.
-        public let rootEntity: String
+        public var rootEntity: String
         /// Names of the entity mappings into the root, in mapping order.
-        public let entityMappings: [String]
-        public let keys: KeyMode
+        public var entityMappings: [String]
+        public var keys: KeyMode
         /// Why the keys are not kept; nil where they are.
-        public let reason: String?
+        public var reason: String?
         /// Source rows that the mappings read.
-        public let sourceRows: Int
+        public var sourceRows: Int
     }
 
-    /// One part of the mapping model on its way through the three stages.
-    public struct Pass: Sendable {
-        public let tables: [Table]
+    /// How the links of a destination relationship come about.
+    public struct Relationship: Sendable, Codable, Equatable {
+        /// The entity that declares it.
+        public var entity: String
+        public var name: String
+        public var destinationEntity: String
+        /// The root entities of both: their tables.
+        public var rootEntity: String
+        public var destinationRootEntity: String
+        /// `Entity.name` of the inverse.
+        public var inverse: String?
+        public var isToMany: Bool
+        /// `Entity.name` of the side whose column holds the links, or the join table's name.
+        public var carrier: String?
+        public var resolution: Resolution
+        /// Pass, from 1, in which its links are resolved; nil where there are none.
+        public var pass: Int?
+        /// Whether the links wait, on disk, for a later pass than the first that knows one of the sides.
+        public var isDeferred: Bool
+    }
+
+    /// When a relationship's links are known.
+    public enum Resolution: String, Sendable, Codable {
+        /// No entity mapping sets it.
+        case untouched
+        /// Looked up row by row, as the rows that hold it are read.
+        case row
+        /// Resolved over the whole table before its rows are loaded, and merged into them by key.
+        case table
+        /// Sorted into the join table, once both sides are closed.
+        case join
+        /// The inverse, which carries the links, completes it.
+        case inverse
+        /// Logged by the stages, those of policies after those of the mapping model, and merged at the load.
+        case logged
+    }
+
+    /// A part of the load.
+    public struct Pass: Sendable, Codable, Equatable {
+        public var steps: [Step]
         /// Join tables loaded at the pass's end, when both sides are closed.
-        public let joinTables: [String]
+        public var joinTables: [String]
+        /// Relationships, as `Entity.name`, whose links are resolved in the pass over whole tables.
+        public var resolves: [String]
+        /// Bytes of the pass's rows in the destination, about.
+        public var destinationBytes: Int
+        /// Bytes in the work directory for the pass, about.
+        public var workBytes: Int
+        /// Bytes of memory that the pass's batches, caches, keys and sorts take at the most, beyond what the process holds.
+        public var memoryBytes: Int
     }
 
-    public let passes: [Pass]
-    /// Whether the stages are barriers over all entity mappings, because user code may run.
-    public let isStaged: Bool
-}
-
-/// One destination table's part of the plan.
-struct PlannedTable {
-    /// Table index in the destination schema.
-    let table: Int
-    /// The mappings that fill it, by index, in mapping order; add and remove mappings are not among them.
-    let mappings: [Int]
-    let keys: KeyMode
-    let reason: String?
-    /// Pass that loads it.
-    var pass: Int
-}
-
-/// Decides keys and cuts the work into passes.
-struct Planner {
-    let mappings: [PlannedMapping]
-    let source: StoreLayout
-    let destination: StoreSchema
-    let keys: KeyChoice
-    /// Passes wanted; nil lets the planner decide.
-    let passes: Int?
-    /// Source rows by table and entity index.
-    let rowCounts: [[Int: Int]]
-    /// Whether a destination table has rows already, of an appended store or of an earlier mapping model; empty: none.
-    var hasRows: [Bool] = []
-    /// Index of the first mapping to plan; those before it belong to earlier mapping models.
-    var firstOwn = 0
-
-    /// The tables in pass order.
-    ///
-    /// The unit of planning is the destination root table. Without a wish there is one pass a table; a cut into N
-    /// passes groups neighbouring tables so that each pass has about the same number of source rows. More passes than
-    /// tables are not made: a cut never changes the result, so an empty pass would only be noise.
-    ///
-    /// - Throws: `plan.keysCannotBeKept`, `plan.abstractDestination`.
-    func tables() throws(MigrationError) -> [PlannedTable] {
-        try refuseAbstractDestinations()
-        var planned: [PlannedTable] = []
-        for table in destination.tables.indices {
-            let filling = mappings.filter {
-                $0.index >= firstOwn && $0.destinationTable == table && $0.source != nil
-            }.map(\.index)
-            let (mode, reason) = keyMode(table: table, filling: filling)
-            if keys == .kept, mode == .sequential, !filling.isEmpty {
-                throw MigrationError(
-                    "plan.keysCannotBeKept", .configuration, "Keys cannot be kept: \(reason ?? "")",
-                    remedy: "Leave --keys at auto, or split the mapping model",
-                    context: .init(entity: destination.model.entity(at: destination.tables[table].root).definition.name)
-                )
-            }
-            planned.append(PlannedTable(table: table, mappings: filling, keys: mode, reason: reason, pass: 0))
-        }
-        cut(&planned)
-        return planned
+    /// Rows of one root entity that are loaded at a time.
+    public struct Step: Sendable, Codable, Equatable {
+        public var rootEntity: String
+        public var entityMappings: [String]
+        /// Only source rows with a greater Z_PK; nil: from the first.
+        public var afterKey: Int64?
+        /// Only source rows up to this Z_PK; nil: to the last.
+        public var throughKey: Int64?
+        public var sourceRows: Int
+        /// Whether the table closes: its rules are checked, its indexes built.
+        public var closes: Bool
     }
 
-    private func refuseAbstractDestinations() throws(MigrationError) {
-        for mapping in mappings.dropFirst(firstOwn) {
-            guard let entity = mapping.destination, entity.isAbstract, !mapping.hasPolicy, let from = mapping.source,
-                let table = mapping.sourceTable, let rows = rowCounts[table][from.index], rows > 0
-            else { continue }
-            throw MigrationError(
-                "plan.abstractDestination", .configuration,
-                "The destination entity is abstract, and \(rows) source objects of \(from.definition.name) would become objects of it",
-                remedy: "Map the source entity to a concrete destination entity", context: mapping.context)
-        }
+    /// Memory, in bytes.
+    public struct Memory: Sendable, Codable, Equatable {
+        /// The limit that the plan was made for.
+        public var limit: Int
+        /// What the engine's parts need at least, beyond what the process holds before it begins.
+        public var least: Int
     }
 
-    private func keyMode(table: Int, filling: [Int]) -> (KeyMode, String?) {
-        if keys == .sequential { return (.sequential, "asked for by --keys") }
-        if hasRows.indices.contains(table), hasRows[table] {
-            return (.sequential, "the destination table has rows already")
-        }
-        let all = mappings.filter { $0.index >= firstOwn && $0.destinationTable == table }
-        if let policy = all.first(where: \.hasPolicy) {
-            return (.sequential, "entity mapping \(policy.name) has a policy")
-        }
-        var sourceTable: Int?
-        var entities: Set<Int> = []
-        for index in filling {
-            guard let from = mappings[index].source, let fromTable = mappings[index].sourceTable else { continue }
-            if let sourceTable, sourceTable != fromTable {
-                return (.sequential, "entity mappings read from several source tables")
-            }
-            sourceTable = fromTable
-            if !entities.insert(from.index).inserted {
-                return (.sequential, "source entity \(from.definition.name) is mapped twice into this table")
-            }
-        }
-        return (.kept, nil)
-    }
-
-    private func cut(_ tables: inout [PlannedTable]) {
-        guard let wanted = passes, wanted < tables.count else {
-            for index in tables.indices { tables[index].pass = index }
-            return
-        }
-        let rows = tables.map { max(1, sourceRows(of: $0)) }
-        let total = rows.reduce(0, +)
-        var pass = 0
-        var before = 0
-        for index in tables.indices {
-            // A new pass begins where the rows so far have filled the passes before it, or where every table left
-            // must have a pass of its own.
-            let due = before * wanted >= total * (pass + 1)
-            let needed = tables.count - index <= wanted - pass - 1
-            if index > 0, pass < wanted - 1, due || needed { pass += 1 }
-            tables[index].pass = pass
-            before += rows[index]
-        }
-    }
-
-    func sourceRows(of table: PlannedTable) -> Int {
-        table.mappings.reduce(0) { sum, index in
-            guard let entity = mappings[index].source, let from = mappings[index].sourceTable else { return sum }
-            return sum + (rowCounts[from][entity.index] ?? 0)
-        }
-    }
-
-    /// The plan as a value.
-    func plan(_ tables: [PlannedTable], isStaged: Bool) -> MigrationPlan {
-        let last = (tables.map(\.pass).max() ?? 0)
-        let passOfTable = Dictionary(uniqueKeysWithValues: tables.map { ($0.table, $0.pass) })
-        let passes = (0...last).map { pass in
-            MigrationPlan.Pass(
-                tables: tables.filter { $0.pass == pass }.map { table in
-                    MigrationPlan.Table(
-                        rootEntity: destination.model.entity(at: destination.tables[table.table].root).definition.name,
-                        entityMappings: table.mappings.map { mappings[$0].name }, keys: table.keys,
-                        reason: table.reason,
-                        sourceRows: sourceRows(of: table))
-                },
-                joinTables: destination.joinTables.filter { joinPass($0, passOfTable) == pass }.map(\.name))
-        }
-        return MigrationPlan(passes: passes, isStaged: isStaged)
-    }
-
-    /// The pass in which both sides of a join table are closed.
-    private func joinPass(_ join: JoinTable, _ passOfTable: [Int: Int]) -> Int {
-        join.sides.map { passOfTable[destination.tableByEntity[$0.relationship.entity]] ?? 0 }.max() ?? 0
+    /// Disk, in bytes, about.
+    public struct Disk: Sendable, Codable, Equatable {
+        /// The destination's file.
+        public var destination: Int
+        /// The work directory: spills, association tables, sorts, copies.
+        public var work: Int
+        /// What the run needs in any case: below it, it is refused before anything is written.
+        public var least: Int
     }
 }

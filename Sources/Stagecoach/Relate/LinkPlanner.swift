@@ -22,6 +22,20 @@ struct LinkPlan {
         case oneToOne(RelationshipDescription, RelationshipDescription)
         /// A to-many without inverse: the owner's key stands in the members' table.
         case hidden(RelationshipDescription)
+
+        /// The tables whose columns it sets, by index.
+        func tables(in schema: StoreSchema) -> [Int] {
+            func table(_ relationship: RelationshipDescription) -> [Int] {
+                switch schema.storage(of: relationship) {
+                case .toOne(let table, _, _, _), .toManyHidden(let table, _, _): [table]
+                case .none, .toManyByInverse, .join: []
+                }
+            }
+            switch self {
+            case .oneToMany(let relationship, _, _), .hidden(let relationship): return table(relationship)
+            case .oneToOne(let first, let second): return table(first) + table(second)
+            }
+        }
     }
 }
 
@@ -59,7 +73,7 @@ struct LinkPlanner {
     }
 
     /// Every stored relationship of the destination model, where it is declared.
-    private func declaredRelationships() -> [RelationshipDescription] {
+    func declaredRelationships() -> [RelationshipDescription] {
         destination.model.entities.flatMap { entity in
             entity.relationships.filter { $0.entity == entity && !$0.isTransient }
         }

@@ -8,7 +8,7 @@ import SpillStorage
 struct StagedLoad {
     let session: MigrationSession
     let mappings: [PlannedMapping]
-    let tables: [PlannedTable]
+    let work: PlannedWork
     let runtime: StagedRuntime
     let excuses: Bool
 
@@ -24,29 +24,31 @@ struct StagedLoad {
             ).write()
             try checkTouched(touched, in: destination)
         }
-        let passes = (tables.map(\.pass).max() ?? 0) + 1
         var highest = [Int64](repeating: 0, count: schema.tables.count)
-        for pass in 0..<passes {
-            session.progress.enter(pass: pass + 1, of: passes)
-            for table in tables where table.pass == pass {
+        for (number, pass) in work.passes.enumerated() {
+            session.progress.enter(pass: number + 1, of: work.passes.count)
+            // The rows of an open table stay where they are spilled: it is loaded when it closes.
+            for step in pass.steps where step.isLast {
                 session.progress.begin(.load)
-                highest[table.table] = try load(table, into: destination)
+                highest[step.table] = try load(work.tables[step.table], into: destination)
                 session.progress.begin(.indexes)
-                try session.createIndexes(of: table.table, in: destination)
+                try session.createIndexes(of: step.table, in: destination)
             }
-        }
-        for join in schema.joinTables.indices {
-            session.progress.begin(.load)
-            let writer = try destination.joinWriter(join)
-            session.linksWritten[join] += try JoinLinks(
-                session: session, mappings: mappings, keys: SourceKeys(byMapping: [:], byTable: [:]), joinTable: join,
-                prepare: { try destination.prepareRows(joinTable: join, expecting: $0) }
-            ).load(try joinRecords(join), into: writer)
-            try writer.finish()
-            session.progress.begin(.indexes)
-            try destination.createIndexes(joinTable: join)
+            for join in pass.joinTables { try load(join: join, into: destination) }
         }
         return highest
+    }
+
+    private func load(join: Int, into destination: DestinationStore) throws {
+        session.progress.begin(.load)
+        let writer = try destination.joinWriter(join)
+        session.linksWritten[join] += try JoinLinks(
+            session: session, mappings: mappings, keys: SourceKeys(byMapping: [:], byTable: [:]), joinTable: join,
+            prepare: { try destination.prepareRows(joinTable: join, expecting: $0) }
+        ).load(try joinRecords(join), into: writer)
+        try writer.finish()
+        session.progress.begin(.indexes)
+        try destination.createIndexes(joinTable: join)
     }
 
     // MARK: - Rows

@@ -5,7 +5,8 @@ import PersistentStore
 import Rows
 
 /// The three stages of one destination table, fused: each source row is read once, its attributes created, its
-/// relationships looked up, the model's rules checked, and the row written complete, in ascending key order.
+/// relationships looked up, the model's rules checked, and the row written complete, in ascending key order. The table may
+/// be loaded in several steps, which ascend by key.
 struct TableLoad {
     let session: MigrationSession
     let mappings: [PlannedMapping]
@@ -40,28 +41,28 @@ struct TableLoad {
         }
     }
 
-    /// Loads the table.
+    /// Loads a step's rows.
     ///
     /// - Returns: the highest key written, 0 where no row was.
     /// - Complexity: O(rows); memory is two batches and what the patches' sorts hold.
-    func run(writer: any TableWriter) throws -> Int64 {
+    func run(_ step: PlannedStep, writer: any TableWriter) throws -> Int64 {
         var highest: Int64 = 0
         switch table.keys {
         case .kept:
-            let reading = table.mappings.filter { mappings[$0].isDeclarative }
+            let reading = step.mappings.filter { mappings[$0].isDeclarative }
             guard let first = reading.first, let sourceTable = mappings[first].sourceTable else { break }
-            try load(reading, from: sourceTable, writer: writer, highest: &highest)
+            try load(reading, from: sourceTable, range: step.range, writer: writer, highest: &highest)
         case .sequential:
-            for index in table.mappings where mappings[index].isDeclarative {
+            for index in step.mappings where mappings[index].isDeclarative {
                 guard let sourceTable = mappings[index].sourceTable else { continue }
-                try load([index], from: sourceTable, writer: writer, highest: &highest)
+                try load([index], from: sourceTable, range: step.range, writer: writer, highest: &highest)
             }
         }
         return highest
     }
 
     private func load(
-        _ indices: [Int], from sourceTable: Int, writer: any TableWriter, highest: inout Int64
+        _ indices: [Int], from sourceTable: Int, range: SourceKeyRange, writer: any TableWriter, highest: inout Int64
     ) throws {
         let model = session.layout.schema.model
         let schemaTable = session.layout.schema.tables[sourceTable]
@@ -76,7 +77,7 @@ struct TableLoad {
         }
         let columns = session.destinationSchema.tables[table.table].columns.count
         let reader = try SourceReader(
-            session: session, slots: slots, table: sourceTable, entities: byEntity.keys.sorted())
+            session: session, slots: slots, table: sourceTable, entities: byEntity.keys.sorted(), range: range)
         var source = session.sourceBatch(slots: slots.columns.count)
         var destination = session.destinationBatch(slots: columns)
         var references = ReferenceCounts()

@@ -33,7 +33,19 @@ package enum CommandCatalog {
             "keys", .choice(["auto", "kept", "sequential"]), "CHOICE",
             help: "Which keys destination rows get: auto (kept where possible), kept, or sequential."),
         .init(
-            "passes", .count(least: 1), "N", help: "Cut the work into at most N passes. Left out: the planner decides."),
+            "passes", .text, "CUT",
+            help:
+                "Cut the work into passes: a number, or names of entity mappings as \"A,B;C\". Tables are cut by key range where they are fewer. The result is the same. Left out: the planner decides."
+        ),
+        .init(
+            "plan", .text, "FILE",
+            help:
+                "Run the plan that plan --save wrote: its passes and keys. Refused where stores, models, mapping models or options are not those that it was made for."
+        ),
+        .init(
+            "id-map", .text, "FILE",
+            help:
+                "Write which source object became which destination object to a new file, NAME.csv or NAME.sqlite."),
         .init(
             "append", .flag,
             help:
@@ -96,13 +108,31 @@ package enum CommandCatalog {
     static let plan = CommandSpecification(
         "plan", summary: "Show the passes, tables and keys of a migration",
         discussion: """
-            Takes the arguments of migrate and prints the passes, their tables, the keys of each and why. Nothing is
-            written, neither beside SOURCE nor beside DESTINATION.
+            Takes the arguments of migrate and prints which way each entity mapping takes and why, how each relationship
+            comes about, the passes, their tables, the keys of each, and what disk is needed. Nothing is written, neither
+            beside SOURCE nor beside DESTINATION.
+
+            A saved plan may be reviewed, and its passes and the keys of its tables changed; migrate --plan runs it.
             """,
         operands: ["SOURCE", "DESTINATION"],
-        options: migrationOptions + [.init("format", .choice(["text", "json"]), "FORMAT", help: "text or json.")],
+        options: migrationOptions + [
+            .init(
+                "format", .choice(["text", "json", "dot"]), "FORMAT",
+                help: "text, json, or dot: a graph for Graphviz."),
+            .init(
+                "save", .file(ending: ".json"), "FILE",
+                help: "Write the plan to a new file, NAME.json, for migrate --plan."),
+        ],
         examples: [
-            ("stagecoach plan old.sqlite new.sqlite --to Library.xcdatamodeld", "what migrate would do")
+            ("stagecoach plan old.sqlite new.sqlite --to Library.xcdatamodeld", "what migrate would do"),
+            (
+                "stagecoach plan old.sqlite new.sqlite --to Library.xcdatamodeld --save plan.json",
+                "a plan to review, for migrate --plan plan.json"
+            ),
+            (
+                "stagecoach plan old.sqlite new.sqlite --to Library.xcdatamodeld --format dot | dot -Tsvg -o plan.svg",
+                "a picture of it"
+            ),
         ])
 
     static let check = CommandSpecification(

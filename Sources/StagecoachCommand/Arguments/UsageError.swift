@@ -15,6 +15,8 @@ package enum UsageError: Error, Equatable, Sendable {
     case notASize(option: String, value: String)
     case notAChoice(option: String, value: String, choices: [String], nearest: String?)
     case wrongEnding(option: String, value: String, ending: String)
+    /// A cut that is neither a number nor names of entity mappings.
+    case notACut(option: String, value: String)
     /// Two options that cannot be given together.
     case contradiction(String, String)
     /// An option that says nothing without another.

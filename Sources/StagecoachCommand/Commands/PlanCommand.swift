@@ -3,51 +3,54 @@ import Stagecoach
 
 /// `stagecoach plan`.
 struct PlanCommand {
+    private enum Format: String {
+        case text
+        case json
+        case dot
+    }
+
     private let request: MigrationRequest
-    private let printsJSON: Bool
+    private let format: Format
+    /// A new file for the plan, to be run with `migrate --plan`.
+    private let saved: String?
     private let console: Console
 
     init(_ arguments: ParsedArguments, console: Console) throws(UsageError) {
         request = try MigrationRequest(arguments)
-        printsJSON = arguments[option: "format"] == "json"
+        format = arguments[option: "format"].flatMap(Format.init(rawValue:)) ?? .text
+        saved = arguments[option: "save"]
         self.console = console
+        guard let saved else { return }
+        for path in [request.source, request.destination] where PathIdentity.isSame(saved, path) {
+            throw .samePath(saved, path, what: "--save and \(path == request.source ? "SOURCE" : "DESTINATION")")
+        }
     }
 
-    /// Plans and prints. Nothing is written to disk.
+    /// Plans and prints. Nothing is written to disk but the file that was asked for.
     ///
-    /// - Throws: errors of the inputs and of planning.
+    /// - Throws: errors of the inputs, of planning, and of the file.
     func run() throws {
         let inputs = try MigrationInputs(request)
         let plan = try inputs.migration().plan()
         let outline = PlanOutline(plan, inputs: inputs)
-        console.output.write(printsJSON ? try JSONText.text(outline) : PlanWording.text(outline))
+        if let saved { try OutputFile.create(saved, try plan.json()) }
+        switch format {
+        case .text: console.output.write(PlanWording.text(outline))
+        case .json: console.output.write(try JSONText.text(outline))
+        case .dot: console.output.write(PlanGraph.text(outline))
+        }
     }
 }
 
-/// A plan with what the command knows beyond it: a value that can be encoded.
+/// A plan with what the command knows beyond it: a value that can be encoded. Its JSON may be run as a plan.
 struct PlanOutline: Encodable {
-    /// A destination table.
-    struct Table: Encodable {
-        let rootEntity: String
-        let entityMappings: [String]
-        let keys: String
-        let reason: String?
-        let sourceRows: Int
-    }
-    /// A pass.
-    struct Pass: Encodable {
-        let tables: [Table]
-        let joinTables: [String]
-    }
-
+    let plan: MigrationPlan
     let source: String
     let destination: String
     let sourceVersion: String?
     let destinationVersion: String?
-    /// The mapping model's file; nil where it was inferred.
+    /// The mapping models' files; nil where it was inferred.
     let mapping: String?
-    let isStaged: Bool
-    let passes: [Pass]
 
     init(_ plan: MigrationPlan, inputs: MigrationInputs) {
         self.init(
@@ -60,19 +63,29 @@ struct PlanOutline: Encodable {
         _ plan: MigrationPlan, source: String, destination: String, sourceVersion: String?,
         destinationVersion: String?, mapping: String?
     ) {
+        self.plan = plan
         self.source = source
         self.destination = destination
         self.sourceVersion = sourceVersion
         self.destinationVersion = destinationVersion
         self.mapping = mapping
-        isStaged = plan.isStaged
-        passes = plan.passes.map { pass in
-            Pass(
-                tables: pass.tables.map {
-                    Table(
-                        rootEntity: $0.rootEntity, entityMappings: $0.entityMappings, keys: $0.keys.rawValue,
-                        reason: $0.reason, sourceRows: $0.sourceRows)
-                }, joinTables: pass.joinTables)
-        }
+    }
+
+    private enum Key: String, CodingKey {
+        case source
+        case destination
+        case sourceVersion
+        case destinationVersion
+        case mapping
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        try plan.encode(to: encoder)
+        var container = encoder.container(keyedBy: Key.self)
+        try container.encode(source, forKey: .source)
+        try container.encode(destination, forKey: .destination)
+        try container.encodeIfPresent(sourceVersion, forKey: .sourceVersion)
+        try container.encodeIfPresent(destinationVersion, forKey: .destinationVersion)
+        try container.encodeIfPresent(mapping, forKey: .mapping)
     }
 }

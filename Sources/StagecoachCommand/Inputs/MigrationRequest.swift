@@ -1,4 +1,5 @@
 import Diagnostics
+import Foundation
 import ManagedModel
 import Mapping
 import Stagecoach
@@ -16,6 +17,8 @@ struct MigrationRequest {
     /// Shared libraries of policies, in the order given.
     let policies: [String]
     let options: MigrationOptions
+    /// A saved plan to run.
+    let plan: String?
 
     /// Reads the request and compares its paths; no file is opened.
     ///
@@ -33,7 +36,15 @@ struct MigrationRequest {
         options.batchSize = arguments.number("batch-size")
         options.workDirectory = arguments[option: "work-dir"]
         options.keys = arguments[option: "keys"].flatMap(KeyChoice.init(rawValue:)) ?? .auto
-        options.passes = arguments.number("passes")
+        if let passes = arguments[option: "passes"] { try Self.readPasses(passes, into: &options) }
+        options.idMap = arguments[option: "id-map"]
+        if let path = options.idMap, !path.hasSuffix(".csv"), !path.hasSuffix(".sqlite") {
+            throw .wrongEnding(option: "--id-map", value: path, ending: ".csv or .sqlite")
+        }
+        plan = arguments[option: "plan"]
+        for name in ["passes", "keys"] where plan != nil && arguments[option: name] != nil {
+            throw .contradiction("--plan", "--" + name)
+        }
         options.appendsToExisting = arguments.has("append")
         options.isDryRun = arguments.has("dry-run")
         options.strictValidation = arguments.has("strict-validation")
@@ -55,17 +66,42 @@ struct MigrationRequest {
     /// What people are told of the mapping models; nil where one is inferred.
     var mapping: String? { mappings.isEmpty ? nil : mappings.joined(separator: ", ") }
 
+    /// `3`, or `A,B;C`: names of entity mappings, passes separated by semicolons.
+    private static func readPasses(_ text: String, into options: inout MigrationOptions) throws(UsageError) {
+        if text.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) {
+            guard let number = Int(text), number > 0 else {
+                throw .notACount(option: "--passes", value: text, least: 1)
+            }
+            options.passes = number
+            return
+        }
+        func trimmed(_ text: Substring) -> String {
+            String(text.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
+        }
+        let passes = text.split(separator: ";", omittingEmptySubsequences: false).map { pass in
+            pass.split(separator: ",", omittingEmptySubsequences: false).map(trimmed)
+        }
+        guard passes.allSatisfy({ !$0.contains("") }) else { throw .notACut(option: "--passes", value: text) }
+        options.passNames = passes
+    }
+
     private func refuseSamePaths() throws(UsageError) {
         if !destination.isEmpty { try refuseSameStores() }
-        for (option, path) in [("--report", report), ("--reject-file", options.rejectFile)] {
+        for (option, path) in [
+            ("--report", report), ("--reject-file", options.rejectFile), ("--id-map", options.idMap),
+        ] {
             guard let path else { continue }
             if !destination.isEmpty, PathIdentity.isSame(path, destination) {
                 throw .samePath(path, destination, what: "\(option) and DESTINATION")
             }
             if PathIdentity.isSame(path, source) { throw .samePath(path, source, what: "\(option) and SOURCE") }
         }
-        if let report, let rejects = options.rejectFile, PathIdentity.isSame(report, rejects) {
-            throw .samePath(report, rejects, what: "--report and --reject-file")
+        let results = [("--report", report), ("--reject-file", options.rejectFile), ("--id-map", options.idMap)]
+        for (index, (option, path)) in results.enumerated() {
+            for (other, otherPath) in results.dropFirst(index + 1) {
+                guard let path, let otherPath, PathIdentity.isSame(path, otherPath) else { continue }
+                throw .samePath(path, otherPath, what: "\(option) and \(other)")
+            }
         }
     }
 
@@ -88,6 +124,7 @@ struct MigrationInputs {
     let destinationModel: NamedModel
     /// In turn.
     let mappings: [MappingModel]
+    private let plan: MigrationPlan?
 
     /// Reads store, models and mapping model, in this order.
     ///
@@ -106,6 +143,11 @@ struct MigrationInputs {
             sourceModel = try ModelArgument.ofStore(request.source, bundle: request.to)
         }
         for library in request.policies { try PolicyLibrary.load(library) }
+        if let path = request.plan {
+            plan = try MigrationPlan.read(json: Data(try InputFile.read(path, what: "plan")), path: path)
+        } else {
+            plan = nil
+        }
         guard !request.mappings.isEmpty else {
             mappings = [try MappingModel.inferred(from: sourceModel.model, to: destinationModel.model)]
             return
@@ -122,8 +164,10 @@ struct MigrationInputs {
 
     /// The migration, ready to plan or run.
     func migration(progress: ProgressCounter = .init(), cancellation: CancellationFlag = .init()) -> Migration {
-        Migration(
+        var options = request.options
+        options.plan = plan
+        return Migration(
             from: request.source, model: sourceModel.model, mappings: mappings, to: request.destination,
-            model: destinationModel.model, options: request.options, progress: progress, cancellation: cancellation)
+            model: destinationModel.model, options: options, progress: progress, cancellation: cancellation)
     }
 }

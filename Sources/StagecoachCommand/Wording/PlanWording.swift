@@ -1,31 +1,107 @@
+import Stagecoach
+
 /// The words for a plan.
 enum PlanWording {
-    /// The plan for people: one block a pass.
-    static func text(_ plan: PlanOutline) -> String {
-        var lines = ["\(plan.source) → \(plan.destination)"]
+    /// The plan for people: what goes which way, then one block a pass.
+    static func text(_ outline: PlanOutline) -> String {
+        let plan = outline.plan
+        var lines = ["\(outline.source) → \(outline.destination)"]
         lines += TextTable(
             rows: [
-                ["model", Versions.text(plan.sourceVersion, plan.destinationVersion)],
-                ["mapping", plan.mapping ?? "inferred"],
+                ["model", Versions.text(outline.sourceVersion, outline.destinationVersion)],
+                ["mapping", outline.mapping ?? "inferred"],
+                ["memory", "within \(Figures.size(plan.memory.limit))"],
                 [
-                    "path",
-                    plan.isStaged
-                        ? "stages with barriers over all entity mappings: user code may run"
-                        : "rows, the three stages fused: no user code runs",
+                    "disk",
+                    "about \(Figures.size(plan.disk.destination)) for the destination, \(Figures.size(plan.disk.work)) for work files",
                 ],
             ], alignments: [.left, .left]
         ).lines(indent: 2)
-        for (index, pass) in plan.passes.enumerated() {
-            lines += ["", "Pass \(index + 1) of \(plan.passes.count)"]
-            let rows = pass.tables.map { table -> [String] in
-                let keys = table.reason.map { "\(table.keys): \($0)" } ?? table.keys
-                let mappings = table.entityMappings.isEmpty ? "no source" : table.entityMappings.joined(separator: ", ")
-                return [table.rootEntity, Figures.count(table.sourceRows, "row"), "keys \(keys)", mappings]
-            }
-            lines += TextTable(rows: rows, alignments: [.left, .right, .left, .left]).lines(indent: 2)
-            if !pass.joinTables.isEmpty { lines.append("  join tables \(pass.joinTables.joined(separator: ", "))") }
+        for (number, model) in plan.models.enumerated() {
+            if plan.models.count > 1 { lines += ["", "Mapping model \(number + 1) of \(plan.models.count)"] }
+            lines += text(model)
         }
         return lines.map(\.printable).joined(separator: "\n") + "\n"
+    }
+
+    private static func text(_ model: MigrationPlan.Model) -> [String] {
+        var lines: [String] = []
+        if model.isStaged {
+            lines.append("  Stages with barriers over all entity mappings, because")
+            lines += model.reasons.map { "    \($0)" }
+        } else {
+            lines.append("  Rows, the three stages fused: no user code runs")
+        }
+        lines += ["", "  Entity mappings"]
+        lines += TextTable(
+            rows: model.entityMappings.map { mapping in
+                [
+                    mapping.name, mapping.sourceEntity ?? "–", "→ \(mapping.destinationEntity ?? "–")",
+                    Figures.count(mapping.sourceRows, "row") + (mapping.isFiltered ? " at most" : ""),
+                    "\(mapping.path == .none ? "nothing" : mapping.path.rawValue): \(mapping.reason)",
+                ]
+            }, alignments: [.left, .left, .left, .right, .left]
+        ).lines(indent: 4)
+        let related = model.relationships.filter { $0.resolution != .untouched }
+        if !related.isEmpty { lines += ["", "  Relationships"] }
+        lines += TextTable(
+            rows: related.map { line in
+                [
+                    "\(line.entity).\(line.name)", "\(line.isToMany ? "⇉" : "→") \(line.destinationEntity)",
+                    words(for: line),
+                ]
+            }, alignments: [.left, .left, .left]
+        ).lines(indent: 4)
+        let keys = Dictionary(model.tables.map { ($0.rootEntity, $0) }, uniquingKeysWith: { first, _ in first })
+        for (index, pass) in model.passes.enumerated() {
+            lines += [
+                "",
+                "  Pass \(index + 1) of \(model.passes.count), about \(Figures.size(pass.destinationBytes)) of the destination, "
+                    + "\(Figures.size(pass.workBytes)) of work files, \(Figures.size(pass.memoryBytes)) of memory at the most",
+            ]
+            lines += TextTable(
+                rows: pass.steps.filter { !$0.entityMappings.isEmpty }.map { step in
+                    let table = keys[step.rootEntity]
+                    return [
+                        step.rootEntity, Figures.count(step.sourceRows, "row"),
+                        "keys "
+                            + (table.map { [$0.keys.rawValue, $0.reason].compactMap { $0 }.joined(separator: ": ") }
+                                ?? ""),
+                        step.entityMappings.joined(separator: ", ") + range(step) + (step.closes ? "" : ", stays open"),
+                    ]
+                }, alignments: [.left, .right, .left, .left]
+            ).lines(indent: 4)
+            let empty = pass.steps.filter(\.entityMappings.isEmpty).map(\.rootEntity)
+            if !empty.isEmpty { lines.append("    without source rows: \(empty.joined(separator: ", "))") }
+            if !pass.joinTables.isEmpty { lines.append("    join tables: \(pass.joinTables.joined(separator: ", "))") }
+            if !pass.resolves.isEmpty {
+                lines.append("    resolved over whole tables: \(pass.resolves.joined(separator: ", "))")
+            }
+        }
+        return lines
+    }
+
+    /// How a relationship's links come about.
+    static func words(for line: MigrationPlan.Relationship) -> String {
+        let pass = line.pass.map { ", pass \($0)" } ?? ""
+        let late = line.isDeferred ? ", deferred to the last pass that knows both sides" : ""
+        switch line.resolution {
+        case .untouched: return "untouched"
+        case .row: return "looked up row by row" + pass
+        case .table: return "resolved over the whole table" + pass + late
+        case .join: return "sorted into \(line.carrier ?? "the join table")" + pass + late
+        case .inverse: return "completed by \(line.carrier ?? "its inverse")"
+        case .logged: return "logged by the stages, merged at the load" + pass
+        }
+    }
+
+    private static func range(_ step: MigrationPlan.Step) -> String {
+        switch (step.afterKey, step.throughKey) {
+        case (nil, nil): ""
+        case (nil, let last?): ", Z_PK up to \(Figures.count(Int(last)))"
+        case (let first?, nil): ", Z_PK above \(Figures.count(Int(first)))"
+        case (let first?, let last?): ", Z_PK above \(Figures.count(Int(first))) up to \(Figures.count(Int(last)))"
+        }
     }
 }
 

@@ -30,6 +30,8 @@ package enum UsageWording {
             return "option '\(option)' knows \(choices.joined(separator: ", ")), not '\(value)'\(meant(nearest))"
         case .wrongEnding(let option, let value, let ending):
             return "option '\(option)' needs a file name ending in \(ending), not '\(value)'"
+        case .notACut(let option, let value):
+            return "option '\(option)' needs a number or names of entity mappings as \"A,B;C\", not '\(value)'"
         case .contradiction(let first, let second): return "options '\(first)' and '\(second)' exclude each other"
         case .needsOption(let option, let other): return "option '\(option)' needs '\(other)'"
         case .samePath(let first, let second, let what):

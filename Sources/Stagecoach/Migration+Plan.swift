@@ -1,0 +1,214 @@
+import Diagnostics
+import ManagedModel
+import Mapping
+import PersistentStore
+import SpillStorage
+
+extension Migration {
+    /// What the migration will do, and why. Nothing is written anywhere.
+    ///
+    /// - Throws: ``MigrationError`` for inputs that ``run()`` would refuse; of the destination only a store that is
+    ///   appended to is looked at.
+    /// - Complexity: O(rows) to count the source's objects.
+    public func plan() throws -> MigrationPlan {
+        let place = DestinationPath(path: destinationPath)
+        return try prepare(place, appends: options.appendsToExisting && place.exists).plan
+    }
+
+    /// One mapping model's turn.
+    struct Turn {
+        let model: MappingModel
+        /// Its own mappings and all earlier ones, each at its index.
+        let mappings: [PlannedMapping]
+        /// How many of them are earlier ones.
+        let earlier: Int
+        let policies: Policies
+        /// Whether its stages are barriers, as far as it is known before the run.
+        let isStaged: Bool
+        let work: PlannedWork
+        /// Which destination tables were taken to have rows before it.
+        let hasRows: [Bool]
+    }
+
+    /// What is known before anything is written.
+    struct Prepared {
+        let limit: Int
+        let budget: MemoryShares
+        let source: SourceStore
+        let layout: StoreLayout
+        let schema: StoreSchema
+        let turns: [Turn]
+        /// Of all turns.
+        let mappings: [PlannedMapping]
+        let census: SourceCensus
+        let plan: MigrationPlan
+
+        /// Rows that the run will count: keys scanned, rows made, related by policies and loaded, links.
+        func expectedRows() throws(MigrationError) -> Int {
+            var links = 0
+            for join in layout.joinTables.indices { links += try source.estimatedCount(joinTable: join, in: layout) }
+            return links
+                + turns.reduce(0) { sum, turn in
+                    let own = turn.mappings.dropFirst(turn.earlier)
+                    let scanned = Set(own.compactMap(\.sourceTable)).reduce(0) { sum, table in
+                        sum + census.rows[table].values.reduce(0, +)
+                    }
+                    let loaded = turn.work.passes.flatMap(\.steps).reduce(0) { $0 + $1.rows }
+                    let related = own.reduce(0) { sum, mapping in
+                        sum + (mapping.hasPolicy ? mapping.source.map(census.count(of:)) ?? 0 : 0)
+                    }
+                    return sum + scanned + loaded * (turn.isStaged ? 2 : 1) + related
+                }
+        }
+    }
+
+    /// Opens the source, resolves the mapping models and plans.
+    ///
+    /// - Parameter temporaryDirectory: where SQLite's own sorts of source rows will go; nil: where the spills go. It may
+    ///   be made later.
+    /// - Throws: `plan.outdated`, `plan.edited` (78) for a plan to run that does not fit; what the inputs throw.
+    func prepare(_ place: DestinationPath, appends: Bool, temporaryDirectory: String? = nil) throws -> Prepared {
+        ProcessMemory.returnFreedBlocks()
+        OpenFiles.raiseLimit()
+        let resident = ProcessMemory.currentResident() ?? 0
+        let limit =
+            options.memoryRoom.map { resident + $0 } ?? options.memoryLimit ?? MemoryLimit.standard(resident: resident)
+        // Mapping models hold memory too once they are resolved: what is left is cut below, and refused there.
+        let reading = try MemoryShares(limit: max(limit, resident + MemoryShares.least), resident: resident)
+        let source = try SourceStore(
+            path: sourcePath, cacheBytes: reading.sourceCache, valueLimit: reading.value,
+            temporaryDirectory: temporaryDirectory ?? place.spillDirectory(in: options.workDirectory))
+        source.limitNeeded = { MemoryShares.limit(forValueOf: $0, resident: resident) }
+        try StoreMatch.check(source.metadata, against: sourceModel, path: sourcePath)
+        var names = Set((archive?.mappings ?? []).map(\.name))
+        for model in mappingModels {
+            try model.validate(source: sourceModel, destination: destinationModel, earlier: names)
+            names.formUnion(model.entityMappingNames)
+        }
+        try checkPassNames()
+        let layout = try source.layout(for: sourceModel)
+        let schema = StoreSchema(model: destinationModel)
+        let census = try SourceCensus(source: source, layout: layout)
+        var known = archive?.mappings ?? []
+        let resolved = try mappingModels.map { model in
+            let own = try MappingResolution(
+                model: model, source: layout.schema, destination: schema, earlier: known
+            ).resolve()
+            known += own
+            return own
+        }
+        ProcessMemory.returnFreedBlocks()
+        let held = (ProcessMemory.currentResident() ?? resident) - reading.sourceCache
+        let budget = try MemoryShares(limit: limit, resident: max(resident, held))
+        let existing = try appends ? StoreMatch.existing(place.path, model: destinationModel) : nil
+        let inputs = try planInputs(source, existing, place)
+        try options.plan?.check(inputs: inputs)
+        var hasRows = existing?.hasRows ?? schema.tables.map { _ in false }
+        for table in archive?.rejectingTables ?? [] where hasRows.indices.contains(table) { hasRows[table] = true }
+        var sizes = RowSizes(source: source, layout: layout, destination: schema)
+        let sampled = try sizes.sourceBytes(rows: census.rows)
+        let scale = sampled < 4096 ? 1 : min(20, max(0.05, Double(source.file.size) / sampled))
+        var mappings = archive?.mappings ?? []
+        var turns: [Turn] = []
+        var descriptions: [PlanDescription] = []
+        for (number, (model, own)) in zip(mappingModels, resolved).enumerated() {
+            let earlier = mappings.count
+            mappings += own
+            let work = try Planner(
+                mappings: mappings, source: layout, destination: schema, keys: options.keys,
+                cut: options.cut(turn: number), rowCounts: census.rows, hasRows: hasRows, firstOwn: earlier
+            ).work()
+            var rowBytes: [Int: Double] = [:]
+            for mapping in own { rowBytes[mapping.index] = try sizes.bytes(of: mapping) }
+            let description = PlanDescription(
+                work: work, mappings: mappings, firstOwn: earlier, source: layout.schema, destination: schema,
+                census: census, usesRowPath: options.usesStoreSpecificMigrationManager,
+                changesEarlierRows: EarlierLookups(mappings: mappings, earlier: earlier).needObjects,
+                rowBytes: rowBytes,
+                scale: scale, budget: budget)
+            descriptions.append(description)
+            turns.append(
+                Turn(
+                    model: model, mappings: mappings, earlier: earlier,
+                    policies: try Policies(mappings: own, manager: manager), isStaged: description.isStaged, work: work,
+                    hasRows: hasRows))
+            hasRows = schema.tables.indices.map { table in
+                hasRows.indices.contains(table) && hasRows[table]
+                    || own.contains { mapping in
+                        guard mapping.destinationTable == table, mapping.filter == nil, mapping.isDeclarative,
+                            let entity = mapping.source
+                        else { return false }
+                        return census.count(of: entity) > 0
+                    }
+            }
+        }
+        let models = descriptions.map { $0.model() }
+        let plan = MigrationPlan(
+            inputs: inputs, models: models, memory: .init(limit: limit, least: MemoryShares.least),
+            disk: disk(models, descriptions.map(\.destinationBytes), existing: appends ? place : nil))
+        try options.plan?.check(decisions: plan)
+        return Prepared(
+            limit: limit, budget: budget, source: source, layout: layout, schema: schema, turns: turns,
+            mappings: mappings, census: census, plan: plan)
+    }
+
+    /// The planner of a mapping model's turn, once it is known what the earlier ones left.
+    func planner(
+        _ turn: Int, _ mappings: [PlannedMapping], firstOwn: Int, _ prepared: Prepared, _ schema: StoreSchema,
+        _ hasRows: [Bool]
+    ) -> Planner {
+        Planner(
+            mappings: mappings, source: prepared.layout, destination: schema, keys: options.keys,
+            cut: options.cut(turn: turn), rowCounts: prepared.census.rows, hasRows: hasRows, firstOwn: firstOwn,
+            isDuringRun: true)
+    }
+
+    /// Refuses names of passes that no mapping model has, or that stand in two passes.
+    private func checkPassNames() throws(MigrationError) {
+        let known = mappingModels.flatMap { $0.entityMappings ?? [] }.compactMap { $0.name }
+        var seen: Set<String> = []
+        for name in options.passNames.flatMap({ $0 }) {
+            guard known.contains(name) else {
+                throw MigrationError(
+                    "plan.unknownMapping", .configuration, "There is no entity mapping \(name) to put into a pass",
+                    remedy: "Name one of: \(known.joined(separator: ", "))", context: .init(entityMapping: name))
+            }
+            guard seen.insert(name).inserted else {
+                throw MigrationError(
+                    "plan.mappingTwice", .configuration, "The entity mapping \(name) is put into two passes",
+                    context: .init(entityMapping: name))
+            }
+        }
+    }
+
+    private func planInputs(
+        _ source: SourceStore, _ existing: ExistingStore?, _ place: DestinationPath
+    ) throws(MigrationError) -> MigrationPlan.Inputs {
+        var destination: MigrationPlan.Store?
+        if let existing {
+            destination = .init(try StoreFingerprint.take(path: place.resolved.path), uuid: existing.metadata.uuid)
+        }
+        return MigrationPlan.Inputs(
+            source: .init(source.fingerprint, uuid: source.metadata.uuid), destination: destination,
+            sourceModel: InputDigest.hashes(sourceModel), destinationModel: InputDigest.hashes(destinationModel),
+            mappingModels: mappingModels.map(InputDigest.digests), options: options.planned)
+    }
+
+    private func disk(
+        _ models: [MigrationPlan.Model], _ bytes: [(expected: Double, least: Double)], existing: DestinationPath?
+    ) -> MigrationPlan.Disk {
+        var expected = existing.flatMap { try? FileSize.bytes(of: $0.resolved.path) }.map(Double.init) ?? 0
+        var least = 0.0
+        var work = 0.0
+        for (model, bytes) in zip(models, bytes) {
+            expected += bytes.expected
+            least += bytes.least
+            work = max(work, Double(model.passes.reduce(0) { $0 + $1.workBytes }))
+        }
+        // Where rows may be taken back, the store as it was stands beside it.
+        if options.onInvalid == .reject || models.count > 1 { work += expected }
+        return MigrationPlan.Disk(
+            destination: Int(clamping: Int64(expected)), work: Int(clamping: Int64(work)),
+            least: Int(clamping: Int64(least)))
+    }
+}

@@ -1,0 +1,100 @@
+import Diagnostics
+import Glibc
+import ManagedModel
+import Mapping
+import PersistentStore
+
+/// How many bytes a mapping's rows take in the destination, judged by some rows of the source.
+///
+/// An attribute that is copied takes what it takes in the source, a computed one what its type takes as a rule.
+struct RowSizes {
+    private let source: SourceStore
+    private let layout: StoreLayout
+    private let destination: StoreSchema
+    private var averages: [Int: [Double]] = [:]
+    /// Rows of a table that are looked at, at either end.
+    private static let sample = 64
+
+    init(source: SourceStore, layout: StoreLayout, destination: StoreSchema) {
+        self.source = source
+        self.layout = layout
+        self.destination = destination
+    }
+
+    /// Bytes of a row, about.
+    ///
+    /// - Throws: what reading the sample throws.
+    mutating func bytes(of mapping: PlannedMapping) throws(MigrationError) -> Double {
+        guard let table = mapping.destinationTable, let from = mapping.sourceTable else { return 0 }
+        let sampled = try columns(of: from)
+        // The key, the record's header with a byte a column, Z_ENT and Z_OPT.
+        var bytes = 8 + Double(destination.tables[table].columns.count)
+        for planned in mapping.attributes {
+            guard let expression = planned.expression else { continue }
+            let path = expression.node.sourceKeyPath
+            if let path, path.count == 1, let attribute = mapping.source?.attribute(named: path[0]),
+                let column = layout.schema.column(of: attribute), sampled.indices.contains(column)
+            {
+                bytes += sampled[column]
+            } else {
+                bytes += RowSizes.usual(planned.attribute.attributeType)
+            }
+        }
+        // Each foreign key takes its place in the row and one in an index; subentities are indexed as well.
+        let references = mapping.relationships.filter { if case .toOne = $0.storage { true } else { false } }.count
+        let isShared = destination.tables[table].entities.count > 1
+        return bytes + 14 * Double(references) + (isShared ? 8 : 0)
+    }
+
+    /// Bytes of all rows of the source's tables, as the sample has them.
+    mutating func sourceBytes(rows: [[Int: Int]]) throws(MigrationError) -> Double {
+        var total = 0.0
+        for table in layout.tables.indices {
+            let count = rows[table].values.reduce(0, +)
+            guard count > 0 else { continue }
+            let sampled = try columns(of: table)
+            total += Double(count) * (8 + Double(sampled.count) + sampled.reduce(0, +))
+        }
+        return total
+    }
+
+    private mutating func columns(of table: Int) throws(MigrationError) -> [Double] {
+        if let known = averages[table] { return known }
+        let sampled = try source.averageBytes(table: table, rows: RowSizes.sample, in: layout)
+        averages[table] = sampled
+        return sampled
+    }
+
+    private static func usual(_ type: AttributeType) -> Double {
+        switch type {
+        case .integer16, .boolean: 2
+        case .integer32, .integer64: 4
+        case .string, .uri, .binaryData: 24
+        default: 8
+        }
+    }
+}
+
+/// Free space of a file system.
+enum DiskSpace {
+    /// Bytes that a user may still write in a folder's file system; nil where the system does not say.
+    static func free(in folder: String) -> Int? {
+        var status = statvfs()
+        guard statvfs(folder, &status) == 0 else { return nil }
+        let (bytes, overflow) = UInt(status.f_bavail).multipliedReportingOverflow(by: UInt(status.f_frsize))
+        return overflow ? .max : Int(clamping: bytes)
+    }
+
+    /// Refuses a run whose destination cannot have room, before anything is written.
+    ///
+    /// - Throws: `disk.tooSmall` (74) with what is needed and what is free.
+    static func check(_ disk: MigrationPlan.Disk, in folder: String) throws(MigrationError) {
+        guard let free = free(in: folder), free < disk.least else { return }
+        throw MigrationError(
+            "disk.tooSmall", .io,
+            "The disk has \(mebibytes(free)) free, and the destination takes \(mebibytes(disk.destination)), \(mebibytes(disk.least)) at the least",
+            remedy: "Free space on the disk, or name a destination on another one", context: .init(path: folder))
+    }
+
+    private static func mebibytes(_ bytes: Int) -> String { "\((bytes >> 20) + 1) MiB" }
+}

@@ -1,0 +1,110 @@
+import Diagnostics
+import Foundation
+
+extension MigrationPlan {
+    /// The plan as JSON with sorted keys and a line end.
+    public func json() throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        return String(decoding: try encoder.encode(self), as: UTF8.self) + "\n"
+    }
+
+    /// Reads a saved plan.
+    ///
+    /// - Parameter path: for messages.
+    /// - Throws: `plan.parse` (78) saying where the text is no plan; `plan.version` (78) for a form of another version.
+    public static func read(json: Data, path: String? = nil) throws(MigrationError) -> MigrationPlan {
+        struct Version: Decodable { var formatVersion: Int }
+        do {
+            let decoder = JSONDecoder()
+            let version = try decoder.decode(Version.self, from: json).formatVersion
+            guard version == currentFormatVersion else {
+                throw MigrationError(
+                    "plan.version", .configuration,
+                    "The plan has the form \(version), and this program reads \(currentFormatVersion)",
+                    remedy: "Make a new plan", context: .init(path: path))
+            }
+            return try decoder.decode(MigrationPlan.self, from: json)
+        } catch let error as MigrationError {
+            throw error
+        } catch {
+            throw MigrationError(
+                "plan.parse", .configuration, "The file is no plan: \(place(of: error))",
+                remedy: "Make one with stagecoach plan --save", context: .init(path: path))
+        }
+    }
+
+    private static func place(of error: any Error) -> String {
+        guard let error = error as? DecodingError else { return "it cannot be read" }
+        func at(_ path: [any CodingKey]) -> String {
+            path.isEmpty
+                ? "" : " at " + path.map { $0.intValue.map(String.init) ?? $0.stringValue }.joined(separator: ".")
+        }
+        switch error {
+        case .keyNotFound(let key, let context): return "\(key.stringValue) is missing\(at(context.codingPath))"
+        case .typeMismatch(_, let context), .valueNotFound(_, let context):
+            return "a value of another type is wanted\(at(context.codingPath))"
+        case .dataCorrupted(let context):
+            return "it is no JSON, or has a word that is not known\(at(context.codingPath))"
+        @unknown default: return "it cannot be read"
+        }
+    }
+
+    /// Refuses inputs that the plan was not made for.
+    ///
+    /// - Throws: `plan.outdated` (78) saying what differs.
+    func check(inputs now: Inputs) throws(MigrationError) {
+        let differences = inputs.differences(from: now)
+        guard !differences.isEmpty else { return }
+        throw MigrationError(
+            "plan.outdated", .configuration, "The plan does not fit its inputs any more: \(Self.shown(differences))",
+            remedy: "Make a new plan, and look at what changed")
+    }
+
+    /// Refuses a plan that says something else of the run than what follows from its inputs, its passes and its keys.
+    ///
+    /// - Throws: `plan.edited` (78) saying what differs.
+    func check(decisions now: MigrationPlan) throws(MigrationError) {
+        var lines: [String] = []
+        if models.count != now.models.count { lines.append("it is for \(models.count) mapping models") }
+        for (old, new) in zip(models, now.models) {
+            if old.isStaged != new.isStaged {
+                lines.append(new.isStaged ? "the stages are barriers" : "the stages are fused")
+            }
+            if old.entityMappings.count != new.entityMappings.count {
+                lines.append("there are \(new.entityMappings.count) entity mappings")
+            }
+            for (one, other) in zip(old.entityMappings, new.entityMappings)
+            where one.name != other.name || one.path != other.path {
+                lines.append("entity mapping \(other.name) takes the path \(other.path.rawValue)")
+            }
+            if old.tables.count != new.tables.count { lines.append("there are \(new.tables.count) root entities") }
+            for (one, other) in zip(old.tables, new.tables) {
+                if one.rootEntity != other.rootEntity || one.entityMappings != other.entityMappings {
+                    lines.append(
+                        "\(other.rootEntity) is filled by \(other.entityMappings.joined(separator: ", "))")
+                } else if one.keys != other.keys {
+                    lines.append("keys of \(other.rootEntity) are \(other.keys.rawValue)")
+                }
+            }
+            let carried = Dictionary(
+                new.relationships.map { ("\($0.entity).\($0.name)", $0) }, uniquingKeysWith: { first, _ in first })
+            for one in old.relationships {
+                guard let other = carried["\(one.entity).\(one.name)"], other.carrier == one.carrier,
+                    other.resolution == one.resolution
+                else {
+                    lines.append("\(one.entity).\(one.name) is resolved in another way")
+                    continue
+                }
+            }
+        }
+        guard !lines.isEmpty else { return }
+        throw MigrationError(
+            "plan.edited", .configuration, "The plan says what the run would not do: \(Self.shown(lines))",
+            remedy: "Edit only the passes of a plan and the keys of its tables, or make a new one")
+    }
+
+    private static func shown(_ lines: [String]) -> String {
+        lines.prefix(5).joined(separator: "; ") + (lines.count > 5 ? "; and \(lines.count - 5) more" : "")
+    }
+}

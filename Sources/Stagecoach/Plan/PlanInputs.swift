@@ -1,0 +1,156 @@
+import Diagnostics
+import ManagedModel
+import Mapping
+import PersistentStore
+
+extension MigrationPlan {
+    /// What a plan was made for: enough to see whether it still fits, and what differs.
+    public struct Inputs: Sendable, Codable, Equatable {
+        public var source: Store
+        /// The store that is appended to; nil for a fresh destination.
+        public var destination: Store?
+        /// Version hashes by entity, in hexadecimal digits.
+        public var sourceModel: [String: String]
+        public var destinationModel: [String: String]
+        /// One for each mapping model: digests by entity mapping, in hexadecimal digits.
+        public var mappingModels: [[MappingDigest]]
+        /// Options that the plan depends on, as the command spells them; those left alone are absent.
+        public var options: [String: String]
+    }
+
+    /// An entity mapping and a digest of all that it says.
+    public struct MappingDigest: Sendable, Codable, Equatable {
+        public var name: String
+        public var digest: String
+    }
+
+    /// A state of a store.
+    public struct Store: Sendable, Codable, Equatable {
+        public var uuid: String
+        /// Bytes of the main file.
+        public var size: Int64
+        /// SQLite's counter of changes, and that of changes of the schema.
+        public var changeCounter: UInt32
+        public var schemaCookie: UInt32
+        /// Bytes of the -wal; nil where there is none.
+        public var logSize: Int64?
+        /// The last frame of the -wal that commits, and a hash over its frames.
+        public var logFrame: Int64
+        public var logHash: String
+    }
+}
+
+extension MigrationPlan.Store {
+    init(_ fingerprint: StoreFingerprint, uuid: String) {
+        func number(at offset: Int) -> UInt32 {
+            guard fingerprint.header.count >= offset + 4 else { return 0 }
+            return fingerprint.header[offset..<offset + 4].reduce(0) { $0 << 8 | UInt32($1) }
+        }
+        self.init(
+            uuid: uuid, size: fingerprint.size, changeCounter: number(at: 24), schemaCookie: number(at: 40),
+            logSize: fingerprint.walSize, logFrame: fingerprint.lastCommitFrame,
+            logHash: String(fingerprint.walHash, radix: 16))
+    }
+
+    /// What differs from a store as it is now, in words.
+    func differences(from now: MigrationPlan.Store) -> [String] {
+        var lines: [String] = []
+        if uuid != now.uuid { lines.append("its UUID is \(now.uuid), it was \(uuid)") }
+        if size != now.size { lines.append("it has \(now.size) bytes, it had \(size)") }
+        if schemaCookie != now.schemaCookie { lines.append("its schema was changed") }
+        let isSame =
+            changeCounter == now.changeCounter && logSize == now.logSize && logFrame == now.logFrame
+            && logHash == now.logHash
+        if !isSame { lines.append("it was written since") }
+        return lines
+    }
+}
+
+extension MigrationPlan.Inputs {
+    /// What differs from the inputs as they are now, a sentence each; empty where the plan fits.
+    func differences(from now: MigrationPlan.Inputs) -> [String] {
+        var lines = source.differences(from: now.source).map { "the source: \($0)" }
+        switch (destination, now.destination) {
+        case (nil, nil): break
+        case (let old?, let new?): lines += old.differences(from: new).map { "the destination: \($0)" }
+        case (nil, _): lines.append("there is a destination to append to, and there was none")
+        case (_, nil): lines.append("there is no destination to append to, and there was one")
+        }
+        lines += Self.differences("the source model", sourceModel, now.sourceModel)
+        lines += Self.differences("the destination model", destinationModel, now.destinationModel)
+        if mappingModels.count != now.mappingModels.count {
+            lines.append("there are \(now.mappingModels.count) mapping models, there were \(mappingModels.count)")
+        } else {
+            for (old, new) in zip(mappingModels, now.mappingModels) where old != new {
+                let differing = Set(old.map { "\($0.name) \($0.digest)" })
+                    .symmetricDifference(new.map { "\($0.name) \($0.digest)" })
+                let names = Set(differing.compactMap { $0.split(separator: " ").dropLast().joined(separator: " ") })
+                lines.append(
+                    names.isEmpty
+                        ? "the mapping model: its entity mappings stand in another order"
+                        : "the mapping model: \(names.sorted().joined(separator: ", ")) changed")
+            }
+        }
+        for name in Set(options.keys).union(now.options.keys).sorted() where options[name] != now.options[name] {
+            lines.append("\(name) is \(now.options[name] ?? "not given"), it was \(options[name] ?? "not given")")
+        }
+        return lines
+    }
+
+    private static func differences(_ what: String, _ old: [String: String], _ new: [String: String]) -> [String] {
+        let names = Set(old.keys).union(new.keys).filter { old[$0] != new[$0] }.sorted()
+        return names.isEmpty ? [] : ["\(what): \(names.joined(separator: ", ")) changed"]
+    }
+}
+
+extension MigrationOptions {
+    /// The options that a plan depends on, as the command spells them. Keys and passes stand in the plan itself.
+    var planned: [String: String] {
+        var lines: [String: String] = [:]
+        if let memoryLimit { lines["--memory-limit"] = String(memoryLimit) }
+        if let batchSize { lines["--batch-size"] = String(batchSize) }
+        if appendsToExisting { lines["--append"] = "given" }
+        if onInvalid == .reject { lines["--on-invalid"] = "reject" }
+        if strictValidation { lines["--strict-validation"] = "given" }
+        if !usesStoreSpecificMigrationManager { lines["usesStoreSpecificMigrationManager"] = "false" }
+        return lines
+    }
+}
+
+/// Digests of models and mapping models.
+enum InputDigest {
+    /// Version hashes by entity.
+    static func hashes(_ model: ManagedObjectModel) -> [String: String] {
+        model.entityVersionHashesByName.mapValues { hexadecimal($0) }
+    }
+
+    /// Digests by entity mapping, over its form in JSON.
+    ///
+    /// A mapping model that was built in code may hold what JSON has no form for: then its names and its expressions'
+    /// formats are taken.
+    static func digests(_ model: MappingModel) -> [MigrationPlan.MappingDigest] {
+        model.entityMappings.map { mapping in
+            let one = MappingModel()
+            one.entityMappings = [mapping]
+            let text = (try? one.json()) ?? outline(mapping)
+            return MigrationPlan.MappingDigest(
+                name: mapping.name ?? "", digest: hexadecimal(SHA256.hash(Array(text.utf8))))
+        }
+    }
+
+    private static func outline(_ mapping: EntityMapping) -> String {
+        let properties = (mapping.attributeMappings ?? []) + (mapping.relationshipMappings ?? [])
+        let lines = properties.map { "\($0.name ?? "") = \($0.valueExpression?.format ?? "")" }
+        return
+            ([
+                mapping.sourceEntityName ?? "", mapping.destinationEntityName ?? "",
+                mapping.entityMigrationPolicyClassName ?? "", mapping.sourceFilter?.format ?? "",
+            ] + lines).joined(separator: "\n")
+    }
+
+    private static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
+        var text = ""
+        for byte in bytes { text += (byte < 16 ? "0" : "") + String(byte, radix: 16) }
+        return text
+    }
+}

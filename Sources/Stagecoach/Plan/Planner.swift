@@ -1,0 +1,113 @@
+import Diagnostics
+import ManagedModel
+import PersistentStore
+
+/// Decides keys and cuts the work of one mapping model into passes.
+struct Planner {
+    /// Each at its index; those of earlier mapping models first.
+    let mappings: [PlannedMapping]
+    let source: StoreLayout
+    let destination: StoreSchema
+    let keys: KeyChoice
+    let cut: PassCut
+    /// Source rows by table and entity index.
+    let rowCounts: [[Int: Int]]
+    /// Whether a destination table has rows already, of an appended store or of an earlier mapping model; empty: none.
+    var hasRows: [Bool] = []
+    /// Index of the first mapping to plan; those before it belong to earlier mapping models.
+    var firstOwn = 0
+    /// Whether it is known only now what earlier mapping models left: a saved plan gives way to it.
+    var isDuringRun = false
+
+    /// The work: tables, keys, passes.
+    ///
+    /// - Throws: `plan.keysCannotBeKept`, `plan.abstractDestination`, `plan.steps` for a saved plan that cannot be run.
+    func work() throws(MigrationError) -> PlannedWork {
+        let tables = try tables()
+        let groups = TableGraph(mappings: Array(mappings.dropFirst(firstOwn)), destination: destination).components()
+        let cutter = PassCutter(planner: self, tables: tables, groups: groups)
+        return PlannedWork(tables: tables, passes: try cutter.passes(), groups: groups)
+    }
+
+    /// The tables in the destination's order.
+    private func tables() throws(MigrationError) -> [PlannedTable] {
+        try refuseAbstractDestinations()
+        var planned: [PlannedTable] = []
+        for table in destination.tables.indices {
+            let filling = mappings.filter {
+                $0.index >= firstOwn && $0.destinationTable == table && $0.source != nil
+            }.map(\.index)
+            let asked = choice(table: table)
+            let (mode, reason) = keyMode(table: table, filling: filling, asked: asked)
+            if asked == .kept, mode == .sequential, !filling.isEmpty, keys == .kept || !isDuringRun {
+                throw MigrationError(
+                    "plan.keysCannotBeKept", .configuration, "Keys cannot be kept: \(reason ?? "")",
+                    remedy: keys == .kept
+                        ? "Leave --keys at auto, or split the mapping model" : "Make a new plan, or change it there",
+                    context: .init(entity: rootName(of: table)))
+            }
+            planned.append(PlannedTable(table: table, mappings: filling, keys: mode, reason: reason))
+        }
+        return planned
+    }
+
+    /// Name of a table's root entity.
+    func rootName(of table: Int) -> String {
+        destination.model.entity(at: destination.tables[table].root).definition.name
+    }
+
+    /// What is asked for a table's keys: by the options, or by a saved plan.
+    private func choice(table: Int) -> KeyChoice {
+        guard keys == .auto, case .given(let plan) = cut,
+            let saved = plan.tables.first(where: { $0.rootEntity == rootName(of: table) })
+        else { return keys }
+        return saved.keys == .kept ? .kept : .sequential
+    }
+
+    private func refuseAbstractDestinations() throws(MigrationError) {
+        for mapping in mappings.dropFirst(firstOwn) {
+            guard let entity = mapping.destination, entity.isAbstract, !mapping.hasPolicy, let from = mapping.source,
+                let table = mapping.sourceTable, let rows = rowCounts[table][from.index], rows > 0
+            else { continue }
+            throw MigrationError(
+                "plan.abstractDestination", .configuration,
+                "The destination entity is abstract, and \(rows) source objects of \(from.definition.name) would become objects of it",
+                remedy: "Map the source entity to a concrete destination entity", context: mapping.context)
+        }
+    }
+
+    private func keyMode(table: Int, filling: [Int], asked: KeyChoice) -> (KeyMode, String?) {
+        let (mode, reason) = possibleKeyMode(table: table, filling: filling)
+        guard asked == .sequential else { return (mode, reason) }
+        return (.sequential, keys == .sequential ? "asked for by --keys" : reason ?? "asked for by the plan")
+    }
+
+    private func possibleKeyMode(table: Int, filling: [Int]) -> (KeyMode, String?) {
+        if hasRows.indices.contains(table), hasRows[table] {
+            return (.sequential, "the destination table has rows already")
+        }
+        let all = mappings.filter { $0.index >= firstOwn && $0.destinationTable == table }
+        if let policy = all.first(where: \.hasPolicy) {
+            return (.sequential, "entity mapping \(policy.name) has a policy")
+        }
+        var sourceTable: Int?
+        var entities: Set<Int> = []
+        for index in filling {
+            guard let from = mappings[index].source, let fromTable = mappings[index].sourceTable else { continue }
+            if let sourceTable, sourceTable != fromTable {
+                return (.sequential, "entity mappings read from several source tables")
+            }
+            sourceTable = fromTable
+            if !entities.insert(from.index).inserted {
+                return (.sequential, "source entity \(from.definition.name) is mapped twice into this table")
+            }
+        }
+        return (.kept, nil)
+    }
+
+    /// Source rows that a mapping reads, before its filter.
+    func rows(ofMapping index: Int) -> Int {
+        guard let entity = mappings[index].source, let from = mappings[index].sourceTable else { return 0 }
+        return rowCounts[from][entity.index] ?? 0
+    }
+}

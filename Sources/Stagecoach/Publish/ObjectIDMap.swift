@@ -1,0 +1,198 @@
+import CSQLite
+import Diagnostics
+import ManagedModel
+import PersistentStore
+import SpillStorage
+
+/// The map from source to destination objects, for whoever keeps object ids elsewhere: every association of the run, by
+/// entity mapping in mapping order, then by source key.
+///
+/// The columns are the entity mapping, the source entity and key (Z_PK), the destination entity and key. An object that was
+/// deleted or rejected is not in it.
+///
+/// Memory: what the association tables read at a time, and 64 KiB of lines or SQLite's page cache of 1 MiB.
+final class ObjectIDMap {
+    private enum Form: String, CaseIterable {
+        case csv = ".csv"
+        case sqlite = ".sqlite"
+    }
+
+    private let file: ResultFile
+    private let form: Form
+
+    /// Begins the file.
+    ///
+    /// - Throws: `output.ending` (64) for a name that says no form; what ``ResultFile`` throws.
+    init(path: String) throws(MigrationError) {
+        guard let form = Form.allCases.first(where: { path.hasSuffix($0.rawValue) }) else {
+            throw MigrationError(
+                "output.ending", .usage, "The id map's name ends in neither .csv nor .sqlite",
+                context: .init(path: path))
+        }
+        self.form = form
+        file = try ResultFile(path: path, kind: "id map")
+    }
+
+    /// Writes the associations of the mappings from an index on.
+    ///
+    /// - Parameter storePath: the finished store, before it is published.
+    /// - Throws: `output.io` (74), `store.full`, `store.io`.
+    /// - Complexity: O(associations); where objects were deleted or rejected, a look into the store for each.
+    func write(_ session: MigrationSession, firstMapping: Int, storePath: String) throws {
+        let reader = IDPairReader(
+            session: session,
+            rows: session.associations.hasDeletions ? try StoredKeys(path: storePath, session.destinationSchema) : nil)
+        let tables = session.associations.tables.dropFirst(firstMapping)
+        switch form {
+        case .csv:
+            try file.append(line: "entityMapping,sourceEntity,sourceKey,destinationEntity,destinationKey")
+            for table in tables {
+                let name = ObjectIDMap.quoted(table.mapping.name)
+                try reader.forEach(table) { pair in
+                    try file.append(
+                        line: "\(name),\(ObjectIDMap.quoted(pair.sourceEntity)),\(pair.sourceKey),"
+                            + "\(ObjectIDMap.quoted(pair.destinationEntity)),\(pair.destinationKey)")
+                }
+            }
+        case .sqlite:
+            let connection = try Connection(path: file.part, flags: SQLITE_OPEN_READWRITE)
+            try connection.execute(
+                """
+                PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA cache_size=-1024; PRAGMA temp_store=FILE; BEGIN;
+                CREATE TABLE id_map (entity_mapping TEXT NOT NULL, source_entity TEXT NOT NULL,
+                    source_key INTEGER NOT NULL, destination_entity TEXT NOT NULL, destination_key INTEGER NOT NULL)
+                """)
+            do {
+                let insert = try connection.prepare("INSERT INTO id_map VALUES (?1, ?2, ?3, ?4, ?5)")
+                for table in tables {
+                    try reader.forEach(table) { pair in
+                        insert.bind(table.mapping.name, at: 1)
+                        insert.bind(pair.sourceEntity, at: 2)
+                        insert.bind(pair.sourceKey, at: 3)
+                        insert.bind(pair.destinationEntity, at: 4)
+                        insert.bind(pair.destinationKey, at: 5)
+                        try insert.run()
+                    }
+                }
+            }
+            try connection.execute("CREATE INDEX id_map_source ON id_map (source_entity, source_key); COMMIT")
+            try connection.close()
+        }
+        try file.finish()
+    }
+
+    /// Gives the file its name.
+    func place() throws(MigrationError) { try file.place() }
+
+    /// Takes the file away again, where the destination could not be published.
+    func withdraw() { file.withdraw() }
+
+    /// A field of RFC 4180.
+    private static func quoted(_ field: String) -> String {
+        guard field.utf8.contains(where: { $0 == 0x22 || $0 == 0x2C || $0 == 0x0A || $0 == 0x0D }) else { return field }
+        var text = "\""
+        for character in field.unicodeScalars {
+            if character == "\"" { text += "\"" }
+            text.unicodeScalars.append(character)
+        }
+        return text + "\""
+    }
+}
+
+/// One association.
+private struct IDPair {
+    var sourceEntity: String
+    var sourceKey: Int64
+    var destinationEntity: String
+    var destinationKey: Int64
+}
+
+/// Reads the associations of entity mappings.
+private struct IDPairReader {
+    let session: MigrationSession
+    /// Not nil where an associated object may have no row.
+    let rows: StoredKeys?
+
+    /// Shows a mapping's associations: its own rows by source key, then those that policies made.
+    func forEach(_ table: MappingAssociations, _ body: (IDPair) throws -> Void) throws {
+        let mapping = table.mapping
+        let model = session.destinationSchema.model
+        if let keys = table.keys, table.isCreated, let from = mapping.source, let made = mapping.destination,
+            let destinationTable = mapping.destinationTable
+        {
+            let sourceName = from.definition.name
+            let madeName = made.definition.name
+            try keys.forEachPair { source, destination in
+                if let rows, try !rows.contains(destination, table: destinationTable) { return }
+                try body(
+                    IDPair(
+                        sourceEntity: sourceName, sourceKey: source, destinationEntity: madeName,
+                        destinationKey: destination))
+            }
+        }
+        guard table.hasPairs else { return }
+        let cursor = try table.pairs.pairs()
+        while let pair = try cursor.next() {
+            let entity = Int(pair.destination.entity)
+            let destinationTable = session.destinationSchema.tableByEntity[entity]
+            if let rows, try !rows.contains(pair.destination.key, table: destinationTable) { continue }
+            if entity == mapping.destination?.index,
+                let own = try table.ownDestination(ofKey: pair.source.key, table: Int(pair.source.entity)),
+                own == pair.destination.key
+            {
+                continue
+            }
+            try body(
+                IDPair(
+                    sourceEntity: try sourceEntity(pair.source), sourceKey: pair.source.key,
+                    destinationEntity: model.entity(at: entity).definition.name, destinationKey: pair.destination.key))
+        }
+    }
+
+    /// The entity of a source object, which policies' associations know by its table.
+    private func sourceEntity(_ object: ObjectReference) throws -> String {
+        let table = Int(object.entity)
+        let schema = session.layout.schema
+        var index = schema.tables[table].root
+        if schema.tables[table].entities.count > 1 {
+            var batch = session.sourceBatch(slots: 1)
+            if try session.source.row(
+                table: table, key: object.key, columns: [.own(EntityTable.entityColumn)], in: session.layout,
+                into: &batch),
+                let found = session.layout.entity(
+                    inTable: table, forFileNumber: Int(truncatingIfNeeded: batch[0, 0].integerValue))
+            {
+                index = found
+            }
+        }
+        return schema.model.entity(at: index).definition.name
+    }
+}
+
+/// Which keys a finished store has.
+private final class StoredKeys {
+    private let connection: Connection
+    private let schema: StoreSchema
+    private var statements: [Int: Statement] = [:]
+
+    init(path: String, _ schema: StoreSchema) throws(MigrationError) {
+        connection = try Connection(path: path, flags: SQLITE_OPEN_READONLY)
+        try connection.execute("PRAGMA cache_size=-1024")
+        self.schema = schema
+    }
+
+    func contains(_ key: Int64, table: Int) throws(MigrationError) -> Bool {
+        let statement: Statement
+        if let known = statements[table] {
+            statement = known
+        } else {
+            let name = schema.tables[table].name.split(separator: "\"", omittingEmptySubsequences: false)
+            statement = try connection.prepare(
+                "SELECT 1 FROM \"\(name.joined(separator: "\"\""))\" WHERE \"Z_PK\" = ?1")
+            statements[table] = statement
+        }
+        defer { statement.reset() }
+        statement.bind(key, at: 1)
+        return try statement.step()
+    }
+}

@@ -1,0 +1,107 @@
+import Diagnostics
+import Glibc
+
+/// A file of results while it is written: a hidden file beside its place, which takes the name when the destination is
+/// published.
+///
+/// Memory: 64 KiB of bytes to write.
+final class ResultFile {
+    let path: String
+    /// The hidden file.
+    let part: String
+    /// What people call it: `reject file`.
+    private let kind: String
+    private var descriptor: Int32
+    private var waiting: [UInt8] = []
+    private var isPlaced = false
+
+    /// Begins the file.
+    ///
+    /// - Throws: `output.exists` (73), `output.create` (73), `output.permission` (77), `output.io` (74).
+    init(path: String, kind: String) throws(MigrationError) {
+        self.path = path
+        self.kind = kind
+        let place = DestinationPath(path: path)
+        part = "\(place.folder)/.\(place.name).stagecoach-part"
+        descriptor = -1
+        var status = stat()
+        guard lstat(path, &status) != 0 else { throw exists }
+        descriptor = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o644)
+        guard descriptor >= 0 else { throw failure(errno) }
+    }
+
+    deinit {
+        if descriptor >= 0 { close(descriptor) }
+        if !isPlaced { unlink(part) }
+    }
+
+    /// Adds a line; the line end is added.
+    func append(line: String) throws(MigrationError) {
+        waiting.append(contentsOf: line.utf8)
+        waiting.append(0x0A)
+        if waiting.count >= 64 << 10 { try flush() }
+    }
+
+    /// Writes what is left and brings the file to the disk.
+    func finish() throws(MigrationError) {
+        try flush()
+        guard fsync(descriptor) == 0 || errno == EINVAL else { throw failure(errno) }
+        let code = close(descriptor)
+        descriptor = -1
+        guard code == 0 else { throw failure(errno) }
+    }
+
+    /// Gives the file its name.
+    ///
+    /// - Throws: `output.exists` (73) where a file came to stand there meanwhile; `output.io` (74).
+    func place() throws(MigrationError) {
+        if link(part, path) == 0 {
+            unlink(part)
+        } else if errno == EEXIST {
+            throw exists
+        } else {
+            // File systems without hard links: we have looked before.
+            guard rename(part, path) == 0 else { throw failure(errno) }
+        }
+        isPlaced = true
+    }
+
+    /// Takes the file away again, where the destination could not be published.
+    func withdraw() { if isPlaced { unlink(path) } }
+
+    private func flush() throws(MigrationError) {
+        var done = 0
+        while done < waiting.count {
+            let written = waiting.withUnsafeBytes { bytes in
+                write(descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done)
+            }
+            if written < 0, errno == EINTR { continue }
+            guard written > 0 else { throw failure(errno) }
+            done += written
+        }
+        waiting.removeAll(keepingCapacity: true)
+    }
+
+    private var exists: MigrationError {
+        MigrationError(
+            "output.exists", .cannotCreate, "The \(kind) exists already",
+            remedy: "Name another path, or move the file away", context: .init(path: path))
+    }
+
+    private func failure(_ number: Int32) -> MigrationError {
+        let reason = String(cString: strerror(number))
+        switch number {
+        case EACCES, EPERM:
+            return MigrationError(
+                "output.permission", .permission, "The \(kind) cannot be written: \(reason)",
+                context: .init(path: path))
+        case ENOENT, ENOTDIR, EROFS, ELOOP:
+            return MigrationError(
+                "output.create", .cannotCreate, "The \(kind) cannot be made: \(reason)", context: .init(path: path))
+        default:
+            return MigrationError(
+                "output.io", .io, "Writing the \(kind) failed: \(reason)",
+                remedy: number == ENOSPC ? "Free space on the disk" : nil, context: .init(path: path))
+        }
+    }
+}

@@ -1,0 +1,115 @@
+import Stagecoach
+
+/// A plan as a graph in DOT, for Graphviz: passes as boxes in which the tables stand, relationships as arrows from the
+/// side that carries them.
+enum PlanGraph {
+    /// The graph. Solid arrows are looked up row by row, dashed ones resolved over the whole table, double ones stand in a
+    /// join table, dotted ones are logged by stages with barriers; a red one is deferred to a later pass.
+    static func text(_ outline: PlanOutline) -> String {
+        var lines = [
+            "digraph plan {", "  rankdir=RL;", "  compound=true;",
+            "  graph [fontname=\"Helvetica\", label=\(quoted(title(outline))), labelloc=t];",
+            "  node [shape=box, style=\"rounded,filled\", fillcolor=white, fontname=\"Helvetica\", fontsize=11];",
+            "  edge [fontname=\"Helvetica\", fontsize=9];",
+        ]
+        for (number, model) in outline.plan.models.enumerated() {
+            lines += graph(of: model, number: number, isOnly: outline.plan.models.count == 1)
+        }
+        lines.append("}")
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    private static func title(_ outline: PlanOutline) -> String {
+        "\(Versions.text(outline.sourceVersion, outline.destinationVersion)), mapping \(outline.mapping ?? "inferred")"
+    }
+
+    private static func graph(of model: MigrationPlan.Model, number: Int, isOnly: Bool) -> [String] {
+        var lines: [String] = []
+        let tables = Dictionary(model.tables.map { ($0.rootEntity, $0) }, uniquingKeysWith: { first, _ in first })
+        let withObjects = Set(model.entityMappings.filter { $0.path == .objects }.map(\.name))
+        /// The node of each table's last step: where its relationships begin and end.
+        var nodes: [String: String] = [:]
+        for (index, pass) in model.passes.enumerated() {
+            let name = isOnly ? "Pass \(index + 1)" : "Mapping model \(number + 1), pass \(index + 1)"
+            lines.append("  subgraph \(quoted("cluster_\(number)_\(index)")) {")
+            lines.append("    label=\(quoted(name)); style=filled; color=\"#dde3ea\"; fillcolor=\"#f3f6f9\";")
+            for (position, step) in pass.steps.enumerated() {
+                let node = "\(number).\(index).\(position)"
+                if step.closes { nodes[step.rootEntity] = node }
+                var words = [step.rootEntity]
+                if step.entityMappings.isEmpty {
+                    words.append("without source rows")
+                } else {
+                    words.append(
+                        Figures.count(step.sourceRows, "row") + ", keys \(tables[step.rootEntity]?.keys.rawValue ?? "")"
+                    )
+                    words.append(step.entityMappings.joined(separator: ", "))
+                }
+                if step.afterKey != nil || step.throughKey != nil {
+                    let first = step.afterKey.map { "above \($0)" }
+                    let last = step.throughKey.map { "up to \($0)" }
+                    words.append("Z_PK " + [first, last].compactMap { $0 }.joined(separator: " "))
+                }
+                let color = step.entityMappings.contains(where: withObjects.contains) ? "#fdebc8" : "white"
+                lines.append(
+                    "    \(quoted(node)) [label=\(quoted(words.joined(separator: "\n"))), fillcolor=\(quoted(color))];")
+            }
+            lines.append("  }")
+        }
+        for line in model.relationships {
+            guard let from = nodes[line.rootEntity], let to = nodes[line.destinationRootEntity],
+                let style = style(of: line, in: model.relationships)
+            else { continue }
+            lines.append(
+                "  \(quoted(from)) -> \(quoted(to)) [label=\(quoted(line.name)), \(style)\(line.isDeferred ? ", color=red" : "")];"
+            )
+        }
+        return lines
+    }
+
+    /// Nil where the inverse is drawn.
+    private static func style(
+        of line: MigrationPlan.Relationship, in all: [MigrationPlan.Relationship]
+    ) -> String? {
+        switch line.resolution {
+        case .untouched, .inverse: return nil
+        case .row: return "style=solid"
+        case .table: return "style=dashed"
+        case .logged:
+            guard line.carrier == "\(line.entity).\(line.name)" else {
+                return isSecond(line, in: all) ? nil : "style=dotted"
+            }
+            return "style=dotted"
+        case .join: return isSecond(line, in: all) ? nil : "style=bold, dir=both"
+        }
+    }
+
+    /// Whether the other side of a pair stands before it.
+    private static func isSecond(
+        _ line: MigrationPlan.Relationship, in all: [MigrationPlan.Relationship]
+    ) -> Bool {
+        let own = "\(line.entity).\(line.name)"
+        guard let inverse = line.inverse, inverse != own else { return false }
+        return all.first { ["\($0.entity).\($0.name)"].contains { $0 == own || $0 == inverse } }
+            .map { "\($0.entity).\($0.name)" != own } ?? false
+    }
+
+    /// A string of DOT. Names are strangers' words: nothing in them ends the string.
+    private static func quoted(_ text: String) -> String {
+        var result = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"": result += "\\\""
+            case "\\": result += "\\\\"
+            case "\n": result += "\\n"
+            default:
+                if scalar.properties.generalCategory == .control {
+                    result += " "
+                } else {
+                    result.unicodeScalars.append(scalar)
+                }
+            }
+        }
+        return result + "\""
+    }
+}
