@@ -2,6 +2,7 @@ import Diagnostics
 import Foundation
 import Glibc
 import ManagedModel
+import Mapping
 import PersistentStore
 import SpillStorage
 
@@ -80,7 +81,9 @@ extension Migration {
         progress.beginRun(mirror: nil)
         defer { progress.endRun() }
         do {
-            return try count()
+            return try EvaluationScope.$current.withValue(EvaluationScope(now: Date().timeIntervalSinceReferenceDate)) {
+                try count()
+            }
         } catch {
             throw cancellation.error ?? error
         }
@@ -113,7 +116,7 @@ extension Migration {
         session.counts = prepared.census.counts(for: prepared.mappings)
         progress.expect(rows: try prepared.expectedRows())
         let count = CheckCount(source: sourcePath)
-        count.report.ranPolicies = prepared.mappings.contains(where: \.hasPolicy)
+        count.report.ranPolicies = prepared.mappings.contains { $0.hasPolicy && $0.mapping.hasPolicy }
         _ = try load(session, prepared: prepared, existing: existing, area: area, mode: .check(count))
         try prepared.source.checkUnchanged()
         progress.begin(.done)

@@ -7,7 +7,8 @@ import Rows
 ///
 /// A policy that follows a relationship of each object costs a few queries a window, not one an object. The first
 /// object of a window is read alone: only who asks again is worth reading ahead for.
-/// Memory: an allowance for each of at most ``most`` to-many relationships and as many tables.
+/// Memory: an allowance for each of at most ``most`` to-many relationships, for as many tables that rows refer to and for
+/// as many whose rows are members.
 final class WindowRelations {
     static let most = 4
 
@@ -17,6 +18,8 @@ final class WindowRelations {
         let owners: ClosedRange<Int64>
         private let starts: [Int64: Range<Int>]
         private let members: [Member]
+        /// Where the search for a member goes on.
+        private var next = 0
 
         init(owners: ClosedRange<Int64>, starts: [Int64: Range<Int>], members: [Member]) {
             self.owners = owners
@@ -25,6 +28,21 @@ final class WindowRelations {
         }
 
         func members(of owner: Int64) -> ArraySlice<Member> { starts[owner].map { members[$0] } ?? [] }
+
+        /// Keys of members from one of them on, in the order of their owners; empty where it is none of them.
+        ///
+        /// - Complexity: O(1) for who goes through them in order.
+        func keys(from key: Int64, atMost count: Int) -> [Int64] {
+            guard !members.isEmpty else { return [] }
+            for step in 0..<members.count {
+                let place = (next + step) % members.count
+                guard members[place].key == key else { continue }
+                let end = min(members.count, place + count)
+                next = end % members.count
+                return members[place..<end].map(\.key)
+            }
+            return []
+        }
     }
 
     /// Rows of a table that objects of the window refer to.
@@ -59,6 +77,10 @@ final class WindowRelations {
     private var asks: [PropertyReference: Int] = [:]
     private var members: [PropertyReference: Members] = [:]
     private var related: [Int: Related] = [:]
+    /// The members read last, by their table, and rows of theirs that were asked for.
+    private var listed: [Int: Members] = [:]
+    private var memberRows: [Int: Related] = [:]
+    private var memberAsks: Set<Int> = []
     private var firstKey: Int64?
 
     init(session: MigrationSession) { self.session = session }
@@ -77,6 +99,9 @@ final class WindowRelations {
         asks.removeAll(keepingCapacity: true)
         members.removeAll(keepingCapacity: true)
         related.removeAll(keepingCapacity: true)
+        listed.removeAll(keepingCapacity: true)
+        memberRows.removeAll(keepingCapacity: true)
+        memberAsks.removeAll(keepingCapacity: true)
         firstKey = nil
     }
 
@@ -92,10 +117,11 @@ final class WindowRelations {
     /// The members of an owner, where they are here or worth reading with those of others; nil to read them alone.
     ///
     /// - Parameters:
+    ///   - table: the members' table.
     ///   - last: the greatest key in the window.
     ///   - open: reads the members of a range of owners.
     func members(
-        of owner: Int64, _ reference: PropertyReference, last: Int64,
+        of owner: Int64, _ reference: PropertyReference, table: Int, last: Int64,
         open: (ClosedRange<Int64>) throws(MigrationError) -> GroupedMemberCursor?
     ) throws(MigrationError) -> ArraySlice<Member>? {
         if let known = members[reference], known.owners.contains(owner) { return known.members(of: owner) }
@@ -126,6 +152,7 @@ final class WindowRelations {
         if members.count >= WindowRelations.most, members[reference] == nil { members.removeAll() }
         let group = Members(owners: owner...through, starts: starts, members: found)
         members[reference] = group
+        listed[table] = group
         return group.members(of: owner)
     }
 
@@ -133,8 +160,50 @@ final class WindowRelations {
 
     /// The rows of a table that are here and hold a key that was asked for.
     func related(_ table: Int, _ key: Int64) -> Related? {
-        guard let known = related[table], known.asked.contains(key) else { return nil }
-        return known
+        if let known = related[table], known.asked.contains(key) { return known }
+        if let known = memberRows[table], known.asked.contains(key) { return known }
+        return nil
+    }
+
+    /// The greatest of the keys whose rows are here with a row's, where they lie close together; nil otherwise.
+    func lastKey(beside key: Int64, table: Int) -> Int64? {
+        guard let known = related(table, key) else { return nil }
+        let (distance, overflow) = known.keys.upperBound.subtractingReportingOverflow(key)
+        return !overflow && distance / 8 <= Int64(known.asked.count) ? known.keys.upperBound : nil
+    }
+
+    /// Reads the rows of the members that follow one in the order of their owners, where this is not the first of them
+    /// that is asked.
+    func noteMember(_ key: Int64, table: Int) throws(MigrationError) {
+        guard let list = listed[table], memberRows[table]?.asked.contains(key) != true else { return }
+        guard !memberAsks.insert(table).inserted else { return }
+        let wanted = Set(list.keys(from: key, atMost: rowLimit(table)))
+        guard wanted.count > 1, let found = try read(wanted, table: table) else { return }
+        if memberRows.count >= WindowRelations.most, memberRows[table] == nil { memberRows.removeAll() }
+        memberRows[table] = found
+    }
+
+    /// Rows of a table that may be here.
+    private func rowLimit(_ table: Int) -> Int {
+        max(
+            8,
+            session.rowCapacity(slots: session.layout.schema.tables[table].columns.count)
+                / (2 * WindowRelations.most))
+    }
+
+    /// Reads rows; nil where not one fits.
+    private func read(_ wanted: Set<Int64>, table: Int) throws(MigrationError) -> Related? {
+        let columns = session.layout.schema.tables[table].columns.count
+        let keys = wanted.sorted()
+        var batch = RowBatch(
+            slots: columns, rowCapacity: rowLimit(table),
+            byteTarget: max(4096, session.budget.batch / (2 * WindowRelations.most)))
+        guard
+            let last = try session.source.rows(
+                ofKeys: keys, table: table, columns: (0..<columns).map { .own($0) }, in: session.layout, into: &batch)
+        else { return nil }
+        groupedReads += 1
+        return Related(keys: keys[0]...last, asked: wanted.filter { $0 <= last }, batch: batch)
     }
 
     /// Reads what the rows of a window refer to, where the relationship was asked for before.
@@ -148,20 +217,12 @@ final class WindowRelations {
     ) throws(MigrationError) {
         if let known = related[table], known.asked.contains(key) { return }
         guard isAskedAgain(reference) else { return }
-        let columns = session.layout.schema.tables[table].columns.count
-        let capacity = max(8, session.rowCapacity(slots: columns) / WindowRelations.most)
+        let capacity = rowLimit(table)
         var wanted: Set<Int64> = [key]
         for next in references() where wanted.count < capacity { wanted.insert(next) }
         guard wanted.count > 1 else { return }
-        let keys = wanted.sorted()
-        var batch = RowBatch(
-            slots: columns, rowCapacity: capacity, byteTarget: max(4096, session.budget.batch / WindowRelations.most))
-        guard
-            let last = try session.source.rows(
-                ofKeys: keys, table: table, columns: (0..<columns).map { .own($0) }, in: session.layout, into: &batch)
-        else { return }
-        groupedReads += 1
+        guard let found = try read(wanted, table: table) else { return }
         if related.count >= WindowRelations.most, related[table] == nil { related.removeAll() }
-        related[table] = Related(keys: keys[0]...last, asked: wanted.filter { $0 <= last }, batch: batch)
+        related[table] = found
     }
 }

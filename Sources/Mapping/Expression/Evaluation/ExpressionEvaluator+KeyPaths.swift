@@ -5,7 +5,8 @@ extension ExpressionEvaluator {
     /// The value at the end of a path; nil where a step is nil.
     ///
     /// A step through a set gives the set of its members' values, through an array or ordered set their list, in which
-    /// nil stands for nil. A collection operator takes all that follows it as its own path.
+    /// nil stands for nil; a step through a relationship's objects gives all that they lead to in one set, without nil. A
+    /// collection operator takes all that follows it as its own path.
     func value(at path: ArraySlice<String>, from start: EvaluatedValue) throws -> EvaluatedValue {
         var current = start
         var rest = path
@@ -37,6 +38,15 @@ extension ExpressionEvaluator {
             for member in collection.members {
                 try step()
                 let value = try self.value(forKey: key, of: member)
+                if collection.kind != .array, case .object(let object) = member, object is any ExpressionObject {
+                    // Relationships lead on: objects that are reached in several ways count once, in one set, as in a
+                    // compiled program. There is no nil in it.
+                    if case .collection(let reached) = value {
+                        for next in reached.members { values.append(next) }
+                        continue
+                    }
+                    if value.isNull { continue }
+                }
                 if collection.kind != .set || !value.isNull { values.append(value) }
             }
             return .collection(try EvaluatedCollection(values, collection.kind))
@@ -109,6 +119,11 @@ extension ExpressionEvaluator {
             if value.isNull { return .null }
             var all: [EvaluatedValue] = []
             for value in values where !value.isNull {
+                // A path through several relationships is one set already.
+                if case .object = value {
+                    all.append(value)
+                    continue
+                }
                 guard case .collection(let inner) = value else {
                     throw ProgramFault.type("@\(operation.rawValue) takes a collection of collections")
                 }

@@ -117,7 +117,7 @@ extension ExpressionEvaluator {
                 let pattern = try right.searchable(comparison.rawValue)
             else { return false }
             let compiled = try PatternCache.pattern(pattern, isGlob: comparison == .like, folding)
-            return Array(text.utf8).withUnsafeBytes { compiled.matches($0) }
+            return try compiled.matches(text)
         }
     }
 

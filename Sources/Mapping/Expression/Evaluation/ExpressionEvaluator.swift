@@ -49,6 +49,11 @@ final class ExpressionEvaluator {
         try described(by: predicate.format) { try holds(predicate.node) }
     }
 
+    /// Whether a filter's predicate holds, nil where that is unknown; errors get its text.
+    func truth(_ predicate: SourcePredicate) throws -> Bool? {
+        try described(by: predicate.format) { try truth(predicate.node) }
+    }
+
     private func described<Value>(
         by text: @autoclosure () -> String, _ body: () throws -> Value
     ) throws -> Value {
