@@ -62,6 +62,11 @@ import Testing
         let (few, many) = (try Self.count(rows: 4000), try Self.count(rows: 40_000))
         let perRow = Double(many - few) / Double(2 * 36_000)
         print("allocations: \(few) for 8,000 rows, \(many) for 80,000: \(perRow) a row")
-        #expect(perRow < 0.1)
+        #if DEBUG
+            // Code that is not optimised boxes a few values for a row.
+            #expect(perRow < 8)
+        #else
+            #expect(perRow < 0.1)
+        #endif
     }
 }

@@ -1,3 +1,4 @@
+import Diagnostics
 import Foundation
 import TestSupport
 import Testing
@@ -54,8 +55,8 @@ import Testing
     func predicate() throws {
         let format = "'\(String(repeating: "a", count: 60))' MATCHES '(?=a)(a+)+\\\\1b'"
         let predicate = try SourcePredicate(format: format)
-        let error = #expect(throws: (any Error).self) { try predicate.evaluate(with: nil) }
-        #expect("\(String(describing: error))".contains("patternLimit"))
+        let error = #expect(throws: MigrationError.self) { try predicate.evaluate(with: nil) }
+        #expect(error?.code == "expression.patternLimit")
         #expect(try SourcePredicate(format: "'abab' MATCHES '(ab)\\\\1'").evaluate(with: nil))
     }
 
@@ -76,7 +77,10 @@ import Testing
             switch below(9) {
             case 0: return "(\(node(depth - 1)))"
             case 1: return "(?:\(node(depth - 1))|\(node(depth - 1)))"
-            case 2: return "(?:\(node(depth - 1)))\(["*", "+", "?", "{1,2}", "*?", "++"][below(6)])"
+            case 2:
+                // ICU's possessive repetition of what matches nothing is its own.
+                if below(6) == 0 { return "[ab]\(["++", "*+", "?+"][below(3)])" }
+                return "(?:\(node(depth - 1)))\(["*", "+", "?", "{1,2}", "*?"][below(5)])"
             case 3: return "(?=\(node(depth - 1)))"
             case 4: return "(?!\(node(depth - 1)))"
             case 5: return "(?<=[ab])"

@@ -140,7 +140,7 @@ import Testing
                 owners: owners)
         }
         let (few, many) = (try count(400), try count(2000))
-        #expect((many - few) * 8 < 1600, "\(few) statements for 400 objects, \(many) for 2000")
+        #expect((many - few) * 4 < 1600, "\(few) statements for 400 objects, \(many) for 2000")
     }
 
     @Test(
@@ -154,7 +154,7 @@ import Testing
             try Self.countStatements({ $0.sourceFilter = try SourcePredicate(format: format) }, owners: owners)
         }
         let (few, many) = (try count(400), try count(2000))
-        #expect((many - few) * 8 < 1600, "\(few) statements for 400 objects, \(many) for 2000")
+        #expect((many - few) * 4 < 1600, "\(few) statements for 400 objects, \(many) for 2000")
     }
 
     @Test("now() is the run's start, the same for every row and for both ways of evaluating")

@@ -167,16 +167,12 @@ final class SourceObjects: ManagedObjectContext.Backing {
         of key: Int64, _ relationship: RelationshipDescription
     ) throws(MigrationError) -> ArraySlice<Member>? {
         let table = schema.tableIndex(of: relationship.entity)
-        let last: Int64
-        if rowInWindow(table: table, key: key) != nil {
-            relations.enter(windowFrom: window.key(0))
-            last = window.key(window.count - 1)
-        } else if let known = relations.lastKey(beside: key, table: table) {
-            last = known
-        } else {
-            return nil
-        }
         let members = schema.tableIndex(of: relationship.destination)
+        guard rowInWindow(table: table, key: key) != nil else {
+            return try relations.deepMembers(of: key, relationship, ownerTable: table, memberTable: members)
+        }
+        relations.enter(windowFrom: window.key(0))
+        let last = window.key(window.count - 1)
         return try relations.members(of: key, relationship.reference, table: members, last: last) {
             owners throws(MigrationError) in
             switch schema.storage(of: relationship) {

@@ -12,10 +12,11 @@ import Rows
 final class WindowRelations {
     static let most = 4
 
-    /// Members of consecutive owners.
+    /// Members of many owners.
     final class Members {
-        /// Owners whose members are all here.
-        let owners: ClosedRange<Int64>
+        /// Owners whose members are all here: a range of keys, or some keys.
+        private let owners: ClosedRange<Int64>
+        private let asked: Set<Int64>?
         private let starts: [Int64: Range<Int>]
         private let members: [Member]
         /// Where the search for a member goes on.
@@ -23,9 +24,19 @@ final class WindowRelations {
 
         init(owners: ClosedRange<Int64>, starts: [Int64: Range<Int>], members: [Member]) {
             self.owners = owners
+            asked = nil
             self.starts = starts
             self.members = members
         }
+
+        init(asked: Set<Int64>, starts: [Int64: Range<Int>], members: [Member]) {
+            owners = 0...0
+            self.asked = asked
+            self.starts = starts
+            self.members = members
+        }
+
+        func holds(_ owner: Int64) -> Bool { asked?.contains(owner) ?? owners.contains(owner) }
 
         func members(of owner: Int64) -> ArraySlice<Member> { starts[owner].map { members[$0] } ?? [] }
 
@@ -38,7 +49,7 @@ final class WindowRelations {
                 let place = (next + step) % members.count
                 guard members[place].key == key else { continue }
                 let end = min(members.count, place + count)
-                next = end % members.count
+                next = place
                 return members[place..<end].map(\.key)
             }
             return []
@@ -71,14 +82,14 @@ final class WindowRelations {
         }
     }
 
-    private let session: MigrationSession
+    let session: MigrationSession
     /// Queries that read for several objects.
-    private(set) var groupedReads = 0
+    var groupedReads = 0
     private var asks: [PropertyReference: Int] = [:]
-    private var members: [PropertyReference: Members] = [:]
+    var members: [PropertyReference: Members] = [:]
     private var related: [Int: Related] = [:]
     /// The members read last, by their table, and rows of theirs that were asked for.
-    private var listed: [Int: Members] = [:]
+    var listed: [Int: Members] = [:]
     private var memberRows: [Int: Related] = [:]
     private var memberAsks: Set<Int> = []
     private var firstKey: Int64?
@@ -86,7 +97,7 @@ final class WindowRelations {
     init(session: MigrationSession) { self.session = session }
 
     /// Members that a relationship may keep here.
-    private var memberLimit: Int { max(64, session.budget.batch / 64 / WindowRelations.most) }
+    var memberLimit: Int { max(64, session.budget.batch / 64 / WindowRelations.most) }
 
     /// Forgets what is here where the window has moved on.
     func enter(windowFrom key: Int64) {
@@ -106,7 +117,7 @@ final class WindowRelations {
     }
 
     /// Whether a relationship was asked for before in this window.
-    private func isAskedAgain(_ reference: PropertyReference) -> Bool {
+    func isAskedAgain(_ reference: PropertyReference) -> Bool {
         let count = asks[reference, default: 0] + 1
         asks[reference] = count
         return count > 1
@@ -124,7 +135,7 @@ final class WindowRelations {
         of owner: Int64, _ reference: PropertyReference, table: Int, last: Int64,
         open: (ClosedRange<Int64>) throws(MigrationError) -> GroupedMemberCursor?
     ) throws(MigrationError) -> ArraySlice<Member>? {
-        if let known = members[reference], known.owners.contains(owner) { return known.members(of: owner) }
+        if let known = members[reference], known.holds(owner) { return known.members(of: owner) }
         guard isAskedAgain(reference), owner < last, let cursor = try open(owner...last) else { return nil }
         groupedReads += 1
         var found: [Member] = []
@@ -149,11 +160,15 @@ final class WindowRelations {
         }
         if let current { starts[current] = begin..<found.count }
         guard through >= owner else { return nil }
-        if members.count >= WindowRelations.most, members[reference] == nil { members.removeAll() }
         let group = Members(owners: owner...through, starts: starts, members: found)
+        keep(group, reference, table: table)
+        return group.members(of: owner)
+    }
+
+    func keep(_ group: Members, _ reference: PropertyReference, table: Int) {
+        if members.count >= WindowRelations.most, members[reference] == nil { members.removeAll() }
         members[reference] = group
         listed[table] = group
-        return group.members(of: owner)
     }
 
     // MARK: - To-one
@@ -163,13 +178,6 @@ final class WindowRelations {
         if let known = related[table], known.asked.contains(key) { return known }
         if let known = memberRows[table], known.asked.contains(key) { return known }
         return nil
-    }
-
-    /// The greatest of the keys whose rows are here with a row's, where they lie close together; nil otherwise.
-    func lastKey(beside key: Int64, table: Int) -> Int64? {
-        guard let known = related(table, key) else { return nil }
-        let (distance, overflow) = known.keys.upperBound.subtractingReportingOverflow(key)
-        return !overflow && distance / 8 <= Int64(known.asked.count) ? known.keys.upperBound : nil
     }
 
     /// Reads the rows of the members that follow one in the order of their owners, where this is not the first of them

@@ -13,7 +13,7 @@ extension ExpressionEvaluator {
         case .or(let parts): return try chain(parts, deciding: true)
         case .expression(let inner):
             if case .predicate(let predicate) = inner { return try truth(predicate) }
-            return try evaluate(inner).isNull ? nil : holds(node)
+            return try evaluate(inner).isNull ? nil : holdsInTwoValues(node)
         case .comparison(.direct, let left, let sign, let right, let options) where left != .anyKey:
             if right == .constant(.null), sign == .equal || sign == .notEqual {
                 return try evaluate(left).isNull == (sign == .equal)
@@ -22,7 +22,7 @@ extension ExpressionEvaluator {
                 return try evaluate(right).isNull == (sign == .equal)
             }
             return try compare(evaluate(left), sign, evaluate(right), TextFolding(options))
-        case .constant, .comparison: return try holds(node)
+        case .constant, .comparison: return try holdsInTwoValues(node)
         }
     }
 

@@ -102,6 +102,18 @@ extension ExpressionEvaluator {
             kind = collection.kind
         default: throw ProgramFault.type("@\(operation.rawValue) does not take a value of type \(value.label)")
         }
+        if operation == .unionOfObjects || operation == .distinctUnionOfObjects,
+            let next = path.firstIndex(where: { $0.hasPrefix("@") }), next > path.startIndex
+        {
+            // An operator behind a union of plain values is about all of them, as compiled programs have it.
+            let plain = try members.map { try self.value(at: path[..<next], from: $0) }
+            if !plain.contains(where: { if case .collection = $0 { true } else { false } }) {
+                let all = try union(
+                    plain, isDistinct: operation == .distinctUnionOfObjects,
+                    kind == .set && operation == .distinctUnionOfObjects ? .set : .array)
+                return try self.value(at: path[next...], from: all)
+            }
+        }
         var values: [EvaluatedValue] = []
         values.reserveCapacity(members.count)
         for member in members { values.append(try self.value(at: path, from: member)) }

@@ -2,8 +2,13 @@ import Foundation
 import Synchronization
 
 extension ExpressionEvaluator {
-    /// Whether a predicate holds. There are two truth values: a comparison with nil other than `==` and `!=` is false.
+    /// Whether a predicate holds: with two truth values, or in a filter with three, of which unknown does not hold.
     func holds(_ node: PredicateNode) throws -> Bool {
+        try isFilter ? truth(node) == true : holdsInTwoValues(node)
+    }
+
+    /// Whether a predicate holds. There are two truth values: a comparison with nil other than `==` and `!=` is false.
+    func holdsInTwoValues(_ node: PredicateNode) throws -> Bool {
         try enter()
         defer { leave() }
         switch node {
