@@ -78,9 +78,9 @@ import Testing
             case 0: return "(\(node(depth - 1)))"
             case 1: return "(?:\(node(depth - 1))|\(node(depth - 1)))"
             case 2:
-                // ICU's possessive repetition of what matches nothing is its own.
+                // ICU ends a repetition whose body matches nothing in its own way.
                 if below(6) == 0 { return "[ab]\(["++", "*+", "?+"][below(3)])" }
-                return "(?:\(node(depth - 1)))\(["*", "+", "?", "{1,2}", "*?"][below(5)])"
+                return "(?:[abc]\(node(depth - 1)))\(["*", "+", "?", "{1,2}", "*?"][below(5)])"
             case 3: return "(?=\(node(depth - 1)))"
             case 4: return "(?!\(node(depth - 1)))"
             case 5: return "(?<=[ab])"

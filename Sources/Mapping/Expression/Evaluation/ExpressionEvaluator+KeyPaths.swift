@@ -5,7 +5,7 @@ extension ExpressionEvaluator {
     /// The value at the end of a path; nil where a step is nil.
     ///
     /// A step through a set gives the set of its members' values, through an array or ordered set their list, in which
-    /// nil stands for nil; a step through a relationship's objects gives all that they lead to in one set, without nil. A
+    /// nil stands for nil; a step through a relationship's objects gives all that they lead to in one set. A
     /// collection operator takes all that follows it as its own path.
     func value(at path: ArraySlice<String>, from start: EvaluatedValue) throws -> EvaluatedValue {
         var current = start
@@ -40,12 +40,11 @@ extension ExpressionEvaluator {
                 let value = try self.value(forKey: key, of: member)
                 if collection.kind != .array, case .object(let object) = member, object is any ExpressionObject {
                     // Relationships lead on: objects that are reached in several ways count once, in one set, as in a
-                    // compiled program. There is no nil in it.
+                    // compiled program.
                     if case .collection(let reached) = value {
                         for next in reached.members { values.append(next) }
                         continue
                     }
-                    if value.isNull { continue }
                 }
                 if collection.kind != .set || !value.isNull { values.append(value) }
             }
