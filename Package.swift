@@ -11,6 +11,8 @@ let package = Package(
         // For shared libraries of policies: they refer to Stagecoach instead of carrying a copy of it.
         .library(name: "StagecoachForPolicies", type: .dynamic, targets: ["Stagecoach"]),
         .executable(name: "stagecoach", targets: ["StagecoachMain"]),
+        // For tests: preloaded, it counts what the command allocates.
+        .library(name: "AllocationCounter", type: .dynamic, targets: ["AllocationCounter"]),
     ],
     targets: [
         // The system's libraries.
@@ -59,6 +61,7 @@ let package = Package(
             linkerSettings: [.unsafeFlags(["-Xlinker", "--export-dynamic"], .when(platforms: [.linux]))]),
 
         // Tests, in the same order.
+        .target(name: "AllocationCounter", path: "Tests/AllocationCounter"),
         .target(
             name: "TestSupport",
             dependencies: [

@@ -12,6 +12,7 @@ struct FusedMigration {
     let mappings: [PlannedMapping]
     let work: PlannedWork
     let excuses: Bool
+    let manager: MigrationManager
 
     /// Z_MAX by destination table, and the mappings' association tables, for later mapping models.
     typealias Outcome = (highest: [Int64], associations: [MappingAssociations])
@@ -19,7 +20,7 @@ struct FusedMigration {
     /// Loads all tables.
     func run(into destination: DestinationStore) throws -> Outcome {
         session.progress.begin(.keys)
-        let scan = try KeyScan(session: session, mappings: mappings, tables: work.tables).run()
+        let scan = try KeyScan(session: session, mappings: mappings, tables: work.tables, manager: manager).run()
         let keys = SourceKeys(byMapping: scan.byMapping, byTable: scan.byTable)
         session.sourceKeys = keys
         session.validation.origins = .keys(keys, mappings: mappings)

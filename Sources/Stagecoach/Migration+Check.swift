@@ -1,6 +1,7 @@
 import Diagnostics
 import Foundation
 import ManagedModel
+import Mapping
 import PersistentStore
 import SpillStorage
 
@@ -79,7 +80,9 @@ extension Migration {
         progress.beginRun(mirror: nil)
         defer { progress.endRun() }
         do {
-            return try count()
+            return try EvaluationScope.$current.withValue(EvaluationScope(now: Date().timeIntervalSinceReferenceDate)) {
+                try count()
+            }
         } catch {
             throw cancellation.error ?? error
         }
@@ -103,7 +106,7 @@ extension Migration {
         let session = session(prepared, existing, area, archive)
         progress.expect(rows: try prepared.expectedRows())
         let count = CheckCount(source: sourcePath)
-        count.report.ranPolicies = prepared.mappings.contains(where: \.hasPolicy)
+        count.report.ranPolicies = prepared.mappings.contains { $0.hasPolicy && $0.mapping.hasPolicy }
         _ = try load(session, prepared: prepared, existing: existing, area: area, mode: .check(count))
         try prepared.source.checkUnchanged()
         progress.begin(.done)

@@ -86,7 +86,10 @@ public final class Migration {
         progress.beginRun(mirror: mirror)
         defer { progress.endRun() }
         do {
-            return try migrate()
+            // `now()` is the run's start, whatever evaluates it and for whichever row.
+            return try EvaluationScope.$current.withValue(EvaluationScope(now: Date().timeIntervalSinceReferenceDate)) {
+                try migrate()
+            }
         } catch {
             // A statement that the cancellation ended reports an interruption; the caller wants the reason.
             throw cancellation.error ?? error
@@ -250,7 +253,7 @@ public final class Migration {
                 ).run(into: store.destination, load: fill)
             } else {
                 let fused = FusedMigration(
-                    session: session, mappings: turn.mappings, work: work, excuses: excuses)
+                    session: session, mappings: turn.mappings, work: work, excuses: excuses, manager: manager)
                 outcome = ([], [])
                 let highest = try fill(
                     TurnFilling(

@@ -29,7 +29,7 @@ struct StagedMigration {
         into destination: DestinationStore, load: (TurnFilling) throws -> [Int64]
     ) throws -> FusedMigration.Outcome {
         session.progress.begin(.keys)
-        let scan = try KeyScan(session: session, mappings: mappings, tables: work.tables).run()
+        let scan = try KeyScan(session: session, mappings: mappings, tables: work.tables, manager: manager).run()
         let keys = SourceKeys(byMapping: scan.byMapping, byTable: scan.byTable)
         session.sourceKeys = keys
         try AccountForSources.count(keys, mappings: mappings, in: session)
@@ -202,11 +202,16 @@ struct StagedMigration {
         guard let entity = mapping.source, let table = mapping.sourceTable else { return }
         let program = try runtime.program(of: try runtime.current(mapping))
         var slots = program.slots
-        var filter: PredicateProgram?
-        if let predicate = mapping.filter {
-            filter = try PredicateProgram(compiling: predicate, resolver: &slots, context: mapping.context)
+        let filter = try mapping.filter.map { predicate throws(MigrationError) in
+            try SourceFilter(predicate, of: mapping, slots: &slots)
         }
+        let variables: [String: Any?] = [
+            "manager": manager, "entityMapping": mapping.mapping, "entityPolicy": policy,
+        ]
         let sources = runtime.sources
+        let given = try mapping.sourceExpression.map { expression in
+            try FetchedSources(session: session, runtime: runtime, mapping: mapping).evaluate(expression, variables)
+        }
         sources.openWindow(session.sourceBatch(slots: slots.columns.count), table: table)
         runtime.scanning = program
         defer {
@@ -214,28 +219,43 @@ struct StagedMigration {
             sources.closeWindow()
         }
         var line = session.counts.mappings[mapping.index]
-        for range in work.ranges(ofMapping: mapping.index) {
-            let reader = try SourceReader(
-                session: session, slots: slots, table: table, entities: [entity.index], range: range)
-            while try reader.next(into: &sources.window) {
-                try session.checkCancelled()
-                for row in 0..<sources.window.count {
-                    let key = sources.window.key(row)
-                    if let filter, try !filter.evaluate(sources.window, row: row) {
-                        line.filtered += 1
-                        continue
-                    }
-                    let place = sources.place(entity: entity, table: table, key: key)
-                    let object = runtime.sourceContext.object(at: place)
-                    let isAssociated = try runtime.creating(mapping, from: key) {
-                        try call(mapping, .createDestinationInstances, runtime, object: object) {
-                            try policy.createDestinationInstances(
-                                forSource: object, in: mapping.mapping, manager: manager)
-                        }
-                    }
-                    if isAssociated { line.migrated += 1 } else { line.droppedByPolicy += 1 }
+        if let given {
+            line.sourceObjects += given.count - given.own
+            line.filtered += max(0, line.sourceObjects - given.count)
+        }
+        func create(_ place: ObjectPlace, _ row: Int?) throws {
+            let object = runtime.sourceContext.object(at: place)
+            if let filter, let row,
+                try !filter.passes(sources.window, row, object: { object }, variables: variables)
+            {
+                line.filtered += 1
+                return
+            }
+            try runtime.failures.rethrow()
+            let isAssociated = try runtime.creating(mapping, from: place.key) {
+                try call(mapping, .createDestinationInstances, runtime, object: object) {
+                    try policy.createDestinationInstances(forSource: object, in: mapping.mapping, manager: manager)
                 }
-                session.progress.advance(rows: sources.window.count)
+            }
+            if isAssociated { line.migrated += 1 } else { line.droppedByPolicy += 1 }
+        }
+        if let given {
+            try given.forEachBatch(slots) { places in
+                try session.checkCancelled()
+                for place in places { try create(place, sources.rowInWindow(table: table, key: place.key)) }
+                session.progress.advance(rows: places.count)
+            }
+        } else {
+            for range in work.ranges(ofMapping: mapping.index) {
+                let reader = try SourceReader(
+                    session: session, slots: slots, table: table, entities: [entity.index], range: range)
+                while try reader.next(into: &sources.window) {
+                    try session.checkCancelled()
+                    for row in 0..<sources.window.count {
+                        try create(sources.place(entity: entity, table: table, key: sources.window.key(row)), row)
+                    }
+                    session.progress.advance(rows: sources.window.count)
+                }
             }
         }
         session.counts.mappings[mapping.index] = line
@@ -305,7 +325,7 @@ struct StagedMigration {
 
     /// Counts the source objects that have a destination object in the end: policies may associate later, and delete.
     private func recount(_ mapping: PlannedMapping, _ runtime: StagedRuntime) throws {
-        guard let entity = mapping.source, let table = mapping.sourceTable else { return }
+        guard let table = mapping.sourceTable else { return }
         let isShared = session.layout.schema.tables[table].entities.count > 1
         let model = session.destinationSchema.model
         var migrated = 0
@@ -315,7 +335,7 @@ struct StagedMigration {
                 runtime.objects.place(entity: model.entity(at: Int(reference.entity)), key: reference.key))
         }
         try runtime.associations[mapping.index].forEachSource(inTable: table, whereExists: exists) { key in
-            guard try !isShared || runtime.sources.place(table: table, key: key)?.entity == entity else { return }
+            guard try !isShared || mapping.reads(runtime.sources.place(table: table, key: key)?.entity) else { return }
             migrated += 1
         }
         let fetched =
@@ -337,7 +357,9 @@ struct StagedMigration {
         // The scope does not outlive the call, nor leave its thread.
         nonisolated(unsafe) let failures = runtime.failures
         do {
-            try EvaluationScope.$current.withValue(EvaluationScope(record: { failures.record($0) })) { try body() }
+            var scope = EvaluationScope.current
+            scope.record = { failures.record($0) }
+            try EvaluationScope.$current.withValue(scope) { try body() }
             try runtime.failures.rethrow()
         } catch let error as MigrationError {
             throw error.inside(context(mapping, method, object))

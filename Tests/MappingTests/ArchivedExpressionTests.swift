@@ -118,6 +118,36 @@ struct ArchivedExpressionTests {
         #expect(predicate.message.contains("NSBlockPredicate"))
     }
 
+    @Test("UUID, URL and dictionary constants are read, printed and read again, and evaluated")
+    func richConstants() throws {
+        func constant(
+            _ build: (inout ExpressionArchive) -> KeyedArchiveBuilder.Reference
+        ) throws -> ValueExpression {
+            var archive = ExpressionArchive()
+            let value = build(&archive)
+            let root = archive.object("NSConstantValueExpression", ["NSConstantValue": value])
+            let read = ValueExpression(node: try #require(try decode(archive.builder.encode(root: root))))
+            let again = try ValueExpression(parsing: read.format)
+            #expect(again == read)
+            return read
+        }
+        let uuid = try constant { $0.builder.uuid(Array(0..<16)) }
+        #expect(uuid.format == "CAST('00010203-0405-0607-0809-0A0B0C0D0E0F', 'NSUUID')")
+        #expect(try uuid.evaluate(with: nil) as? UUID == UUID(uuidString: "00010203-0405-0607-0809-0A0B0C0D0E0F"))
+        let url = try constant { $0.builder.url("https://example.org/a?b=c") }
+        #expect(url.format == "CAST('https://example.org/a?b=c', 'NSURL')")
+        #expect(try url.evaluate(with: nil) as? URL == URL(string: "https://example.org/a?b=c"))
+        let dictionary = try constant { archive in
+            archive.builder.dictionary([
+                (archive.builder.string("one"), archive.builder.integer(1)),
+                (archive.builder.string("list"), archive.builder.array([archive.builder.string("x")])),
+            ])
+        }
+        #expect(dictionary.format == "CAST({'one', 1, 'list', {'x'}}, 'NSDictionary')")
+        let value = try dictionary.evaluate(with: nil) as? NSDictionary
+        #expect(value?["one"] as? Int == 1 && (value?["list"] as? [String]) == ["x"])
+    }
+
     @Test("wrong classes, missing parts and bad names are refused")
     func wrong() throws {
         let failures: [(inout ExpressionArchive) throws -> KeyedArchiveBuilder.Reference] = [
@@ -132,7 +162,7 @@ struct ArchivedExpressionTests {
             { $0.object("NSSetExpression", [:], type: 9) },
             { $0.object("NSFetchRequestExpression", [:]) },
             { $0.object("NSVariableAssignmentExpression", ["NSAssignmentVariable": $0.builder.string("x")]) },
-            { $0.object("NSConstantValueExpression", ["NSConstantValue": $0.builder.uuid(Array(0..<16))]) },
+            { $0.object("NSConstantValueExpression", ["NSConstantValue": $0.builder.uuid(Array(0..<15))]) },
             { $0.object("NSAggregateExpression", ["NSCollection": $0.builder.array([$0.builder.integer(1)])]) },
             { $0.object("NSUnheardOfExpression", [:]) },
         ]

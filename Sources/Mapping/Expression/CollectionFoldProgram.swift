@@ -2,8 +2,6 @@ import Diagnostics
 import ManagedModel
 import Rows
 
-import struct Foundation.Date
-
 /// What has been folded of one object's collection so far.
 package struct FoldState {
     /// Members, or values that are not nil, so far. Of `any` and `every` those that decide.
@@ -41,7 +39,7 @@ package struct CollectionFoldProgram: Sendable {
     /// - Throws: as ``ExpressionProgram``, without context.
     package init(
         compiling fold: CollectionFold, resolver: inout some KeyPathResolver,
-        now: Double = Date().timeIntervalSinceReferenceDate
+        now: Double = EvaluationScope.time
     ) throws(MigrationError) {
         operation = fold.operation
         countsNil = fold.countsNil

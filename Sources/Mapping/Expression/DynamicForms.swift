@@ -10,6 +10,12 @@ extension ValueExpression {
         }
     }
 
+    /// Whether the expression may give objects: as far as its form says.
+    package var mayGiveObjects: Bool {
+        if case .fetch(_, _, let countOnly) = node { return !countOnly }
+        return !isValue
+    }
+
     /// Whether objects can evaluate what no compiled program can: every key path says of which object it is.
     package var isEvaluable: Bool {
         var pending: [SyntaxNode] = [.expression(node)]
@@ -40,7 +46,7 @@ extension ValueExpression {
     }
 
     /// Follows relationships; what comes behind an attribute or a collection operator is a message to its value.
-    private static func check(_ path: [String], from entity: EntityDescription) throws(MigrationError) {
+    fileprivate static func check(_ path: [String], from entity: EntityDescription) throws(MigrationError) {
         var current = entity
         for name in path where !name.hasPrefix("@distinctUnion") && !name.hasPrefix("@union") {
             if let relationship = current.relationship(named: name) {
@@ -57,6 +63,35 @@ extension ValueExpression {
                     "mapping.unknownKeyPath", .configuration, "The source entity \(current) has no property \(name)")
             }
             return
+        }
+    }
+}
+
+extension SourcePredicate {
+    /// Whether objects can evaluate what no compiled filter can.
+    package var isEvaluable: Bool {
+        var pending: [SyntaxNode] = [.predicate(node)]
+        while let next = pending.popLast() {
+            if case .expression(.anyKey) = next { return false }
+            pending.append(contentsOf: next.children)
+        }
+        return true
+    }
+
+    /// Checks every key path from the source object, bare ones and those from SELF too, against the model.
+    ///
+    /// - Throws: `mapping.unknownKeyPath` (78) naming the entity and the name that it does not have.
+    /// - Complexity: O(nodes).
+    package func checkSourcePaths(from entity: EntityDescription) throws(MigrationError) {
+        var pending: [SyntaxNode] = [.predicate(node)]
+        while let next = pending.popLast() {
+            guard case .expression(let node) = next, let (root, path) = node.keyPathParts,
+                root == .variable("source") || root == .evaluatedObject
+            else {
+                pending.append(contentsOf: next.children)
+                continue
+            }
+            try ValueExpression.check(path, from: entity)
         }
     }
 }

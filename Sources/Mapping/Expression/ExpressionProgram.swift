@@ -2,8 +2,6 @@ import Diagnostics
 import ManagedModel
 import Rows
 
-import struct Foundation.Date
-
 /// A constant as the store keeps it.
 package enum ProgramConstant: Hashable, Sendable {
     case null
@@ -39,7 +37,7 @@ package struct ExpressionProgram: Sendable {
     ///   fit, what the resolver throws, and the value errors of constants; all of category configuration.
     package init(
         compiling expression: ValueExpression, to destination: AttributeType, resolver: inout some KeyPathResolver,
-        context: MigrationError.Context, now: Double = Date().timeIntervalSinceReferenceDate
+        context: MigrationError.Context, now: Double = EvaluationScope.time
     ) throws(MigrationError) {
         var context = context
         context.expression = context.expression ?? ExpressionLexer.excerpt(expression.format)

@@ -2,8 +2,6 @@ import Diagnostics
 import ManagedModel
 import Rows
 
-import struct Foundation.Date
-
 /// The predicate of a source filter, compiled: it says of each source row whether it passes.
 ///
 /// It follows SQL's logic for nil: a comparison with nil is unknown, unknown stays unknown under NOT, and a row of
@@ -23,7 +21,7 @@ package struct PredicateProgram: Sendable {
     /// - Throws: as ``ExpressionProgram``.
     package init(
         compiling predicate: SourcePredicate, resolver: inout some KeyPathResolver, context: MigrationError.Context,
-        now: Double = Date().timeIntervalSinceReferenceDate
+        now: Double = EvaluationScope.time
     ) throws(MigrationError) {
         var context = context
         context.expression = context.expression ?? ExpressionLexer.excerpt(predicate.format)

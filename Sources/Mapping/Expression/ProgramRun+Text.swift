@@ -107,10 +107,10 @@ extension ProgramRun {
     }
 
     /// LIKE, MATCHES, and IN a list of constants.
-    func test(_ step: ProgramInstruction, _ a: ProgramRegister) -> ProgramRegister {
+    func test(_ step: ProgramInstruction, _ a: ProgramRegister) throws(ProgramFault) -> ProgramRegister {
         let comparison = code.comparisons[Int(step.n)]
         if a.isNull { return comparison.isThreeValued ? a : .truth(false) }
-        if let pattern = comparison.pattern { return .truth(pattern.matches(bytes(a))) }
+        if let pattern = comparison.pattern { return .truth(try pattern.matches(bytes(a))) }
         if a.kind == .integer {
             let wanted = a.integerValue
             return .truth(comparison.integers.binarySearch { $0 < wanted ? -1 : $0 == wanted ? 0 : 1 })

@@ -93,7 +93,7 @@ struct ProgramRun {
         case .and, .or: return logic(step, a, registers[Int(step.b)])
         case .compareNumbers, .compareBytes, .compareReferences, .search:
             return compare(step, a, registers[Int(step.b)])
-        case .match, .contained: return test(step, a)
+        case .match, .contained: return try test(step, a)
         case .extreme:
             let b = registers[Int(step.b)]
             if b.isNull { return a }

@@ -6,48 +6,69 @@ indirect enum RegularExpressionNode {
     case sequence([RegularExpressionNode])
     case alternatives([RegularExpressionNode])
     /// At least and, unless nil, at most so many times.
-    case repetition(RegularExpressionNode, Int, Int?)
+    case repetition(RegularExpressionNode, Int, Int?, isLazy: Bool)
+    // What follows is for the matcher that backtracks.
+    /// A group whose text is remembered, by its number.
+    case capture(Int, RegularExpressionNode)
+    case backReference(Int)
+    case look(RegularExpressionNode, isBehind: Bool, isNegated: Bool)
+    /// What is found first is kept: `(?>…)`, possessive quantifiers.
+    case atomic(RegularExpressionNode)
+    case textStart
+    case textEnd
+    case wordBoundary(isNegated: Bool)
 }
 
 /// Reads the regular expressions that ``TextPattern`` knows.
 struct RegularExpressionParser {
-    private let scalars: [Unicode.Scalar]
-    private var offset = 0
+    let scalars: [Unicode.Scalar]
+    var offset = 0
     private var depth = 0
+    /// Whether forms are read that only ``BacktrackingPattern`` matches.
+    let backtracks: Bool
     /// Whether the expression begins with `(?i)`.
     private(set) var ignoresCase = false
+    /// Whether it begins with `(?s)`: a dot is any character, line ends too.
+    private(set) var dotIsAnything = false
+    /// Groups so far, and the numbers of those with a name.
+    var groups = 0
+    var names: [String: Int] = [:]
 
-    init(_ text: String) { scalars = Array(text.unicodeScalars) }
+    init(_ text: String, backtracks: Bool = false) {
+        scalars = Array(text.unicodeScalars)
+        self.backtracks = backtracks
+    }
 
     /// - Throws: `expression.syntax`, `expression.unsupported`.
     mutating func parse() throws(ProgramFault) -> RegularExpressionNode {
         guard scalars.count <= TextPattern.maximumStates else { throw unsupported("so long a pattern") }
-        if starts(with: "(?i)") {
-            ignoresCase = true
-            offset += 4
+        for (flags, length) in [("(?i)", 4), ("(?s)", 4), ("(?is)", 5), ("(?si)", 5)] where starts(with: flags) {
+            ignoresCase = ignoresCase || flags.contains("i")
+            dotIsAnything = dotIsAnything || flags.contains("s")
+            offset += length
         }
         // The whole text has to match, so the anchors at the ends say nothing.
-        if peek == "^" { offset += 1 }
+        if !backtracks, peek == "^" { offset += 1 }
         let node = try alternatives()
         guard offset == scalars.count else { throw wrong("unexpected ')'") }
         return node
     }
 
-    private var peek: Unicode.Scalar? { offset < scalars.count ? scalars[offset] : nil }
+    var peek: Unicode.Scalar? { offset < scalars.count ? scalars[offset] : nil }
 
-    private func starts(with text: String) -> Bool {
+    func starts(with text: String) -> Bool {
         scalars[offset...].starts(with: text.unicodeScalars)
     }
 
-    private func wrong(_ message: String) -> ProgramFault {
+    func wrong(_ message: String) -> ProgramFault {
         ProgramFault("expression.syntax", "\(message), at character \(offset + 1) of the regular expression")
     }
 
-    private func unsupported(_ form: String) -> ProgramFault {
-        .unsupported("\(form) in a regular expression is not known to this matcher, which never backtracks")
+    func unsupported(_ form: String) -> ProgramFault {
+        .unsupported("\(form) in a regular expression is not known")
     }
 
-    private mutating func alternatives() throws(ProgramFault) -> RegularExpressionNode {
+    mutating func alternatives() throws(ProgramFault) -> RegularExpressionNode {
         depth += 1
         defer { depth -= 1 }
         guard depth <= 100 else { throw wrong("groups are nested more than 100 levels deep") }
@@ -64,6 +85,10 @@ struct RegularExpressionParser {
         while let next = peek, next != "|", next != ")" {
             if next == "$" {
                 offset += 1
+                if backtracks {
+                    nodes.append(.textEnd)
+                    continue
+                }
                 guard offset == scalars.count else { throw unsupported("'$' before the end") }
                 break
             }
@@ -77,6 +102,7 @@ struct RegularExpressionParser {
         switch next {
         case "(":
             offset += 1
+            if backtracks { return try group() }
             if peek == "?" {
                 guard starts(with: "?:") else { throw unsupported("'(?' other than '(?:'") }
                 offset += 2
@@ -95,7 +121,10 @@ struct RegularExpressionParser {
             offset += 1
             return try escape()
         case "*", "+", "?", "{": throw wrong("nothing stands before '\(next)' that could be repeated")
-        case "^": throw unsupported("'^' behind the start")
+        case "^":
+            guard backtracks else { throw unsupported("'^' behind the start") }
+            offset += 1
+            return .textStart
         default:
             offset += 1
             return .literal(next)
@@ -114,12 +143,15 @@ struct RegularExpressionParser {
         }
         // Counts leave the place at their closing brace.
         offset += 1
-        node = .repetition(node, bounds.0, bounds.1)
-        // Whether a quantifier is lazy makes no difference to whether the whole matches.
-        if peek == "?" {
+        // To an automaton it makes no difference to whether the whole matches.
+        let isLazy = peek == "?"
+        node = .repetition(node, bounds.0, bounds.1, isLazy: isLazy)
+        if isLazy {
             offset += 1
         } else if peek == "+" {
-            throw unsupported("a possessive quantifier")
+            guard backtracks else { throw unsupported("a possessive quantifier") }
+            offset += 1
+            node = .atomic(node)
         }
         if let next = peek, next == "*" || next == "+" || next == "?" || next == "{" {
             throw wrong("a quantifier follows a quantifier")
@@ -156,11 +188,13 @@ struct RegularExpressionParser {
         guard let letter = peek else { throw wrong("a backslash stands at the end") }
         offset += 1
         if let set = Self.shorthand(letter) { return .set(set) }
+        if letter == "p" || letter == "P" { return .set(try property(isInverted: letter == "P")) }
+        if backtracks, let node = try assertion(letter) { return node }
         return .literal(try literal(letter))
     }
 
     /// The character that an escape names, the letter behind the backslash being read.
-    private mutating func literal(_ letter: Unicode.Scalar) throws(ProgramFault) -> Unicode.Scalar {
+    mutating func literal(_ letter: Unicode.Scalar) throws(ProgramFault) -> Unicode.Scalar {
         switch letter {
         case "n": return "\n"
         case "t": return "\t"
@@ -178,7 +212,7 @@ struct RegularExpressionParser {
         }
     }
 
-    private mutating func hexadecimal(_ digits: Int) throws(ProgramFault) -> Unicode.Scalar {
+    mutating func hexadecimal(_ digits: Int) throws(ProgramFault) -> Unicode.Scalar {
         var value: UInt32 = 0
         for _ in 0..<digits {
             guard let next = peek, let digit = Character(next).hexDigitValue else {
@@ -191,7 +225,7 @@ struct RegularExpressionParser {
         return scalar
     }
 
-    private static func shorthand(_ letter: Unicode.Scalar) -> TextPattern.CharacterSet? {
+    static func shorthand(_ letter: Unicode.Scalar) -> TextPattern.CharacterSet? {
         let ranges: [(UInt32, UInt32)]
         switch letter {
         case "d", "D": ranges = [(0x30, 0x39)]
@@ -212,49 +246,5 @@ struct RegularExpressionParser {
         }
         return TextPattern.CharacterSet(
             ranges: ranges, isInverted: letter == "D" || letter == "W" || letter == "S")
-    }
-
-    /// Reads a class behind its opening bracket.
-    private mutating func characterSet() throws(ProgramFault) -> TextPattern.CharacterSet {
-        var set = TextPattern.CharacterSet()
-        if peek == "^" {
-            set.isInverted = true
-            offset += 1
-        }
-        var isFirst = true
-        while let next = peek, next != "]" || isFirst {
-            isFirst = false
-            if next == "[" { throw unsupported("a class inside a class") }
-            if starts(with: "&&") || starts(with: "--") { throw unsupported("an operation on classes") }
-            offset += 1
-            var low = next
-            if next == "\\" {
-                guard let letter = peek else { break }
-                offset += 1
-                if let inner = Self.shorthand(letter) {
-                    guard !inner.isInverted else { throw unsupported("'\\\(letter)' inside a class") }
-                    set.ranges += inner.ranges
-                    continue
-                }
-                low = try literal(letter)
-            }
-            var high = low
-            if peek == "-", offset + 1 < scalars.count, scalars[offset + 1] != "]" {
-                offset += 1
-                guard let end = peek else { break }
-                offset += 1
-                high = end
-                if end == "\\" {
-                    guard let letter = peek else { break }
-                    offset += 1
-                    high = try literal(letter)
-                }
-                guard low.value <= high.value else { throw wrong("the range of a class is in the wrong order") }
-            }
-            set.ranges.append((low.value, high.value))
-        }
-        guard peek == "]" else { throw wrong("expected ']'") }
-        offset += 1
-        return set
     }
 }

@@ -3,8 +3,8 @@
 /// It matches whole texts in time proportional to text times pattern, whatever the pattern: there is no backtracking.
 /// Of regular expressions it knows literals, `.`, classes `[a-z]` `[^a-z]`, `\d \w \s \D \W \S`, escapes, groups
 /// `( )` `(?: )`, `|`, `* + ? {n} {n,} {n,m}` with a lazy `?` behind, `^` and `$` at the ends, and `(?i)` in front.
-/// What no automaton can do or what is not here (back references, look-around, `\b`, `\p{…}`, possessive
-/// quantifiers) is refused when the pattern is compiled.
+/// What no automaton can do (back references, look-around, `\b`, possessive quantifiers) is left to a matcher that
+/// backtracks, at most a bounded number of steps; what neither knows is refused when the pattern is compiled.
 ///
 /// Memory: 16 bytes a state, at most ``maximumStates``, and while it matches two sets of states.
 struct TextPattern: Sendable {
@@ -25,16 +25,34 @@ struct TextPattern: Sendable {
     struct CharacterSet: Sendable {
         /// Inclusive ranges.
         var ranges: [(UInt32, UInt32)] = []
+        /// General categories whose characters belong to it too.
+        var categories: Set<Unicode.GeneralCategory> = []
+        /// Classes inside the class.
+        var members: [CharacterSet] = []
+        /// Classes that a character has to be in as well, and those that it must not be in.
+        var required: [CharacterSet] = []
+        var excluded: [CharacterSet] = []
         var isInverted = false
 
-        func contains(_ scalar: UInt32) -> Bool {
-            ranges.contains { $0.0 <= scalar && scalar <= $0.1 } != isInverted
+        func contains(_ scalar: UInt32) -> Bool { includes(scalar) != isInverted }
+
+        private func includes(_ scalar: UInt32) -> Bool {
+            let isMember =
+                ranges.contains { $0.0 <= scalar && scalar <= $0.1 }
+                || (!categories.isEmpty
+                    && Unicode.Scalar(scalar).map { categories.contains($0.properties.generalCategory) } == true)
+                || members.contains { $0.contains(scalar) }
+            return isMember && required.allSatisfy { $0.contains(scalar) }
+                && !excluded.contains { $0.contains(scalar) }
         }
     }
 
     private(set) var states: [State] = []
     private(set) var sets: [CharacterSet] = []
     private(set) var folding: TextFolding
+    private var dotIsAnything = false
+    /// Matches instead of the automaton where the pattern has forms that need it.
+    private var backtracking: BacktrackingPattern?
 
     /// Compiles a LIKE pattern: `*` is any text, `?` one character, a backslash takes the meaning of the next away.
     init(glob: String, _ folding: TextFolding) throws(ProgramFault) {
@@ -66,7 +84,7 @@ struct TextPattern: Sendable {
     }
 
     /// The characters that a pattern's literal stands for after folding.
-    private static func fold(_ scalar: Unicode.Scalar, _ folding: TextFolding) -> [UInt32] {
+    static func fold(_ scalar: Unicode.Scalar, _ folding: TextFolding) -> [UInt32] {
         let bytes = folding.foldedByCharacter(Array(String(Character(scalar)).utf8))
         return String(decoding: bytes, as: UTF8.self).unicodeScalars.map(\.value)
     }
@@ -77,11 +95,16 @@ struct TextPattern: Sendable {
     ///   matcher does not do.
     init(regularExpression text: String, _ folding: TextFolding) throws(ProgramFault) {
         var parser = RegularExpressionParser(text)
-        let node = try parser.parse()
-        self.folding =
-            parser.ignoresCase && !folding.ignoresCase
-            ? TextFolding(folding.ignoresDiacritics ? [.caseInsensitive, .diacriticInsensitive] : .caseInsensitive)
-            : folding
+        let node: RegularExpressionNode
+        do { node = try parser.parse() } catch {
+            guard error.code == "expression.unsupported" else { throw error }
+            let pattern = try BacktrackingPattern(text, folding)
+            self.folding = pattern.folding
+            backtracking = pattern
+            return
+        }
+        self.folding = parser.ignoresCase ? folding.ignoringCase : folding
+        dotIsAnything = parser.dotIsAnything
         try emit(node)
         try append(.accept)
     }
@@ -96,11 +119,14 @@ struct TextPattern: Sendable {
     private mutating func emit(_ node: RegularExpressionNode) throws(ProgramFault) {
         switch node {
         case .literal(let scalar): for folded in Self.fold(scalar, folding) { try append(.character(folded)) }
-        case .any: try append(.any(exceptLineEnds: true))
+        case .any: try append(.any(exceptLineEnds: !dotIsAnything))
         case .set(var set):
             if folding.ignoresCase { set.addOtherCase() }
             sets.append(set)
             try append(.set(sets.count - 1))
+        case .capture(_, let inner): try emit(inner)
+        case .backReference, .look, .atomic, .textStart, .textEnd, .wordBoundary:
+            throw .unsupported("an automaton cannot match the regular expression")
         case .sequence(let nodes): for node in nodes { try emit(node) }
         case .alternatives(let nodes):
             var exits: [Int] = []
@@ -117,7 +143,7 @@ struct TextPattern: Sendable {
                 states[fork] = .split(fork + 1, states.count)
             }
             for exit in exits { states[exit] = .jump(states.count) }
-        case .repetition(let inner, let low, let high):
+        case .repetition(let inner, let low, let high, _):
             for _ in 0..<low {
                 let before = states.count
                 try emit(inner)
@@ -146,8 +172,10 @@ struct TextPattern: Sendable {
 
     /// Whether the pattern matches a whole text of UTF-8 bytes.
     ///
+    /// - Throws: `expression.patternLimit` where a pattern that has to backtrack takes too many steps.
     /// - Complexity: O(text × states) time; two arrays of states on the stack or, for large patterns, the heap.
-    func matches(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    func matches(_ bytes: UnsafeRawBufferPointer) throws(ProgramFault) -> Bool {
+        if let backtracking { return try backtracking.matches(bytes) }
         if !folding.isExact, folding.ignoresDiacritics || bytes.contains(where: { $0 >= 0x80 }) {
             return folding.foldedByCharacter(bytes).withUnsafeBytes { run($0) }
         }
@@ -227,9 +255,21 @@ struct TextPattern: Sendable {
     }
 }
 
+extension TextFolding {
+    /// The same, and case is overlooked.
+    var ignoringCase: TextFolding {
+        TextFolding(ignoresDiacritics ? [.caseInsensitive, .diacriticInsensitive] : .caseInsensitive)
+    }
+}
+
 extension TextPattern.CharacterSet {
     /// Adds the other case of the ASCII letters and the lower case of what lies beyond: the text is folded too.
     mutating func addOtherCase() {
+        for index in members.indices { members[index].addOtherCase() }
+        for index in required.indices { required[index].addOtherCase() }
+        for index in excluded.indices { excluded[index].addOtherCase() }
+        // The text is in lower case where it has cases.
+        if !categories.isDisjoint(with: [.uppercaseLetter, .titlecaseLetter]) { categories.insert(.lowercaseLetter) }
         for (low, high) in ranges {
             let (first, last) = (max(low, 0x41), min(high, 0x5A))
             if first <= last { ranges.append((first + 0x20, last + 0x20)) }

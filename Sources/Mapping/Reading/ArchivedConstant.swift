@@ -3,9 +3,12 @@ import Diagnostics
 
 import struct Foundation.Data
 import struct Foundation.Decimal
+import struct Foundation.UUID
+import typealias Foundation.uuid_t
 
 extension ArchivedExpression {
-    /// A constant value; collections of constants become aggregates.
+    /// A constant value; collections of constants become aggregates, and what has no literal a cast of one:
+    /// `CAST('…', 'NSUUID')`, `CAST('…', 'NSURL')`, `CAST({key, value, …}, 'NSDictionary')`.
     static func constant(
         _ object: ArchivedObject, _ tree: inout ArchivedTreeGuard
     ) throws(MigrationError) -> ExpressionNode {
@@ -44,6 +47,23 @@ extension ArchivedExpression {
             return .constant(.decimal(decimal))
         default: break
         }
+        if let bytes = try value.uuid() {
+            guard let uuid = UUID(archived: bytes) else { throw unreadable(object, "holds a damaged UUID") }
+            return .cast(.constant(.string(uuid.uuidString)), "NSUUID")
+        }
+        if let address = try value.url() {
+            try tree.charge(bytes: address.utf8.count)
+            return .cast(.constant(.string(address)), "NSURL")
+        }
+        if let entries = try value.entries() {
+            let members = entries.flatMap { [$0.key, $0.value] }
+            guard let dictionary = value.object else {
+                return .cast(.aggregate(try constants(members, in: object, &tree)), "NSDictionary")
+            }
+            return try tree.visit(dictionary) { tree throws(MigrationError) in
+                .cast(.aggregate(try constants(members, in: object, &tree)), "NSDictionary")
+            }
+        }
         guard let members = try value.elements() else {
             throw unreadable(object, "holds a \(value.kindName), which no constant can be")
         }
@@ -63,5 +83,13 @@ extension ArchivedExpression {
         var nodes: [ExpressionNode] = []
         for member in members { nodes.append(try constant(member, in: object, &tree)) }
         return nodes
+    }
+}
+
+extension UUID {
+    /// - Returns: nil for other than 16 bytes.
+    fileprivate init?(archived bytes: [UInt8]) {
+        guard bytes.count == 16 else { return nil }
+        self = bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
     }
 }

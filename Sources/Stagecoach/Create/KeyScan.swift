@@ -11,6 +11,8 @@ struct KeyScan {
     let session: MigrationSession
     let mappings: [PlannedMapping]
     let tables: [PlannedTable]
+    /// What `$manager` is in filters.
+    let manager: MigrationManager
 
     /// Reads the keys.
     ///
@@ -94,25 +96,42 @@ struct KeyScan {
     private func scan(_ keys: MappingKeys, filter: SourcePredicate) throws {
         let mapping = keys.mapping
         guard let entity = mapping.source, let table = mapping.sourceTable else { return }
-        var slots = SourceSlots(entity: entity, schema: session.layout.schema)
-        let program = try PredicateProgram(compiling: filter, resolver: &slots, context: mapping.context)
+        let own = mapping.filterNeedsObjects ? session.layout.schema.tables[table].columns.count : 0
+        var slots = SourceSlots(
+            entity: entity, schema: session.layout.schema, columns: (0..<own).map { .own($0) })
+        let passing = try SourceFilter(filter, of: mapping, slots: &slots)
         let reader = try SourceReader(session: session, slots: slots, table: table, entities: [entity.index])
-        var batch = session.sourceBatch(slots: slots.columns.count)
-        while try reader.next(into: &batch) {
+        guard passing.needsObjects else {
+            var batch = session.sourceBatch(slots: slots.columns.count)
+            while try reader.next(into: &batch) {
+                try session.checkCancelled()
+                for row in 0..<batch.count where try passing.passes(batch, row, object: { nil }, variables: [:]) {
+                    try keys.index.append(batch.key(row))
+                }
+            }
+            return try keys.index.seal()
+        }
+        let objects = SourceObjects(session: session)
+        let failures = FailureRecord()
+        let context = StagedRuntime.context(
+            of: objects, session: session, storeUUID: session.source.metadata.uuid, failures: failures)
+        objects.context = context
+        defer { context.close() }
+        objects.openWindow(session.sourceBatch(slots: slots.columns.count), table: table)
+        defer { objects.closeWindow() }
+        let variables: [String: Any?] = ["manager": manager, "entityMapping": mapping.mapping]
+        while try reader.next(into: &objects.window) {
             try session.checkCancelled()
-            for row in 0..<batch.count where try passes(program, batch, row, mapping) {
-                try keys.index.append(batch.key(row))
+            for row in 0..<objects.window.count {
+                let key = objects.window.key(row)
+                let isWanted = try passing.passes(
+                    objects.window, row,
+                    object: { context.object(at: objects.place(entity: entity, table: table, key: key)) },
+                    variables: variables)
+                try failures.rethrow()
+                if isWanted { try keys.index.append(key) }
             }
         }
         try keys.index.seal()
-    }
-
-    /// Whether a row passes the filter; an error names the object.
-    private func passes(
-        _ program: PredicateProgram, _ batch: borrowing RowBatch, _ row: Int, _ mapping: PlannedMapping
-    ) throws(MigrationError) -> Bool {
-        do { return try program.evaluate(batch, row: row) } catch {
-            throw error.inside(mapping.context(ofSource: batch.key(row)))
-        }
     }
 }

@@ -156,4 +156,21 @@ extension ManagedObjectContext: ExpressionFetching {
             throw MigrationError("fetch.unsupported", .data, "FETCH was given no fetch request")
         }
     }
+
+    /// Shows the objects of a request one after the other, as ``fetch(_:)`` gives them, without holding them all.
+    ///
+    /// - Returns: false where the request is none for objects.
+    func forEachObject(of request: Any?, _ body: (ManagedObject) throws -> Bool) throws -> Bool {
+        func visit<Result>(_ request: FetchRequest<Result>) throws -> Bool {
+            guard request.resultType == .managedObjectResultType else { return false }
+            let (engine, query) = try query(of: request)
+            try engine.forEach(query, body)
+            return true
+        }
+        switch request {
+        case let request as FetchRequest<any FetchRequestResult>: return try visit(request)
+        case let request as FetchRequest<ManagedObject>: return try visit(request)
+        default: return false
+        }
+    }
 }

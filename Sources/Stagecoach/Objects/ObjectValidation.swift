@@ -45,9 +45,7 @@ struct ObjectValidation {
             throw failure("validation.tooLong", "The text is longer than the model allows", rule.name)
         }
         guard let pattern = rule.regularExpression else { return }
-        let whole = NSRange(location: 0, length: length)
-        let match = try NSRegularExpression(pattern: pattern).firstMatch(in: text, options: [.anchored], range: whole)
-        guard match?.range == whole else {
+        guard try WholeTextPattern(pattern).matches(text) else {
             throw failure(
                 "validation.pattern", "The text does not match the model's regular expression", rule.name)
         }

@@ -105,6 +105,7 @@ final class SourceObjects: ManagedObjectContext.Backing {
         table: Int, key: Int64, _ body: (borrowing RowBatch, Int) throws(MigrationError) -> Value
     ) throws(MigrationError) -> Value? {
         if let row = rowInWindow(table: table, key: key) { return try body(window, row) }
+        if relations.related(table, key) == nil { try relations.noteMember(key, table: table) }
         if let related = relations.related(table, key) {
             guard let row = related.row(key) else { return nil }
             return try body(related.batch, row)
@@ -165,9 +166,14 @@ final class SourceObjects: ManagedObjectContext.Backing {
     private func groupedMembers(
         of key: Int64, _ relationship: RelationshipDescription
     ) throws(MigrationError) -> ArraySlice<Member>? {
-        guard rowInWindow(table: schema.tableIndex(of: relationship.entity), key: key) != nil else { return nil }
+        let table = schema.tableIndex(of: relationship.entity)
+        let members = schema.tableIndex(of: relationship.destination)
+        guard rowInWindow(table: table, key: key) != nil else {
+            return try relations.deepMembers(of: key, relationship, ownerTable: table, memberTable: members)
+        }
         relations.enter(windowFrom: window.key(0))
-        return try relations.members(of: key, relationship.reference, last: window.key(window.count - 1)) {
+        let last = window.key(window.count - 1)
+        return try relations.members(of: key, relationship.reference, table: members, last: last) {
             owners throws(MigrationError) in
             switch schema.storage(of: relationship) {
             case .toManyByInverse(let table, let column, _, let order), .toManyHidden(let table, let column, let order):

@@ -7,24 +7,53 @@ import Rows
 ///
 /// A policy that follows a relationship of each object costs a few queries a window, not one an object. The first
 /// object of a window is read alone: only who asks again is worth reading ahead for.
-/// Memory: an allowance for each of at most ``most`` to-many relationships and as many tables.
+/// Memory: an allowance for each of at most ``most`` to-many relationships, for as many tables that rows refer to and for
+/// as many whose rows are members.
 final class WindowRelations {
     static let most = 4
 
-    /// Members of consecutive owners.
+    /// Members of many owners.
     final class Members {
-        /// Owners whose members are all here.
-        let owners: ClosedRange<Int64>
+        /// Owners whose members are all here: a range of keys, or some keys.
+        private let owners: ClosedRange<Int64>
+        private let asked: Set<Int64>?
         private let starts: [Int64: Range<Int>]
         private let members: [Member]
+        /// Where the search for a member goes on.
+        private var next = 0
 
         init(owners: ClosedRange<Int64>, starts: [Int64: Range<Int>], members: [Member]) {
             self.owners = owners
+            asked = nil
             self.starts = starts
             self.members = members
         }
 
+        init(asked: Set<Int64>, starts: [Int64: Range<Int>], members: [Member]) {
+            owners = 0...0
+            self.asked = asked
+            self.starts = starts
+            self.members = members
+        }
+
+        func holds(_ owner: Int64) -> Bool { asked?.contains(owner) ?? owners.contains(owner) }
+
         func members(of owner: Int64) -> ArraySlice<Member> { starts[owner].map { members[$0] } ?? [] }
+
+        /// Keys of members from one of them on, in the order of their owners; empty where it is none of them.
+        ///
+        /// - Complexity: O(1) for who goes through them in order.
+        func keys(from key: Int64, atMost count: Int) -> [Int64] {
+            guard !members.isEmpty else { return [] }
+            for step in 0..<members.count {
+                let place = (next + step) % members.count
+                guard members[place].key == key else { continue }
+                let end = min(members.count, place + count)
+                next = place
+                return members[place..<end].map(\.key)
+            }
+            return []
+        }
     }
 
     /// Rows of a table that objects of the window refer to.
@@ -53,18 +82,22 @@ final class WindowRelations {
         }
     }
 
-    private let session: MigrationSession
+    let session: MigrationSession
     /// Queries that read for several objects.
-    private(set) var groupedReads = 0
+    var groupedReads = 0
     private var asks: [PropertyReference: Int] = [:]
-    private var members: [PropertyReference: Members] = [:]
+    var members: [PropertyReference: Members] = [:]
     private var related: [Int: Related] = [:]
+    /// The members read last, by their table, and rows of theirs that were asked for.
+    var listed: [Int: Members] = [:]
+    private var memberRows: [Int: Related] = [:]
+    private var memberAsks: Set<Int> = []
     private var firstKey: Int64?
 
     init(session: MigrationSession) { self.session = session }
 
     /// Members that a relationship may keep here.
-    private var memberLimit: Int { max(64, session.budget.batch / 64 / WindowRelations.most) }
+    var memberLimit: Int { max(64, session.budget.batch / 64 / WindowRelations.most) }
 
     /// Forgets what is here where the window has moved on.
     func enter(windowFrom key: Int64) {
@@ -77,11 +110,14 @@ final class WindowRelations {
         asks.removeAll(keepingCapacity: true)
         members.removeAll(keepingCapacity: true)
         related.removeAll(keepingCapacity: true)
+        listed.removeAll(keepingCapacity: true)
+        memberRows.removeAll(keepingCapacity: true)
+        memberAsks.removeAll(keepingCapacity: true)
         firstKey = nil
     }
 
     /// Whether a relationship was asked for before in this window.
-    private func isAskedAgain(_ reference: PropertyReference) -> Bool {
+    func isAskedAgain(_ reference: PropertyReference) -> Bool {
         let count = asks[reference, default: 0] + 1
         asks[reference] = count
         return count > 1
@@ -92,13 +128,14 @@ final class WindowRelations {
     /// The members of an owner, where they are here or worth reading with those of others; nil to read them alone.
     ///
     /// - Parameters:
+    ///   - table: the members' table.
     ///   - last: the greatest key in the window.
     ///   - open: reads the members of a range of owners.
     func members(
-        of owner: Int64, _ reference: PropertyReference, last: Int64,
+        of owner: Int64, _ reference: PropertyReference, table: Int, last: Int64,
         open: (ClosedRange<Int64>) throws(MigrationError) -> GroupedMemberCursor?
     ) throws(MigrationError) -> ArraySlice<Member>? {
-        if let known = members[reference], known.owners.contains(owner) { return known.members(of: owner) }
+        if let known = members[reference], known.holds(owner) { return known.members(of: owner) }
         guard isAskedAgain(reference), owner < last, let cursor = try open(owner...last) else { return nil }
         groupedReads += 1
         var found: [Member] = []
@@ -123,18 +160,58 @@ final class WindowRelations {
         }
         if let current { starts[current] = begin..<found.count }
         guard through >= owner else { return nil }
-        if members.count >= WindowRelations.most, members[reference] == nil { members.removeAll() }
         let group = Members(owners: owner...through, starts: starts, members: found)
-        members[reference] = group
+        keep(group, reference, table: table)
         return group.members(of: owner)
+    }
+
+    func keep(_ group: Members, _ reference: PropertyReference, table: Int) {
+        if members.count >= WindowRelations.most, members[reference] == nil { members.removeAll() }
+        members[reference] = group
+        listed[table] = group
     }
 
     // MARK: - To-one
 
     /// The rows of a table that are here and hold a key that was asked for.
     func related(_ table: Int, _ key: Int64) -> Related? {
-        guard let known = related[table], known.asked.contains(key) else { return nil }
-        return known
+        if let known = related[table], known.asked.contains(key) { return known }
+        if let known = memberRows[table], known.asked.contains(key) { return known }
+        return nil
+    }
+
+    /// Reads the rows of the members that follow one in the order of their owners, where this is not the first of them
+    /// that is asked.
+    func noteMember(_ key: Int64, table: Int) throws(MigrationError) {
+        guard let list = listed[table], memberRows[table]?.asked.contains(key) != true else { return }
+        guard !memberAsks.insert(table).inserted else { return }
+        let wanted = Set(list.keys(from: key, atMost: rowLimit(table)))
+        guard wanted.count > 1, let found = try read(wanted, table: table) else { return }
+        if memberRows.count >= WindowRelations.most, memberRows[table] == nil { memberRows.removeAll() }
+        memberRows[table] = found
+    }
+
+    /// Rows of a table that may be here.
+    private func rowLimit(_ table: Int) -> Int {
+        max(
+            8,
+            session.rowCapacity(slots: session.layout.schema.tables[table].columns.count)
+                / (2 * WindowRelations.most))
+    }
+
+    /// Reads rows; nil where not one fits.
+    private func read(_ wanted: Set<Int64>, table: Int) throws(MigrationError) -> Related? {
+        let columns = session.layout.schema.tables[table].columns.count
+        let keys = wanted.sorted()
+        var batch = RowBatch(
+            slots: columns, rowCapacity: rowLimit(table),
+            byteTarget: max(4096, session.budget.batch / (2 * WindowRelations.most)))
+        guard
+            let last = try session.source.rows(
+                ofKeys: keys, table: table, columns: (0..<columns).map { .own($0) }, in: session.layout, into: &batch)
+        else { return nil }
+        groupedReads += 1
+        return Related(keys: keys[0]...last, asked: wanted.filter { $0 <= last }, batch: batch)
     }
 
     /// Reads what the rows of a window refer to, where the relationship was asked for before.
@@ -148,20 +225,12 @@ final class WindowRelations {
     ) throws(MigrationError) {
         if let known = related[table], known.asked.contains(key) { return }
         guard isAskedAgain(reference) else { return }
-        let columns = session.layout.schema.tables[table].columns.count
-        let capacity = max(8, session.rowCapacity(slots: columns) / WindowRelations.most)
+        let capacity = rowLimit(table)
         var wanted: Set<Int64> = [key]
         for next in references() where wanted.count < capacity { wanted.insert(next) }
         guard wanted.count > 1 else { return }
-        let keys = wanted.sorted()
-        var batch = RowBatch(
-            slots: columns, rowCapacity: capacity, byteTarget: max(4096, session.budget.batch / WindowRelations.most))
-        guard
-            let last = try session.source.rows(
-                ofKeys: keys, table: table, columns: (0..<columns).map { .own($0) }, in: session.layout, into: &batch)
-        else { return }
-        groupedReads += 1
+        guard let found = try read(wanted, table: table) else { return }
         if related.count >= WindowRelations.most, related[table] == nil { related.removeAll() }
-        related[table] = Related(keys: keys[0]...last, asked: wanted.filter { $0 <= last }, batch: batch)
+        related[table] = found
     }
 }

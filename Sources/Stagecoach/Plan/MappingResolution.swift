@@ -44,11 +44,13 @@ struct MappingResolution {
                         needsObjects: try needsObjects(property, attribute, mapping, sourceEntity)))
             }
         }
+        let filter = try filter(of: mapping)
         return PlannedMapping(
             index: index, mapping: mapping, source: sourceEntity,
             sourceTable: sourceEntity.map(source.tableIndex(of:)), destination: destinationEntity,
-            destinationTable: destinationEntity.map(destination.tableIndex(of:)), filter: try filter(of: mapping),
-            attributes: attributes)
+            destinationTable: destinationEntity.map(destination.tableIndex(of:)), filter: filter,
+            filterNeedsObjects: try needsObjects(filter, mapping, sourceEntity),
+            sourceExpression: try sourceExpression(of: mapping, sourceEntity), attributes: attributes)
     }
 
     /// Whether an attribute's expression is one that no program can compute.
@@ -85,6 +87,15 @@ struct MappingResolution {
         if let entity {
             do { try expression.checkSourcePaths(from: entity) } catch { throw error.inside(context) }
         }
+        try checkCalls(in: expression, context: context)
+    }
+
+    /// Checks the functions and messages that objects will evaluate.
+    ///
+    /// - Throws: `expression.unknownSelector` for a message that no value answers.
+    private func checkCalls(
+        in expression: ValueExpression, context: MigrationError.Context
+    ) throws(MigrationError) {
         do {
             // Who knows the functions of the manager and of the policies has checked those.
             try expression.checkCalls(knows: { _, _ in true }, isProperty: { _ in true })
@@ -97,23 +108,55 @@ struct MappingResolution {
     }
 
     /// The predicate of the source objects that a mapping fetches.
-    ///
-    /// - Throws: `mapping.sourceExpression` for an expression that is no fetch of the source entity alone.
     private func filter(of mapping: EntityMapping) throws(MigrationError) -> SourcePredicate? {
-        switch mapping.sourceFetch {
-        case .all: return nil
-        case .filtered(let format):
-            if let filter = mapping.sourceFilter { return filter }
-            return try SourcePredicate(format: format)
-        case .other:
-            throw MigrationError(
-                "mapping.sourceExpression", .configuration,
-                "The source expression is no fetch of the source entity's own objects",
-                remedy: "Give a source filter instead, or one entity mapping for each subentity",
-                context: .init(
-                    path: model.path, line: mapping.line, entity: mapping.sourceEntityName,
-                    entityMapping: mapping.name, expression: mapping.sourceExpression?.format))
+        guard case .filtered(let format) = mapping.sourceFetch else {
+            return mapping.sourceFilter.flatMap { $0.node == .constant(true) ? nil : $0 }
         }
+        if let filter = mapping.sourceFilter { return filter }
+        return try SourcePredicate(format: format)
+    }
+
+    /// Whether a filter has parts that no program can compute.
+    ///
+    /// - Throws: what is wrong with it, as for a value expression.
+    private func needsObjects(
+        _ filter: SourcePredicate?, _ mapping: EntityMapping, _ entity: EntityDescription?
+    ) throws(MigrationError) -> Bool {
+        guard let filter, let entity else { return false }
+        let context = MigrationError.Context(
+            path: model.path, line: mapping.sourceFilterLine ?? mapping.line,
+            column: mapping.sourceFilterColumn ?? mapping.column, entity: mapping.sourceEntityName,
+            entityMapping: mapping.name, expression: filter.format)
+        do {
+            var slots = SourceSlots(entity: entity, schema: source)
+            _ = try PredicateProgram(compiling: filter, resolver: &slots, context: context)
+            return false
+        } catch {
+            guard error.code == "expression.unsupported", filter.isEvaluable else { throw error }
+            do { try filter.checkSourcePaths(from: entity) } catch { throw error.inside(context) }
+            try checkCalls(in: ValueExpression(node: .predicate(filter.node)), context: context)
+            return true
+        }
+    }
+
+    /// The expression that gives a mapping's source objects; nil where they are a fetch of the source entity's own.
+    ///
+    /// - Throws: `mapping.sourceExpression` where the expression can give no objects.
+    private func sourceExpression(
+        of mapping: EntityMapping, _ entity: EntityDescription?
+    ) throws(MigrationError) -> ValueExpression? {
+        guard case .other = mapping.sourceFetch, let expression = mapping.sourceExpression else { return nil }
+        let context = MigrationError.Context(
+            path: model.path, line: mapping.line, entity: mapping.sourceEntityName, entityMapping: mapping.name,
+            expression: expression.format)
+        guard entity != nil else {
+            throw SourceExpressionFailure.noObjects("the entity mapping has no source entity").inside(context)
+        }
+        guard expression.mayGiveObjects else {
+            throw SourceExpressionFailure.noObjects("it gives a value that is no object").inside(context)
+        }
+        try checkCalls(in: expression, context: context)
+        return expression
     }
 
     private func entity(
@@ -159,7 +202,11 @@ struct MappingResolution {
             return false
         }
         let known = earlier + all
-        let migrated = Set(candidates.compactMap { known[$0].filter == nil ? known[$0].source?.index : nil })
+        let migrated = Set(
+            candidates.compactMap { candidate -> Int? in
+                let found = known[candidate]
+                return found.filter == nil && found.sourceExpression == nil ? found.source?.index : nil
+            })
         return old.destination.withDescendants.allSatisfy { $0.isAbstract || migrated.contains($0.index) }
     }
 

@@ -18,6 +18,11 @@ final class PlannedMapping {
     /// Table index in the destination schema.
     let destinationTable: Int?
     let filter: SourcePredicate?
+    /// Whether the filter has parts that only objects can evaluate.
+    let filterNeedsObjects: Bool
+    /// What gives the source objects, where it is more than a fetch of the source entity's own objects; then the mapping's
+    /// objects are made one by one, in the order in which it gives them.
+    let sourceExpression: ValueExpression?
     /// The properties' expressions by name, as they were when the mapping was planned.
     let expressions: [String: ValueExpression]
     /// One for each stored attribute of the destination entity.
@@ -28,11 +33,18 @@ final class PlannedMapping {
     var name: String { mapping.name }
     /// Whether the mapping belongs to a mapping model that ran before: it answers lookups and makes no objects.
     private(set) var isEarlier = false
-    var hasPolicy: Bool { mapping.hasPolicy && !isEarlier }
+    /// Whether the mapping's stages are a policy's: one that it names, or the standard one where an expression gives its
+    /// source objects.
+    var hasPolicy: Bool { mayBeAssociatedByHand && !isEarlier }
     /// Whether the mapping makes one destination row for each source row without user code.
     var isDeclarative: Bool { source != nil && destination != nil && !hasPolicy && !isEarlier }
     /// Whether policy code may have associated anything for the mapping, in its own run or in this one.
-    var mayBeAssociatedByHand: Bool { mapping.hasPolicy }
+    var mayBeAssociatedByHand: Bool { mapping.hasPolicy || sourceExpression != nil }
+    /// Whether an object of an entity may be one of the mapping's source objects.
+    func reads(_ entity: EntityDescription?) -> Bool {
+        guard let source, let entity else { return false }
+        return sourceExpression == nil ? entity == source : entity.isKindOf(entity: source)
+    }
 
     /// The mapping's model has run.
     func retire() { isEarlier = true }
@@ -42,7 +54,7 @@ final class PlannedMapping {
     init(
         index: Int, mapping: EntityMapping, source: EntityDescription?, sourceTable: Int?,
         destination: EntityDescription?, destinationTable: Int?, filter: SourcePredicate?,
-        attributes: [PlannedAttribute]
+        filterNeedsObjects: Bool = false, sourceExpression: ValueExpression? = nil, attributes: [PlannedAttribute]
     ) {
         self.index = index
         self.mapping = mapping
@@ -52,6 +64,8 @@ final class PlannedMapping {
         self.destinationTable = destinationTable
         self.attributes = attributes
         self.filter = filter
+        self.filterNeedsObjects = filterNeedsObjects
+        self.sourceExpression = sourceExpression
         expressions = PlannedMapping.expressions(of: mapping)
     }
 

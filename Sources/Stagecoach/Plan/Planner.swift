@@ -88,7 +88,12 @@ struct Planner {
         }
         let all = mappings.filter { $0.index >= firstOwn && $0.destinationTable == table }
         if let policy = all.first(where: \.hasPolicy) {
-            return (.sequential, "entity mapping \(policy.name) has a policy")
+            return (
+                .sequential,
+                policy.mapping.hasPolicy
+                    ? "entity mapping \(policy.name) has a policy"
+                    : "a source expression gives the objects of entity mapping \(policy.name)"
+            )
         }
         var sourceTable: Int?
         var entities: Set<Int> = []

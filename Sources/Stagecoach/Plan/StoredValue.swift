@@ -32,7 +32,8 @@ enum StoredValue: Hashable {
         let object = NSDecimalNumber(decimal: number)
         let integer = object.int64Value
         if Decimal(integer) == number { return .integer(integer) }
-        return .real(object.doubleValue)
+        // Through the digits, as compiled programs do: Foundation's own conversion loses the last bits.
+        return .real(Double(number.description) ?? object.doubleValue)
     }
 
     /// Puts the value into a cell.

@@ -11,8 +11,13 @@ enum CalledSelectors {
         if let problem = policy?.registeredFunctions.problem ?? manager.registeredFunctions.problem {
             throw problem.inside(mapping.context)
         }
+        var checked: [(property: PropertyMapping?, expression: ValueExpression)] = []
+        if let expression = mapping.sourceExpression { checked.append((nil, expression)) }
+        if let filter = mapping.filter { checked.append((nil, ValueExpression(node: .predicate(filter.node)))) }
         for property in (mapping.mapping.attributeMappings ?? []) + (mapping.mapping.relationshipMappings ?? []) {
-            guard let expression = property.valueExpression else { continue }
+            if let expression = property.valueExpression { checked.append((property, expression)) }
+        }
+        for (property, expression) in checked {
             for call in calls(in: expression) {
                 let unknown: AnyObject
                 switch call.target {
@@ -37,13 +42,13 @@ enum CalledSelectors {
     }
 
     private static func context(
-        _ mapping: PlannedMapping, _ property: PropertyMapping, _ expression: ValueExpression
+        _ mapping: PlannedMapping, _ property: PropertyMapping?, _ expression: ValueExpression
     ) -> MigrationError.Context {
         var context = mapping.context
-        context.property = property.name
+        context.property = property?.name
         context.expression = expression.format
-        context.line = property.line
-        context.column = property.column
+        context.line = property?.line ?? mapping.mapping.line
+        context.column = property?.column ?? mapping.mapping.column
         return context
     }
 

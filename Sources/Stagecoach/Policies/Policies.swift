@@ -1,6 +1,7 @@
 import Diagnostics
 
-/// One policy object for each entity mapping that names one, from its begin to its end.
+/// One policy object for each entity mapping that names one or has a source expression of its own, from its begin to
+/// its end.
 final class Policies {
     private var byMapping: [Int: EntityMigrationPolicy] = [:]
 
@@ -11,6 +12,10 @@ final class Policies {
     init(mappings: [PlannedMapping], manager: MigrationManager) throws(MigrationError) {
         let registry = manager.policies
         for mapping in mappings where mapping.hasPolicy {
+            guard mapping.mapping.hasPolicy else {
+                byMapping[mapping.index] = EntityMigrationPolicy()
+                continue
+            }
             let name = mapping.mapping.entityMigrationPolicyClassName ?? ""
             guard let policy = registry.makePolicy(named: name) else {
                 let known = registry.names.joined(separator: ", ")
@@ -24,7 +29,8 @@ final class Policies {
             byMapping[mapping.index] = policy
         }
         for mapping in mappings {
-            try CalledSelectors.check(mapping, policy: byMapping[mapping.index], manager: manager)
+            try CalledSelectors.check(
+                mapping, policy: mapping.mapping.hasPolicy ? byMapping[mapping.index] : nil, manager: manager)
         }
     }
 

@@ -71,7 +71,7 @@ struct RejectAccount {
                 return try isCounted(runtime.objects.place(entity: entity, key: reference.key))
             }
             try runtime.associations[mapping.index].forEachSource(inTable: table, whereExists: isCountedReference) {
-                guard try runtime.sources.place(table: table, key: $0)?.entity == mapping.source else { return }
+                guard try mapping.reads(runtime.sources.place(table: table, key: $0)?.entity) else { return }
                 total += 1
             }
             return total

@@ -136,7 +136,7 @@ struct RowRules {
                 let length = RowRules.length(bytes)
                 if let least = rule.minimumLength, length < least { try broken(.minimumLength, "\(least) characters") }
                 if let most = rule.maximumLength, length > most { try broken(.maximumLength, "\(most) characters") }
-                if let pattern = rule.pattern, !pattern.matches(bytes) { try broken(.pattern, pattern.text) }
+                if let pattern = rule.pattern, try !pattern.matches(bytes) { try broken(.pattern, pattern.text) }
             }
         }
     }

@@ -48,37 +48,29 @@ struct NumberBound {
 /// A regular expression that a text has to match as a whole.
 struct TextRule {
     let text: String
-    private let automaton: WholeTextPattern?
-    /// For what no automaton can do: look-around, back references.
-    private let expression: NSRegularExpression?
+    private let pattern: WholeTextPattern
+    private let context: MigrationError.Context
 
     /// Compiles a model's pattern.
     ///
     /// - Throws: `model.regularExpression` (78) where it is none.
     init(_ text: String, entity: String, property: String) throws(MigrationError) {
         self.text = text
-        var refusal: MigrationError?
+        context = .init(entity: entity, property: property)
         do throws(MigrationError) {
-            automaton = try WholeTextPattern(text)
-            expression = nil
-            return
-        } catch {
-            refusal = error
-        }
-        automaton = nil
-        do {
-            expression = try NSRegularExpression(pattern: "\\A(?:\(text))\\z")
+            pattern = try WholeTextPattern(text)
         } catch {
             throw MigrationError(
-                "model.regularExpression", .configuration, "The pattern does not compile: \(text)",
-                context: .init(entity: entity, property: property), cause: refusal ?? error)
+                "model.regularExpression", .configuration, "The pattern does not compile: \(text)", context: context,
+                cause: error)
         }
     }
 
-    func matches(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        if let automaton { return automaton.matches(bytes) }
-        let text = String(decoding: bytes, as: UTF8.self)
-        return expression?.firstMatch(in: text, range: NSRange(location: 0, length: text.utf16.count)) != nil
+    /// Whether the pattern matches all of a text.
+    ///
+    /// - Throws: `expression.patternLimit` (65) where the pattern backtracks too often.
+    func matches(_ bytes: UnsafeRawBufferPointer) throws(MigrationError) -> Bool {
+        do { return try pattern.matches(bytes) } catch { throw error.inside(context) }
     }
 }
 

@@ -244,6 +244,34 @@ struct LanguageAgreementTests {
         #expect(passed > 500)
     }
 
+    @Test("agree on random filters over rows with nil where the evaluator follows SQL, too")
+    func filtersWithNil() throws {
+        let environment = ProcessInfo.processInfo.environment
+        let seed = environment["STAGECOACH_SEED"].flatMap(UInt64.init) ?? .random(in: 0..<1_000_000)
+        let runs = environment["STAGECOACH_RUNS"].flatMap(Int.init).map { $0 * 200 } ?? 4000
+        print("LanguageAgreementTests.filtersWithNil seed \(seed), \(runs) runs")
+        var generator = Generator(random: SeededGenerator(seed: seed), root: "")
+        let object = LanguageScene.Thing("Row", Self.row)
+        var (passed, unknown) = (0, 0)
+        try EvaluationScope.$current.withValue(EvaluationScope(now: 5000)) {
+            for _ in 0..<runs {
+                let text = generator.predicate(1 + generator.random.below(3))
+                let predicate = try SourcePredicate(format: text)
+                let compiled = Result { try ExpressionRow.passes(text) }
+                let evaluated = Result { try predicate.filterTruth(of: object, variables: [:]) }
+                switch (compiled, evaluated) {
+                case (.success(let one), .success(let other)):
+                    passed += one ? 1 : 0
+                    unknown += other == nil ? 1 : 0
+                    #expect(one == (other == true), "seed \(seed): \(text)")
+                case (.failure, .failure): continue
+                default: Issue.record("seed \(seed): \(text): \(compiled) is not \(evaluated)")
+                }
+            }
+        }
+        #expect(passed > 500 && unknown > 100, "\(passed) passed, \(unknown) unknown")
+    }
+
     @Test(
         "differ only where the documentation says",
         arguments: [

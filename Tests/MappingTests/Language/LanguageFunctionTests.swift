@@ -10,7 +10,7 @@ struct LanguageFunctionTests {
         .init(
             "transactions.@distinctUnionOfObjects.payee",
             "{'Green Power', 'Car Loan', 'General Cable', 'Mortgage', 'Animal Hospital'}"),
-        .init("transactions.@unionOfObjects.payee.@count", "error expression.type"),
+        .init("transactions.@unionOfObjects.payee.@count", "13"),
         .init("count(transactions.@unionOfObjects.payee)", "13"),
         .init(
             "archives.@distinctUnionOfArrays.payee",

@@ -75,7 +75,8 @@ struct LanguagePredicateTests {
         + [
             .init("age BEGINSWITH '3'", "error expression.type"), .init("name CONTAINS 5", "error expression.type"),
             .init("5 IN 'abc5'", "error expression.type"), .init("name MATCHES '('", "error expression.syntax"),
-            .init("name MATCHES '(a)\\\\1'", "error expression.unsupported"),
+            .init("name MATCHES '(a)\\\\1'", "FALSE"), .init("name MATCHES '(?=A).(.)a'", "TRUE"),
+            .init("name MATCHES '(?m)a'", "error expression.unsupported"),
             .init("name LIKE 5", "error expression.type"),
         ]
 

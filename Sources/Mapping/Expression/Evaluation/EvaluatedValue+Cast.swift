@@ -44,6 +44,7 @@ extension EvaluatedValue {
         case "NSArray", "Array": return try castCollection(name, .array)
         case "NSSet", "Set": return try castCollection(name, .set)
         case "NSOrderedSet": return try castCollection(name, .orderedSet)
+        case "NSDictionary", "Dictionary": return try castDictionary(name)
         default: throw ProgramFault.unsupported("a cast to '\(name)' is unknown")
         }
     }
@@ -126,5 +127,17 @@ extension EvaluatedValue {
     private func castCollection(_ name: String, _ kind: EvaluatedCollection.Kind) throws -> EvaluatedValue {
         guard case .collection(let collection) = self else { throw misfit(name) }
         return collection.kind == kind ? self : .collection(try EvaluatedCollection(collection.members, kind))
+    }
+
+    /// A dictionary of a list in which each key comes before its value.
+    private func castDictionary(_ name: String) throws -> EvaluatedValue {
+        if case .dictionary = self { return self }
+        guard case .collection(let list) = self, list.kind == .array, list.count % 2 == 0 else { throw misfit(name) }
+        var dictionary: [AnyHashable: Any] = [:]
+        for place in stride(from: 0, to: list.count, by: 2) {
+            guard let key = list.members[place].object as? AnyHashable else { throw misfit(name) }
+            dictionary[key] = list.members[place + 1].object ?? NSNull()
+        }
+        return .dictionary(EvaluatedDictionary(NSDictionary(dictionary: dictionary)))
     }
 }

@@ -19,7 +19,7 @@ package struct EvaluationScope: Sendable {
     @TaskLocal package static var current = EvaluationScope()
 
     /// The time of the run, or of the clock.
-    static var time: Double { current.now ?? Date().timeIntervalSinceReferenceDate }
+    package static var time: Double { current.now ?? Date().timeIntervalSinceReferenceDate }
 
     /// Gives a value, or records why there is none.
     static func recording<Value>(_ fallback: Value, _ body: () throws -> Value) -> Value {

@@ -5,7 +5,8 @@ extension ExpressionEvaluator {
     /// The value at the end of a path; nil where a step is nil.
     ///
     /// A step through a set gives the set of its members' values, through an array or ordered set their list, in which
-    /// nil stands for nil. A collection operator takes all that follows it as its own path.
+    /// nil stands for nil; a step through a relationship's objects gives all that they lead to in one set. A
+    /// collection operator takes all that follows it as its own path.
     func value(at path: ArraySlice<String>, from start: EvaluatedValue) throws -> EvaluatedValue {
         var current = start
         var rest = path
@@ -37,6 +38,14 @@ extension ExpressionEvaluator {
             for member in collection.members {
                 try step()
                 let value = try self.value(forKey: key, of: member)
+                if collection.kind != .array, case .object(let object) = member, object is any ExpressionObject {
+                    // Relationships lead on: objects that are reached in several ways count once, in one set, as in a
+                    // compiled program.
+                    if case .collection(let reached) = value {
+                        for next in reached.members { values.append(next) }
+                        continue
+                    }
+                }
                 if collection.kind != .set || !value.isNull { values.append(value) }
             }
             return .collection(try EvaluatedCollection(values, collection.kind))
@@ -92,6 +101,18 @@ extension ExpressionEvaluator {
             kind = collection.kind
         default: throw ProgramFault.type("@\(operation.rawValue) does not take a value of type \(value.label)")
         }
+        if operation == .unionOfObjects || operation == .distinctUnionOfObjects,
+            let next = path.firstIndex(where: { $0.hasPrefix("@") }), next > path.startIndex
+        {
+            // An operator behind a union of plain values is about all of them, as compiled programs have it.
+            let plain = try members.map { try self.value(at: path[..<next], from: $0) }
+            if !plain.contains(where: { if case .collection = $0 { true } else { false } }) {
+                let all = try union(
+                    plain, isDistinct: operation == .distinctUnionOfObjects,
+                    kind == .set && operation == .distinctUnionOfObjects ? .set : .array)
+                return try self.value(at: path[next...], from: all)
+            }
+        }
         var values: [EvaluatedValue] = []
         values.reserveCapacity(members.count)
         for member in members { values.append(try self.value(at: path, from: member)) }
@@ -109,6 +130,11 @@ extension ExpressionEvaluator {
             if value.isNull { return .null }
             var all: [EvaluatedValue] = []
             for value in values where !value.isNull {
+                // A path through several relationships is one set already.
+                if case .object = value {
+                    all.append(value)
+                    continue
+                }
                 guard case .collection(let inner) = value else {
                     throw ProgramFault.type("@\(operation.rawValue) takes a collection of collections")
                 }

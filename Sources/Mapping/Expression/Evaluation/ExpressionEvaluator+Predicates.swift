@@ -2,8 +2,13 @@ import Foundation
 import Synchronization
 
 extension ExpressionEvaluator {
-    /// Whether a predicate holds. There are two truth values: a comparison with nil other than `==` and `!=` is false.
+    /// Whether a predicate holds: with two truth values, or in a filter with three, of which unknown does not hold.
     func holds(_ node: PredicateNode) throws -> Bool {
+        try isFilter ? truth(node) == true : holdsInTwoValues(node)
+    }
+
+    /// Whether a predicate holds. There are two truth values: a comparison with nil other than `==` and `!=` is false.
+    func holdsInTwoValues(_ node: PredicateNode) throws -> Bool {
         try enter()
         defer { leave() }
         switch node {
@@ -117,7 +122,7 @@ extension ExpressionEvaluator {
                 let pattern = try right.searchable(comparison.rawValue)
             else { return false }
             let compiled = try PatternCache.pattern(pattern, isGlob: comparison == .like, folding)
-            return Array(text.utf8).withUnsafeBytes { compiled.matches($0) }
+            return try compiled.matches(text)
         }
     }
 

@@ -17,6 +17,8 @@ final class ExpressionEvaluator {
     private var bound: [String: EvaluatedValue] = [:]
     /// NSExpression's context: read for variables, written by assignments.
     private let context: NSMutableDictionary?
+    /// Whether predicates have three truth values, as in a source filter.
+    private(set) var isFilter = false
     private var steps = 0
     private var depth = 0
 
@@ -47,6 +49,12 @@ final class ExpressionEvaluator {
     /// Whether a predicate holds; errors get its text.
     func holds(_ predicate: SourcePredicate) throws -> Bool {
         try described(by: predicate.format) { try holds(predicate.node) }
+    }
+
+    /// Whether a filter's predicate holds, nil where that is unknown; errors get its text.
+    func truth(_ predicate: SourcePredicate) throws -> Bool? {
+        isFilter = true
+        return try described(by: predicate.format) { try truth(predicate.node) }
     }
 
     private func described<Value>(
@@ -103,7 +111,9 @@ final class ExpressionEvaluator {
         case .ternary(let condition, let then, let otherwise):
             return try holds(condition) ? evaluate(then) : evaluate(otherwise)
         case .cast(let value, let type): return try evaluate(value).cast(to: type)
-        case .predicate(let predicate): return .boolean(try holds(predicate))
+        case .predicate(let predicate):
+            if isFilter { return try truth(predicate).map(EvaluatedValue.boolean) ?? .null }
+            return .boolean(try holds(predicate))
         default: return try rare(node)
         }
     }

@@ -28,4 +28,15 @@ extension SourcePredicate {
         if variables["source"] == nil { variables["source"] = .some(object) }
         return try ExpressionEvaluator(object: object, variables: variables).holds(self)
     }
+
+    /// Whether the predicate holds for a source object as a filter has it, without compiling: three truth values, as a
+    /// compiled filter follows SQL.
+    ///
+    /// - Returns: nil for unknown.
+    /// - Throws: as ``ValueExpression/evaluate(with:variables:)``.
+    package func filterTruth(of object: Any?, variables: [String: Any?]) throws -> Bool? {
+        var variables = variables
+        variables["source"] = .some(object)
+        return try ExpressionEvaluator(object: object, variables: variables).truth(self)
+    }
 }

@@ -1,0 +1,101 @@
+import Diagnostics
+import Mapping
+import Rows
+
+/// A source filter at work: what a program can compute is read from the cells of a row, batch by batch; what only the
+/// object can answer is asked of it.
+///
+/// Negations stand at the leaves: above them only what is true counts, so that unknown need not be told from false.
+struct SourceFilter {
+    private indirect enum Condition {
+        case program(PredicateProgram)
+        /// Passes where the predicate is true, or where it is false; never where it is unknown.
+        case evaluated(SourcePredicate, isNegated: Bool)
+        case all([Condition])
+        case any([Condition])
+    }
+
+    private let condition: Condition
+    /// Whether some part needs the object.
+    let needsObjects: Bool
+    private let mapping: PlannedMapping
+
+    /// Compiles a mapping's filter.
+    ///
+    /// - Parameter slots: collects what programs read of a row. Where ``needsObjects``, it has to begin with all own
+    ///   columns of the table, so that objects can be read from the same batch.
+    /// - Throws: `expression.…` for what neither a program nor an object can evaluate.
+    init(_ predicate: SourcePredicate, of mapping: PlannedMapping, slots: inout SourceSlots) throws(MigrationError) {
+        self.mapping = mapping
+        var needsObjects = false
+        condition = try Self.compile(
+            predicate.node, isNegated: false, mapping.filterNeedsObjects, mapping.context, &slots, &needsObjects)
+        self.needsObjects = needsObjects
+    }
+
+    private static func compile(
+        _ node: PredicateNode, isNegated: Bool, _ mayEvaluate: Bool, _ context: MigrationError.Context,
+        _ slots: inout SourceSlots, _ needsObjects: inout Bool
+    ) throws(MigrationError) -> Condition {
+        do {
+            return .program(
+                try PredicateProgram(
+                    compiling: SourcePredicate(node: isNegated ? .not(node) : node), resolver: &slots, context: context)
+            )
+        } catch {
+            guard mayEvaluate, error.code == "expression.unsupported" else { throw error }
+        }
+        switch node {
+        case .not(let inner):
+            return try compile(inner, isNegated: !isNegated, mayEvaluate, context, &slots, &needsObjects)
+        case .and(let parts), .or(let parts):
+            var conditions: [Condition] = []
+            for part in parts {
+                conditions.append(
+                    try compile(part, isNegated: isNegated, mayEvaluate, context, &slots, &needsObjects))
+            }
+            if case .and = node { return isNegated ? .any(conditions) : .all(conditions) }
+            return isNegated ? .all(conditions) : .any(conditions)
+        default:
+            needsObjects = true
+            return .evaluated(SourcePredicate(node: node), isNegated: isNegated)
+        }
+    }
+
+    /// Whether a row passes.
+    ///
+    /// - Parameters:
+    ///   - object: the row's object; asked for only where a part needs it.
+    ///   - variables: what `$manager` and its like are.
+    /// - Throws: value errors with the mapping and the object, and what user code throws.
+    func passes(
+        _ batch: borrowing RowBatch, _ row: Int, object: () -> ManagedObject?, variables: [String: Any?]
+    ) throws -> Bool {
+        do {
+            return try holds(condition, batch, row, object, variables)
+        } catch let error as MigrationError {
+            throw error.inside(mapping.context(ofSource: batch.key(row)))
+        } catch {
+            throw MigrationError(
+                "policy.failed", .data, "User code that a source filter calls failed",
+                context: mapping.context(ofSource: batch.key(row)), cause: error)
+        }
+    }
+
+    private func holds(
+        _ condition: Condition, _ batch: borrowing RowBatch, _ row: Int, _ object: () -> ManagedObject?,
+        _ variables: [String: Any?]
+    ) throws -> Bool {
+        switch condition {
+        case .program(let program): return try program.evaluate(batch, row: row)
+        case .evaluated(let predicate, let isNegated):
+            return try predicate.filterTruth(of: object(), variables: variables) == !isNegated
+        case .all(let parts):
+            for part in parts where try !holds(part, batch, row, object, variables) { return false }
+            return true
+        case .any(let parts):
+            for part in parts where try holds(part, batch, row, object, variables) { return true }
+            return false
+        }
+    }
+}

@@ -1,0 +1,2 @@
+// Calls of malloc, calloc, realloc and their aligned forms so far.
+unsigned long allocation_count(void);
