@@ -64,11 +64,11 @@ extension DestinationObjects: FetchSide {
         return follower.counts[entity.index, default: 0]
     }
 
-    func keys(in column: FetchColumn, holding values: [StoredValue]) throws -> [Int64]? {
+    func index(of column: FetchColumn) throws -> EqualityIndex? {
         let follower = follower(of: column.table)
         if let index = indexes.index(of: column) {
             try follower.catchUp()
-            return try index.keys(holding: values)
+            return index
         }
         guard indexes.noteUse(of: column), case .own(let own) = column.column else { return nil }
         try follower.catchUp()
@@ -83,7 +83,7 @@ extension DestinationObjects: FetchSide {
             }
         }
         statistics.indexesBuilt += 1
-        return try index.keys(holding: values)
+        return index
     }
 
     private func follower(of table: Int) -> TableFollower {
