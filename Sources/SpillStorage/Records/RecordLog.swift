@@ -228,7 +228,7 @@ package final class RecordLog {
             var left = most
             var index = run.blockHolding(start, words: startWords, blocks: run.blockCount)
             while left > 0, index < run.blockCount, !run.block(index, beginsAfter: start, words: words) {
-                let (found, inBlock) = try cache.block(index, of: run)
+                let (found, inBlock) = try memory.cache.block(index, of: run)
                 var position = RecordOrder.lowerBound(
                     found, from: 0, count: inBlock, width: width, prefix: start, words: startWords)
                 while left > 0, position < inBlock,
