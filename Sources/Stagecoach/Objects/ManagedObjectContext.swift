@@ -21,6 +21,14 @@ public final class ManagedObjectContext {
         /// A place that no row has: what a failed insertion gives, because it cannot throw.
         var placeholder: ObjectPlace { get }
         var fetchEngine: FetchEngine { get }
+        /// The number of the side's unsaved objects.
+        func insertedCount() throws -> Int
+        /// Whether an object of the destination was in the store before the mapping model at work.
+        func isStored(_ place: ObjectPlace) -> Bool
+        /// Whether such an object was changed.
+        func isChanged(_ place: ObjectPlace) throws -> Bool
+        /// Whether any was changed or deleted.
+        var hasStoredChanges: Bool { get }
         /// Places of a page of the side's unsaved objects, from a table and key on; empty at the end.
         func insertedPlaces(table: Int, from key: Int64) throws -> [ObjectPlace]
         /// For each table the key that the next new object gets; empty where nothing is unsaved.
@@ -204,6 +212,21 @@ public final class ManagedObjectContext {
     func exists(_ object: ManagedObject) -> Bool {
         do {
             return try backing?.exists(object.place) ?? false
+        } catch {
+            failures.record(error)
+            return false
+        }
+    }
+
+    /// Whether an object will be saved as a new one.
+    func isInserted(_ object: ManagedObject) -> Bool {
+        exists(object) && backing?.isStored(object.place) == false
+    }
+
+    /// Whether an object of the store will be saved with changes.
+    func isUpdated(_ object: ManagedObject) -> Bool {
+        do {
+            return try exists(object) && backing?.isChanged(object.place) ?? false
         } catch {
             failures.record(error)
             return false

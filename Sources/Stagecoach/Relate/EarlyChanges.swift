@@ -10,12 +10,15 @@ final class EarlyChanges {
     /// Position 0 stands for the call itself.
     private static let width = 8
     private let log: RecordLog
+    /// Objects of the store that were deleted: key, Z_ENT.
+    private let deletions: RecordLog
     private let record: UnsafeMutablePointer<UInt64>
     private var sequence: UInt64 = 0
 
     init(directory: WorkDirectory, memory: RecordMemory) {
         log = RecordLog(
             directory: directory, name: "links-set", width: EarlyChanges.width, indexWords: 1, memory: memory)
+        deletions = RecordLog(directory: directory, name: "links-gone", width: 2, indexWords: 1, memory: memory)
         record = .allocate(capacity: EarlyChanges.width)
         record.initialize(repeating: 0, count: EarlyChanges.width)
     }
@@ -41,6 +44,22 @@ final class EarlyChanges {
             record[6] = kind
             record[7] = value
             try log.append(record)
+        }
+    }
+
+    /// Remembers that an object of the store was deleted.
+    func noteDeletion(of object: LinkEnd) throws(MigrationError) {
+        record[0] = SortKey.encode(object.key)
+        record[1] = UInt64(object.entity)
+        try deletions.append(record)
+    }
+
+    /// Shows the objects of the store that were deleted.
+    func forEachDeletion(_ body: (LinkEnd) throws(MigrationError) -> Void) throws(MigrationError) {
+        guard deletions.count > 0 else { return }
+        let cursor = try deletions.scan()
+        while try cursor.next(into: record) {
+            try body(LinkEnd(key: SortKey.decode(record[0]), entity: UInt32(truncatingIfNeeded: record[1])))
         }
     }
 

@@ -20,6 +20,23 @@ struct LinkView {
     var orderOfPartner: MemberOrder
     /// The object's place among the partner's members, where one was given.
     var orderOfObject: MemberOrder
+
+    /// Links of one object, ascending by partner, by their partners' places. Members without a place of their own follow
+    /// in ascending key order.
+    static func inOrder(_ views: [LinkView]) -> [LinkView] {
+        func rank(_ view: LinkView) -> Int64 {
+            switch view.orderOfPartner {
+            case .key(let key), .rank(let key): key
+            case .null: .min
+            case .none: .max
+            }
+        }
+        // Most often they stand in order already.
+        let isInOrder = views.indices.dropFirst().allSatisfy { rank(views[$0 - 1]) <= rank(views[$0]) }
+        if isInOrder { return views }
+        return views.enumerated().sorted { (rank($0.element), $0.offset) < (rank($1.element), $1.offset) }.map(
+            \.element)
+    }
 }
 
 /// The links of one inverse pair while user code may run: set, unset and read from both ends at any time, on disk above
@@ -251,6 +268,15 @@ final class LinkStore {
     private static let rememberedOwners = 1024
 
     // MARK: - Reading
+
+    /// Whether an object's links were changed since the mapping model began; of stores over links of before.
+    func hasChanged(_ key: Int64, side: Side) throws(MigrationError) -> Bool {
+        guard isTouched(key, side) else { return false }
+        var prefix = SortKey.encode(key)
+        var isFound = false
+        try recent(side).forEach(prefix: &prefix, words: 1) { _ in isFound = true }
+        return isFound
+    }
 
     /// Whether there are changes that are not settled.
     var hasRecent: Bool { recent.first.count > 0 || resets.first.count > 0 || resets.second.count > 0 }

@@ -160,10 +160,39 @@ final class LinkStores {
         }
     }
 
-    /// Forgets the links that policy code set before those of mapping models; they are replayed.
-    func beginDeclaredLinks() {
+    /// Forgets the links that policy code set before those of mapping models; they are replayed. Objects that were in the
+    /// store before and are deleted stay without links.
+    ///
+    /// - Parameter entity: the entity of a Z_ENT.
+    func beginDeclaredLinks(entity: (UInt32) -> EntityDescription?) throws(MigrationError) {
         guard let early, !early.isEmpty else { return }
         for store in all { store.removeAll() }
+        try early.forEachDeletion { end throws(MigrationError) in
+            if let entity = entity(end.entity) { try unlinkAll(end, of: entity) }
+        }
+    }
+
+    /// The stores in which an object of an entity may have links, and its sides there.
+    func ends(of entity: EntityDescription) -> [(store: LinkStore, side: LinkStore.Side)] {
+        // What refers to it without an inverse comes last.
+        entity.relationships.compactMap { store(of: $0) }
+            + all.filter { $0.second == nil && entity.isKindOf(entity: $0.first.destination) }.map { ($0, .second) }
+    }
+
+    /// Unlinks an object that is deleted from all its partners.
+    ///
+    /// - Parameter isStored: whether it was in the store before, with links there.
+    func unlinkAll(_ object: LinkEnd, of entity: EntityDescription, isStored: Bool) throws(MigrationError) {
+        try unlinkAll(object, of: entity)
+        if isStored { try early?.noteDeletion(of: object) }
+    }
+
+    private func unlinkAll(_ object: LinkEnd, of entity: EntityDescription) throws(MigrationError) {
+        for (store, side) in ends(of: entity) {
+            for view in try store.partners(of: object.key, side: side) {
+                try store.remove(view.object, view.partner, side: side)
+            }
+        }
     }
 }
 

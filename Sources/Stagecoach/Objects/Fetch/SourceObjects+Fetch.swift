@@ -58,6 +58,11 @@ extension SourceObjects: FetchSide {
         return Int(clamping: counts.byEntity[entity.index] ?? 0)
     }
 
+    func insertedCount() -> Int { 0 }
+    func isStored(_ place: ObjectPlace) -> Bool { true }
+    func isChanged(_ place: ObjectPlace) -> Bool { false }
+    var hasStoredChanges: Bool { false }
+
     func index(of column: FetchColumn) throws -> EqualityIndex? {
         if let index = indexes.index(of: column) { return index }
         guard indexes.noteUse(of: column) else { return nil }
