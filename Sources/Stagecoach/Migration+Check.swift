@@ -79,6 +79,8 @@ extension Migration {
     public func check() throws -> CheckReport {
         progress.beginRun(mirror: nil)
         defer { progress.endRun() }
+        let isTaken = manager.beginRun(mappingModels[0], progress: progress, cancellation: cancellation)
+        defer { if isTaken { manager.endRun() } }
         do {
             return try count()
         } catch {
@@ -95,12 +97,20 @@ extension Migration {
         let prepared = try prepare(appends ? stood.resolved : place, appends: appends)
         let area = try WorkArea(beside: place, spills: nil)
         defer { area.close() }
-        if appends {
-            let old = try ExistingDestination(locking: stood.resolved.path)
+        return try area.naming(destinationPath, real: stood.resolved.path) {
+            try count(prepared, appendingTo: appends ? stood.resolved : nil, in: area)
+        }
+    }
+
+    private func count(
+        _ prepared: Prepared, appendingTo stood: DestinationPath?, in area: WorkArea
+    ) throws -> CheckReport {
+        if let stood {
+            let old = try ExistingDestination(locking: stood.path)
             defer { old.release() }
             try old.copy(to: area.storePath) { if let error = cancellation.error { throw error } }
         }
-        let existing = try appends ? StoreMatch.existing(area.storePath, model: destinationModel) : nil
+        let existing = try stood != nil ? StoreMatch.existing(area.storePath, model: destinationModel) : nil
         let archive = archive ?? AssociationArchive(directory: area.spills)
         let known = archive.mappings.count
         defer { archive.truncate(to: known) }

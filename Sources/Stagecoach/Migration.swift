@@ -85,6 +85,8 @@ public final class Migration {
     public func run() throws -> MigrationReport {
         progress.beginRun(mirror: mirror)
         defer { progress.endRun() }
+        let isTaken = manager.beginRun(mappingModels[0], progress: progress, cancellation: cancellation)
+        defer { if isTaken { manager.endRun() } }
         do {
             return try migrate()
         } catch {
@@ -106,6 +108,14 @@ public final class Migration {
         if appends { try place.checkReplaceable() } else { try place.checkFresh() }
         let area = try WorkArea(beside: place, spills: options.workDirectory)
         defer { area.close() }
+        return try area.naming(destinationPath, real: place.path) {
+            try migrate(prepared, to: place, in: area, appends: appends, clock)
+        }
+    }
+
+    private func migrate(
+        _ prepared: Prepared, to place: DestinationPath, in area: WorkArea, appends: Bool, _ clock: RunClock
+    ) throws -> MigrationReport {
         let old = try appends ? ExistingDestination(locking: place.path) : nil
         defer { old?.release() }
         try old?.copy(to: area.storePath) { if let error = cancellation.error { throw error } }

@@ -13,7 +13,7 @@ final class DestinationObjects: ManagedObjectContext.Backing {
     let links: LinkStores
     /// The context of these objects; set once, right after it is made.
     unowned(unsafe) var context: ManagedObjectContext?
-    private let properties: ObjectProperties
+    let properties: ObjectProperties
     /// The mapping that creates objects now, and how many each mapping made.
     var creating: Int?
     var createdByMapping: [Int: Int] = [:]
@@ -313,7 +313,8 @@ final class DestinationObjects: ManagedObjectContext.Backing {
         return try members(fitting, of: property)
     }
 
-    private func member(_ object: ManagedObject, of property: ObjectProperties.Property) throws -> LinkMember? {
+    /// An object as a member of a relationship; nil for a deleted one.
+    func member(_ object: ManagedObject, of property: ObjectProperties.Property) throws -> LinkMember? {
         guard object.context === context else {
             throw MigrationError("value.type", .data, "\(object.objectID) is an object of another context")
         }

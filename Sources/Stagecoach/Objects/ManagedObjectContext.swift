@@ -12,6 +12,14 @@ public final class ManagedObjectContext {
     protocol Backing: AnyObject {
         func value(of object: ManagedObject, key: String) throws -> Any?
         func setValue(_ value: Any?, of object: ManagedObject, key: String) throws
+        /// Adds members to a to-many relationship, at its end, and takes others out.
+        func changeMembers(of object: ManagedObject, key: String, adding: [Any], removing: [Any]) throws
+        /// The number of members of a to-many relationship; nil where it is not known apart from its value.
+        func memberCount(of object: ManagedObject, key: String) throws -> Int?
+        /// Whether an object is a member; nil where it is not known apart from the relationship's value.
+        func isMember(_ member: ManagedObject, of object: ManagedObject, key: String) throws -> Bool?
+        /// A number that changes whenever members of the relationship may have changed; nil where there is none.
+        func memberVersion(of object: ManagedObject, key: String) -> UInt64?
         func insert(_ entity: EntityDescription) throws -> ObjectPlace
         func delete(_ object: ManagedObject) throws
         func exists(_ place: ObjectPlace) throws -> Bool
