@@ -12,7 +12,9 @@ final class FetchingPolicy: EntityMigrationPolicy {
     ) throws {
         try super.createDestinationInstances(forSource: sInstance, in: mapping, manager: manager)
         guard let entity = mapping.destinationEntityName, let sourceEntity = mapping.sourceEntityName,
-            let attribute = ["number", "label"].first(where: { sInstance.entity.attributesByName[$0] != nil }),
+            let attribute = ["isbn", "email", "number", "label", "name"].first(where: {
+                sInstance.entity.attributesByName[$0] != nil
+            }),
             manager.destinationModel.entitiesByName[entity]?.attributesByName[attribute] != nil
         else { return }
         let value = sInstance.value(forKey: attribute)
@@ -25,6 +27,7 @@ final class FetchingPolicy: EntityMigrationPolicy {
         }
         let origins = FetchRequest<ManagedObject>(entityName: sourceEntity)
         origins.predicate = FormatPredicate(format: "%K == %@", attribute, value)
+        origins.fetchLimit = 1
         seen += try manager.sourceContext.count(for: origins)
     }
 

@@ -81,6 +81,9 @@ struct FusedMigration {
                 try destination.createIndexes(joinTable: join)
             }
         }
+        if mappings.contains(where: \.isEarlier) {
+            try EarlierRowLocks(session: session, destination: destination).raise()
+        }
         // The pairs are the keys themselves: no log of pairs is ever filled.
         let logs = RecordMemory(bytes: 0)
         let associations = mappings.filter { !$0.isEarlier }.map { mapping in

@@ -79,6 +79,8 @@ extension Migration {
     public func check() throws -> CheckReport {
         progress.beginRun(mirror: nil)
         defer { progress.endRun() }
+        let isTaken = manager.beginRun(mappingModels[0], progress: progress, cancellation: cancellation)
+        defer { if isTaken { manager.endRun() } }
         do {
             return try EvaluationScope.$current.withValue(EvaluationScope(now: Date().timeIntervalSinceReferenceDate)) {
                 try count()
@@ -98,8 +100,16 @@ extension Migration {
             appends ? stood.resolved : place, appends: appends, temporaryDirectory: place.workDirectory)
         let area = try WorkArea(beside: place, spills: nil)
         defer { area.close() }
-        if appends { try copyExisting(stood.resolved.path, to: area.storePath) }
-        let existing = try appends ? StoreMatch.existing(area.storePath, model: destinationModel) : nil
+        return try area.naming(destinationPath, real: stood.resolved.path) {
+            try count(prepared, appendingTo: appends ? stood.resolved : nil, in: area)
+        }
+    }
+
+    private func count(
+        _ prepared: Prepared, appendingTo stood: DestinationPath?, in area: WorkArea
+    ) throws -> CheckReport {
+        if let stood { try copyExisting(stood.path, to: area.storePath) }
+        let existing = try stood != nil ? StoreMatch.existing(area.storePath, model: destinationModel) : nil
         let archive = archive ?? AssociationArchive(directory: area.spills)
         let known = archive.mappings.count
         defer { archive.truncate(to: known) }

@@ -85,6 +85,8 @@ public final class Migration {
     public func run() throws -> MigrationReport {
         progress.beginRun(mirror: mirror)
         defer { progress.endRun() }
+        let isTaken = manager.beginRun(mappingModels[0], progress: progress, cancellation: cancellation)
+        defer { if isTaken { manager.endRun() } }
         do {
             // `now()` is the run's start, whatever evaluates it and for whichever row.
             return try EvaluationScope.$current.withValue(EvaluationScope(now: Date().timeIntervalSinceReferenceDate)) {
@@ -110,6 +112,14 @@ public final class Migration {
         try DiskSpace.check(prepared.plan.disk, in: place.folder)
         let area = try WorkArea(beside: place, spills: options.workDirectory)
         defer { area.close() }
+        return try area.naming(destinationPath, real: place.path) {
+            try migrate(prepared, to: place, in: area, appends: appends, clock)
+        }
+    }
+
+    private func migrate(
+        _ prepared: Prepared, to place: DestinationPath, in area: WorkArea, appends: Bool, _ clock: RunClock
+    ) throws -> MigrationReport {
         let old = try appends ? ExistingDestination(locking: place.path) : nil
         defer { old?.release() }
         try old?.copy(to: area.storePath) { if let error = cancellation.error { throw error } }

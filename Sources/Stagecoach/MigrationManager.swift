@@ -28,6 +28,8 @@ open class MigrationManager: NSObject {
     /// Cancelling it ends the run with a `CancellationError`. From any thread.
     public var foundationProgress: Progress { currentMirror().progress }
     private let cancellation = CancellationFlag()
+    /// A run that the manager did not start itself: nil while there is none.
+    private let taken = Mutex<TakenRun?>(nil)
     private var running: StagedRuntime?
     /// What ``registerFunctions(_:)`` registered; nil until somebody asks.
     var functions: RegisteredFunctions?
@@ -104,10 +106,15 @@ open class MigrationManager: NSObject {
     }
 
     /// Stops the run from any thread; it ends with the error.
-    open func cancelMigrationWithError(_ error: any Error) { cancellation.cancel(error) }
+    open func cancelMigrationWithError(_ error: any Error) {
+        (taken.withLock { $0?.cancellation } ?? cancellation).cancel(error)
+    }
 
     /// 0 to 1; 1 when idle.
-    open var migrationProgress: Float { mappingModel == nil ? 1 : Float(progress.snapshot.fraction) }
+    open var migrationProgress: Float {
+        guard mappingModel != nil else { return 1 }
+        return Float((taken.withLock { $0?.progress } ?? progress).snapshot.fraction)
+    }
 
     /// The source's objects, read-only; nil when idle.
     open var sourceContext: ManagedObjectContext! { running?.sourceContext }
@@ -170,6 +177,30 @@ open class MigrationManager: NSObject {
             throw MigrationError("manager.idle", .internal, "The migration manager is not migrating")
         }
         return running
+    }
+
+    /// What a ``Migration`` that somebody ran by itself counts in, and what ends it.
+    private struct TakenRun {
+        let progress: ProgressCounter
+        let cancellation: CancellationFlag
+    }
+
+    /// A ``Migration`` that runs by itself takes the manager for its policies.
+    ///
+    /// - Returns: false where the manager runs the migration itself.
+    func beginRun(_ model: MappingModel, progress: ProgressCounter, cancellation: CancellationFlag) -> Bool {
+        guard mappingModel == nil else { return false }
+        mappingModel = model
+        taken.withLock { $0 = TakenRun(progress: progress, cancellation: cancellation) }
+        return true
+    }
+
+    /// The run that took the manager is over.
+    func endRun() {
+        mappingModel = nil
+        currentEntityMapping = nil
+        running = nil
+        taken.withLock { $0 = nil }
     }
 
     /// The turn of a mapping model begins.

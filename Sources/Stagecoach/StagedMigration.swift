@@ -58,7 +58,10 @@ struct StagedMigration {
         }
         session.progress.begin(.relate)
         // The links of mapping models are there before the first policy is asked; what policies set comes on top.
-        runtime.objects.links.beginDeclaredLinks()
+        let schema = session.destinationSchema
+        try runtime.objects.links.beginDeclaredLinks { number in
+            schema.entityByNumber[Int(number)].map { schema.model.entity(at: $0) }
+        }
         try runtime.relating.relateAll()
         try runtime.objects.links.replayEarlyChanges { end throws(MigrationError) in
             guard runtime.objects.hasDeletions else { return true }
@@ -70,7 +73,6 @@ struct StagedMigration {
         try account(runtime)
         runtime.objects.endFetches()
         if runtime.objects.hasDeletions {
-            let schema = session.destinationSchema
             try session.validation.ledger?.forgetDeleted(
                 exists: { entry in
                     try runtime.objects.exists(

@@ -153,6 +153,35 @@ struct FetchIndexTests {
         }
     }
 
+    @Test("Taking the first object of a state and changing it, again and again, does not read those before once more")
+    func workList() throws {
+        let fixture = try fixture()
+        try fixture.runInEnd { manager in
+            let context = try #require(manager.destinationContext)
+            for number in 0..<1000 {
+                let badge = EntityDescription.insertNewObject(forEntityName: "Badge", into: context)
+                badge.setValue("new \(number % 2)", forKey: "code")
+            }
+            let before = context.fetchStatistics
+            var done: [Int64] = []
+            while let badge = try context.fetch(request("Badge", "code == 'new 0'", limit: 1)).first {
+                badge.setValue("done", forKey: "code")
+                done.append(badge.objectID.key)
+                guard done.count % 100 == 0 else { continue }
+                // One goes back, behind what was passed over.
+                let first = try #require(try context.fetch(request("Badge", "code == 'done'", limit: 1)).first)
+                first.setValue("new 0", forKey: "code")
+                #expect(try context.keys(request("Badge", "code == 'new 0'", limit: 1)) == [first.objectID.key])
+                first.setValue("done", forKey: "code")
+            }
+            #expect(done == stride(from: 1, to: 1001, by: 2).map { $0 })
+            let after = context.fetchStatistics
+            #expect(after.scannedRows - before.scannedRows <= 5000)
+            #expect(after.probedRows - before.probedRows <= 5000)
+            #expect(try context.count(for: request("Badge", "code == 'new 1'")) == 500)
+        }
+    }
+
     @Test("A limit ends the reading, and a count without predicate reads nothing twice")
     func early() throws {
         let fixture = try fixture()

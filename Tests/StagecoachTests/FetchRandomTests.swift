@@ -15,6 +15,13 @@ struct FetchRandomTests {
         var best: Int64?
     }
 
+    /// A pet as the reference has it.
+    struct Pet {
+        var key: Int64
+        var name: String
+        var owner: Int64?
+    }
+
     /// A condition with its meaning in SQL's logic: nil is unknown.
     struct Condition {
         var format: String
@@ -27,6 +34,11 @@ struct FetchRandomTests {
         var random: SeededGenerator
         var persons: [Int64: Person]
         let object: (Int64) throws -> ManagedObject
+        /// Where there are none, nothing is asked about them.
+        var pets: [Int64: Pet] = [:]
+        var pet: (Int64) throws -> ManagedObject = { throw UnknownPet(key: $0) }
+
+        struct UnknownPet: Error { let key: Int64 }
 
         mutating func person() -> Int64 { persons.keys.sorted().randomElement(using: &random) ?? 1 }
         mutating func name() -> String { "n\(random.below(4))" }
@@ -64,6 +76,7 @@ struct FetchRandomTests {
             let others = [key, person()]
             let persons = persons
             func best(_ person: Person) -> Person? { person.best.flatMap { persons[$0] } }
+            if !pets.isEmpty, random.chance(4) { return try petAtom() }
             switch random.below(17) {
             case 0: return Condition(format: "name == %@", arguments: [name]) { $0.name.map { $0 == name } }
             case 1: return Condition(format: "name != %@", arguments: [name]) { $0.name.map { $0 != name } }
@@ -93,6 +106,58 @@ struct FetchRandomTests {
             default:
                 return Condition(format: "SELF IN %@", arguments: [try others.map(object)]) { others.contains($0.key) }
             }
+        }
+
+        /// A condition about the pets of a person.
+        private mutating func petAtom() throws -> Condition {
+            let pets = pets
+            let key = pets.keys.sorted().randomElement(using: &random) ?? 1
+            let name = pets[key]?.name ?? ""
+            let number = random.below(3)
+            func own(_ person: Person) -> [Pet] { pets.values.filter { $0.owner == person.key } }
+            switch random.below(4) {
+            case 0:
+                return Condition(format: "ANY pets.name == %@", arguments: [name]) { person in
+                    own(person).contains { $0.name == name }
+                }
+            case 1:
+                return Condition(format: "ANY pets == %@", arguments: [try pet(key)]) { person in
+                    own(person).contains { $0.key == key }
+                }
+            case 2: return Condition(format: "pets.@count == %d", arguments: [number]) { own($0).count == number }
+            default: return Condition(format: "pets.@count > 0") { !own($0).isEmpty }
+            }
+        }
+
+        /// Compares one random fetch of pets.
+        mutating func comparePets(_ context: ManagedObjectContext, _ place: String) throws {
+            let (pets, persons) = (pets, persons)
+            let owner = person()
+            let name = name()
+            let pet = pets.values.sorted { $0.key < $1.key }.randomElement(using: &random)?.name ?? ""
+            let fetch: FetchRequest<ManagedObject>
+            let holds: (Pet) -> Bool
+            switch random.below(5) {
+            case 0: (fetch, holds) = (request("Pet", "owner == %@", try object(owner)), { $0.owner == owner })
+            case 1:
+                (fetch, holds) = (
+                    request("Pet", "owner.name == %@", name), { $0.owner.flatMap { persons[$0]?.name } == name }
+                )
+            case 2: (fetch, holds) = (request("Pet", "owner == nil"), { $0.owner == nil })
+            case 3: (fetch, holds) = (request("Pet", "name == %@", pet), { $0.name == pet })
+            default:
+                (fetch, holds) = (
+                    request("Pet", "name IN %@ AND owner != nil", [pet, "p1"]),
+                    { [pet, "p1"].contains($0.name) && $0.owner != nil }
+                )
+            }
+            var expected = pets.values.filter(holds).map(\.key).sorted()
+            if random.chance(2) {
+                fetch.fetchLimit = 1 + random.below(4)
+                expected = Array(expected.prefix(fetch.fetchLimit))
+            }
+            #expect(try context.keys(fetch) == expected, "\(place): \(fetch.predicate?.predicateFormat ?? "")")
+            #expect(try context.count(for: fetch) == expected.count, "\(place)")
         }
 
         /// A sort key and its order: nil first.
@@ -147,7 +212,7 @@ struct FetchRandomTests {
         }
     }
 
-    private static func source(_ random: inout SeededGenerator, _ fixture: PolicyFixture) throws -> [Int64: Person] {
+    static func source(_ random: inout SeededGenerator, _ fixture: PolicyFixture) throws -> [Int64: Person] {
         var persons: [Int64: Person] = [:]
         for key in 1...60 as ClosedRange<Int64> where !random.chance(8) {
             persons[key] = Person(

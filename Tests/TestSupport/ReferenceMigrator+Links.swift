@@ -33,6 +33,7 @@ extension ReferenceMigrator {
             object.toMany = before?.toMany ?? [:]
             object.hiddenOwners = before?.hiddenOwners ?? [:]
         }
+        for object in existing where object.isDeleted { unlinkEverywhere(object) }
         var claims: [ObjectIdentifier: [String: ReferenceClaim]] = [:]
         for (index, mapping) in mappings.enumerated() where !mapping.hasPolicy {
             for object in destinations(ofMapping: index) {
@@ -187,6 +188,16 @@ extension ReferenceMigrator {
         let next = (members.compactMap(\.order).max() ?? 1024) + 1024
         members.append(ReferenceMember(object: member, order: relationship.isOrdered ? next : nil))
         owner.toMany[relationship.name] = members
+    }
+
+    /// Takes an object out of all relationships.
+    func unlinkEverywhere(_ object: ReferenceObject) {
+        for relationship in object.entity.relationships { unlinkAll(object, relationship) }
+        for other in objects {
+            for relationship in other.entity.relationships where Self.inverse(of: relationship) == nil {
+                unlink(other, relationship, object)
+            }
+        }
     }
 
     func unlinkAll(_ object: ReferenceObject, _ relationship: RelationshipDescription) {

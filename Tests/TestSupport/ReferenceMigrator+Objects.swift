@@ -43,12 +43,7 @@ extension ReferenceMigrator {
 
     /// Deletes an object: it leaves all relationships; its key is not given again.
     package func delete(_ object: ReferenceObject) throws(ReferenceFailure) {
-        for relationship in object.entity.relationships { unlinkAll(object, relationship) }
-        for other in objects {
-            for relationship in other.entity.relationships where Self.inverse(of: relationship) == nil {
-                unlink(other, relationship, object)
-            }
-        }
+        unlinkEverywhere(object)
         object.isDeleted = true
     }
 

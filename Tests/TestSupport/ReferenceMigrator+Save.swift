@@ -15,7 +15,8 @@ extension ReferenceMigrator {
             let table = schema.tableIndex(of: object.entity)
             var values = [ReferenceValue](repeating: .null, count: schema.tables[table].columns.count)
             values[EntityTable.entityColumn] = .integer(Int64(schema.number(of: object.entity)))
-            values[EntityTable.lockColumn] = .integer(object.lock)
+            // A save raises Z_OPT of the objects that it changes.
+            values[EntityTable.lockColumn] = .integer(object.lock + (hasChanged(object) ? 1 : 0))
             for attribute in object.entity.attributes {
                 guard let column = schema.column(of: attribute) else { continue }
                 values[column] = object[attribute.name].stored(
@@ -55,6 +56,24 @@ extension ReferenceMigrator {
             store.primaryKey[schema.entityNumbers[root]]?.maximum = numbers.maximum
         }
         return store
+    }
+
+    /// Whether an object that was there before has other values, members or an other order of them now.
+    private func hasChanged(_ object: ReferenceObject) -> Bool {
+        guard object.isExisting, let before = links[ObjectIdentifier(object)] else { return false }
+        if object.entity.attributes.contains(where: { (before.attributes[$0.name] ?? .null) != object[$0.name] }) {
+            return true
+        }
+        return object.entity.relationships.contains { relationship in
+            let name = relationship.name
+            guard relationship.isToMany else { return before.toOne[name] !== object.toOne[name] }
+            func members(_ list: [ReferenceMember]?) -> [ObjectIdentifier] {
+                (list ?? []).sorted { ($0.order ?? .min, $0.object.key) < ($1.order ?? .min, $1.object.key) }
+                    .map { ObjectIdentifier($0.object) }
+            }
+            let (old, new) = (members(before.toMany[name]), members(object.toMany[name]))
+            return relationship.isOrdered ? old != new : Set(old) != Set(new)
+        }
     }
 
     private static func order(of member: ReferenceObject, in owner: ReferenceObject, _ name: String) -> Int64? {

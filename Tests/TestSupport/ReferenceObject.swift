@@ -48,13 +48,15 @@ extension ReferenceObject: CustomStringConvertible {
     package var description: String { "\(entity)/p\(key)" }
 }
 
-/// An object's links at one time.
+/// An object's values and links at one time.
 struct ReferenceLinks {
+    let attributes: [String: ReferenceValue]
     let toOne: [String: ReferenceObject]
     let toMany: [String: [ReferenceMember]]
     let hiddenOwners: [PropertyReference: ReferenceObject]
 
     init(of object: ReferenceObject) {
+        attributes = object.attributes
         toOne = object.toOne
         toMany = object.toMany
         hiddenOwners = object.hiddenOwners

@@ -16,9 +16,10 @@ package struct StoredLink {
 /// The links of one relationship in the store that is written, of rows that earlier mapping models made or that were
 /// there before. Looked up by one object at a time, through the key or an index.
 ///
-/// Memory: one prepared statement. Release before the store is finished.
+/// Memory: two prepared statements. Release before the store is finished.
 package final class StoredLinks {
     private let statement: Statement
+    private let pair: Statement
 
     /// - Parameters:
     ///   - isReversed: whether the objects asked about are the members; for relationships without an inverse.
@@ -27,7 +28,8 @@ package final class StoredLinks {
         _ store: DestinationStore, relationship: RelationshipDescription, isReversed: Bool
     ) throws(MigrationError) {
         guard let sql = StoredLinks.query(store.schema, relationship, isReversed) else { return nil }
-        statement = try store.connection.prepare(sql)
+        statement = try store.connection.prepare(sql.text)
+        pair = try store.connection.prepare(sql.text + " AND \(sql.partner) = ?2")
     }
 
     /// The links of an object.
@@ -35,20 +37,29 @@ package final class StoredLinks {
         defer { statement.reset() }
         statement.bind(key, at: 1)
         var found: [StoredLink] = []
-        while try statement.step() {
-            found.append(
-                StoredLink(
-                    partner: statement.integer(0), entityNumber: statement.integer(1),
-                    orderOfPartner: statement.isNull(2) ? nil : statement.integer(2),
-                    orderOfObject: statement.isNull(3) ? nil : statement.integer(3)))
-        }
+        while try statement.step() { found.append(StoredLinks.link(statement)) }
         return found
     }
 
-    /// Columns: partner, its Z_ENT, its place, the object's place. The one parameter is the object's key.
+    /// The link of two objects; nil where there is none.
+    package func link(of key: Int64, to partner: Int64) throws(MigrationError) -> StoredLink? {
+        defer { pair.reset() }
+        pair.bind(key, at: 1)
+        pair.bind(partner, at: 2)
+        return try pair.step() ? StoredLinks.link(pair) : nil
+    }
+
+    private static func link(_ row: Statement) -> StoredLink {
+        StoredLink(
+            partner: row.integer(0), entityNumber: row.integer(1),
+            orderOfPartner: row.isNull(2) ? nil : row.integer(2), orderOfObject: row.isNull(3) ? nil : row.integer(3))
+    }
+
+    /// Columns: partner, its Z_ENT, its place, the object's place. The one parameter is the object's key. Beside it the
+    /// column of the partner.
     private static func query(
         _ schema: StoreSchema, _ relationship: RelationshipDescription, _ isReversed: Bool
-    ) -> String? {
+    ) -> (text: String, partner: String)? {
         /// A table's name and its columns' names.
         func name(_ table: Int) -> String { SQLName.quoted(schema.tables[table].name) }
         func column(_ table: Int, _ column: Int) -> String {
@@ -70,21 +81,27 @@ package final class StoredLinks {
         case .toOne(let table, let foreign, let entityColumn, let orderColumn):
             let key = column(table, foreign)
             if isReversed {
-                return "SELECT t.Z_PK, \(own(table)), NULL, NULL FROM \(name(table)) AS t WHERE \(key) = ?1"
+                return ("SELECT t.Z_PK, \(own(table)), NULL, NULL FROM \(name(table)) AS t WHERE \(key) = ?1", "t.Z_PK")
             }
             let number = entityColumn.map { column(table, $0) } ?? String(schema.number(of: relationship.destination))
-            return "SELECT \(key), \(number), NULL, \(order(table, orderColumn)) FROM \(name(table)) AS t "
-                + "WHERE t.Z_PK = ?1 AND \(key) IS NOT NULL"
+            return (
+                "SELECT \(key), \(number), NULL, \(order(table, orderColumn)) FROM \(name(table)) AS t "
+                    + "WHERE t.Z_PK = ?1 AND \(key) IS NOT NULL", key
+            )
         case .toManyByInverse(let table, let foreign, _, let orderColumn),
             .toManyHidden(let table, let foreign, let orderColumn):
             let key = column(table, foreign)
             if isReversed {
                 let owner = entity(relationship.entity, key)
-                return "SELECT \(key), \(owner.number), NULL, \(order(table, orderColumn)) FROM \(name(table)) AS t"
-                    + "\(owner.join) WHERE t.Z_PK = ?1 AND \(key) IS NOT NULL"
+                return (
+                    "SELECT \(key), \(owner.number), NULL, \(order(table, orderColumn)) FROM \(name(table)) AS t"
+                        + "\(owner.join) WHERE t.Z_PK = ?1 AND \(key) IS NOT NULL", key
+                )
             }
-            return "SELECT t.Z_PK, \(own(table)), \(order(table, orderColumn)), NULL FROM \(name(table)) AS t "
-                + "WHERE \(key) = ?1"
+            return (
+                "SELECT t.Z_PK, \(own(table)), \(order(table, orderColumn)), NULL FROM \(name(table)) AS t "
+                    + "WHERE \(key) = ?1", "t.Z_PK"
+            )
         case .join(let table, let ownerSide):
             let join = schema.joinTables[table]
             let near = isReversed ? 1 - ownerSide : ownerSide
@@ -93,9 +110,11 @@ package final class StoredLinks {
             }
             let key = "t." + SQLName.quoted(join.sides[1 - near].column)
             let partner = entity(isReversed ? relationship.entity : relationship.destination, key)
-            return "SELECT \(key), \(partner.number), \(place(1 - near)), \(place(near)) "
-                + "FROM \(SQLName.quoted(join.name)) AS t\(partner.join) "
-                + "WHERE t.\(SQLName.quoted(join.sides[near].column)) = ?1"
+            return (
+                "SELECT \(key), \(partner.number), \(place(1 - near)), \(place(near)) "
+                    + "FROM \(SQLName.quoted(join.name)) AS t\(partner.join) "
+                    + "WHERE t.\(SQLName.quoted(join.sides[near].column)) = ?1", key
+            )
         }
     }
 }

@@ -73,6 +73,33 @@ package final class StoredRows {
         try statement.run()
     }
 
+    /// The rows between two keys, in their order; see ``StoredRowScan``.
+    package func scan(columns: [Int], from first: Int64, through last: Int64) throws(MigrationError) -> StoredRowScan {
+        try StoredRowScan(store, table: tableIndex, columns: columns, from: first, through: last)
+    }
+
+    /// Rows by Z_ENT, up to a key.
+    ///
+    /// - Complexity: O(rows).
+    package func counts(through last: Int64) throws(MigrationError) -> [Int64: Int] {
+        let statement = try store.connection.prepare(
+            "SELECT Z_ENT, count(*) FROM \(SQLName.quoted(table.name)) WHERE Z_PK <= ?1 GROUP BY Z_ENT")
+        statement.bind(last, at: 1)
+        var counts: [Int64: Int] = [:]
+        while try statement.step() { counts[statement.integer(0)] = Int(statement.integer(1)) }
+        return counts
+    }
+
+    /// Raises Z_OPT of the rows that were noted as changed, as a save does.
+    ///
+    /// - Complexity: O(noted rows), each an update by key.
+    package func raiseLocks(of touched: TouchedRows) throws(MigrationError) {
+        guard !touched.isEmpty else { return }
+        try store.connection.execute(
+            "UPDATE \(SQLName.quoted(table.name)) SET Z_OPT = coalesce(Z_OPT, 0) + 1 "
+                + "WHERE \(touched.changedCondition(table: tableIndex, key: "Z_PK"))")
+    }
+
     /// Deletes a row, where there is one.
     package func delete(_ key: Int64) throws(MigrationError) {
         let statement = try store.connection.prepare("DELETE FROM \(SQLName.quoted(table.name)) WHERE Z_PK = ?1")

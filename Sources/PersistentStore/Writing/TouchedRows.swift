@@ -2,7 +2,22 @@ import Diagnostics
 
 /// The rows that were in the store already and that a mapping model changed: they are validated with its new ones. Kept
 /// in a temporary table of the store's connection, in no memory.
+///
+/// An object's row may be written although the object has not changed: a member's, where its owner has no inverse. Such
+/// a row is noted, but not as one of a changed object.
 package final class TouchedRows {
+    /// What of a row has changed: a later word includes the earlier ones.
+    package enum Change: Int64, Comparable {
+        /// Columns that are none of the object's properties.
+        case row
+        /// The object's relationships, as far as the last save knows them.
+        case links
+        /// The object's own values, or links to objects that were deleted.
+        case values
+
+        package static func < (left: Change, right: Change) -> Bool { left.rawValue < right.rawValue }
+    }
+
     private let store: DestinationStore
     private var insert: Statement?
     /// Whether any was noted.
@@ -12,21 +27,39 @@ package final class TouchedRows {
     package init(_ store: DestinationStore) { self.store = store }
 
     /// Notes a row; one noted before stays so.
-    package func note(_ key: Int64, table: Int) throws(MigrationError) {
+    package func note(_ key: Int64, table: Int, _ change: Change) throws(MigrationError) {
         let statement: Statement
         if let insert {
             statement = insert
         } else {
             try store.connection.execute(
-                "CREATE TEMP TABLE IF NOT EXISTS touched (place INTEGER, key INTEGER, PRIMARY KEY (place, key)) "
-                    + "WITHOUT ROWID; DELETE FROM temp.touched")
-            statement = try store.connection.prepare("INSERT OR IGNORE INTO temp.touched VALUES (?1, ?2)")
+                "CREATE TEMP TABLE IF NOT EXISTS touched (place INTEGER, key INTEGER, changed INTEGER, "
+                    + "PRIMARY KEY (place, key)) WITHOUT ROWID; DELETE FROM temp.touched")
+            statement = try store.connection.prepare(
+                "INSERT INTO temp.touched VALUES (?1, ?2, ?3) "
+                    + "ON CONFLICT (place, key) DO UPDATE SET changed = max(changed, ?3)")
             insert = statement
             isEmpty = false
         }
         statement.bind(Int64(table), at: 1)
         statement.bind(key, at: 2)
+        statement.bind(change.rawValue, at: 3)
         try statement.run()
+    }
+
+    /// Whether a row was noted as one of a changed object.
+    package func isChanged(_ key: Int64, table: Int) throws(MigrationError) -> Bool {
+        guard !isEmpty else { return false }
+        let statement = try store.connection.prepare(
+            "SELECT 1 FROM temp.touched WHERE place = ?1 AND key = ?2 AND changed")
+        statement.bind(Int64(table), at: 1)
+        statement.bind(key, at: 2)
+        return try statement.step()
+    }
+
+    /// An SQL condition that holds for the rows of a table whose objects changed, by their key.
+    package func changedCondition(table: Int, key: String) -> String {
+        isEmpty ? "0" : "\(key) IN (SELECT key FROM temp.touched WHERE place = \(table) AND changed)"
     }
 
     /// An SQL condition that holds for the noted rows of a table, by their key.
@@ -44,11 +77,13 @@ package final class TouchedRows {
         while try select.step() { try body(select.integer(0)) }
     }
 
-    /// Shows all noted rows: table and key.
-    package func forEachNoted(_ body: (Int, Int64) throws -> Void) throws {
+    /// Shows all noted rows: table, key, and what has changed.
+    package func forEachNoted(_ body: (Int, Int64, Change) throws -> Void) throws {
         guard !isEmpty else { return }
-        let select = try store.connection.prepare("SELECT place, key FROM temp.touched")
-        while try select.step() { try body(Int(select.integer(0)), select.integer(1)) }
+        let select = try store.connection.prepare("SELECT place, key, changed FROM temp.touched")
+        while try select.step() {
+            try body(Int(select.integer(0)), select.integer(1), Change(rawValue: select.integer(2)) ?? .values)
+        }
     }
 
     /// Gives the statement back, before the store is finished.

@@ -211,6 +211,54 @@ package final class RecordLog {
         }
     }
 
+    /// Shows the first records of every run and segment that begin with a prefix and are not before a start: the first
+    /// so many of all of them are among these.
+    ///
+    /// - Parameters:
+    ///   - most: records of a run or segment to show at most.
+    ///   - start: begins with the prefix.
+    /// - Throws: `spill.damaged`, `spill.io` (74).
+    package func forFirst(
+        _ most: Int, prefixWords words: Int, from start: UnsafePointer<UInt64>, startWords: Int,
+        _ body: (UnsafePointer<UInt64>) -> Void
+    ) throws(MigrationError) {
+        precondition(words > 0 && words <= startWords && startWords <= width)
+        settle()
+        for run in runs {
+            var left = most
+            var index = run.blockHolding(start, words: startWords, blocks: run.blockCount)
+            while left > 0, index < run.blockCount, !run.block(index, beginsAfter: start, words: words) {
+                let (found, inBlock) = try memory.cache.block(index, of: run)
+                var position = RecordOrder.lowerBound(
+                    found, from: 0, count: inBlock, width: width, prefix: start, words: startWords)
+                while left > 0, position < inBlock,
+                    RecordOrder.isEqual(found + position * width, start, words: words)
+                {
+                    body(found + position * width)
+                    position += 1
+                    left -= 1
+                }
+                if position < inBlock { break }
+                index += 1
+            }
+        }
+        var begin = 0
+        for end in segmentEnds {
+            var left = most
+            let segment = buffer + begin * width
+            var position = RecordOrder.lowerBound(
+                segment, from: 0, count: end - begin, width: width, prefix: start, words: startWords)
+            while left > 0, position < end - begin,
+                RecordOrder.isEqual(segment + position * width, start, words: words)
+            {
+                body(segment + position * width)
+                position += 1
+                left -= 1
+            }
+            begin = end
+        }
+    }
+
     /// Shows the records that begin with each of many ascending prefixes: run by run, each block unpacked once a run.
     ///
     /// - Parameters:

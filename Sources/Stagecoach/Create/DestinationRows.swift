@@ -47,6 +47,10 @@ final class DestinationRows {
     /// The rows that were in the table before; nil where there are none.
     private var stored: StoredRows?
     private var touched: TouchedRows?
+    /// A row that was there before as it is, while it is changed.
+    private var present: RowBatch
+    /// Whether a row that was there before was deleted.
+    private(set) var hasDeletedStored = false
 
     /// - Parameters:
     ///   - firstKey: the key of the first object that is inserted.
@@ -58,6 +62,7 @@ final class DestinationRows {
         columns = session.destinationSchema.tables[table].columns.count
         nextKey = firstKey
         scratch = RowBatch(slots: columns, rowCapacity: 1, byteTarget: 4096)
+        present = RowBatch(slots: columns, rowCapacity: 1, byteTarget: 4096)
         runs.append(makeRun(keys: []))
     }
 
@@ -78,6 +83,24 @@ final class DestinationRows {
     private func earlier(_ key: Int64) -> StoredRows? {
         guard let stored, session.isExisting(key, table: table) else { return nil }
         return stored
+    }
+
+    /// Whether a row was in the table before the mapping model: it is no new one.
+    func isStored(_ key: Int64) -> Bool { stored != nil && session.isExisting(key, table: table) }
+
+    /// The rows that were there before, from a key on; nil where there are none.
+    ///
+    /// - Parameter columns: those to read.
+    func storedScan(from key: Int64, columns: [Int]) throws(MigrationError) -> StoredRowScan? {
+        guard let stored, key <= session.highestKeys[table] else { return nil }
+        return try stored.scan(columns: columns, from: key, through: session.highestKeys[table])
+    }
+
+    /// The rows that were there before and still are, by Z_ENT.
+    ///
+    /// - Complexity: O(rows).
+    func storedCounts() throws(MigrationError) -> [Int64: Int] {
+        try stored?.counts(through: session.highestKeys[table]) ?? [:]
     }
 
     private func makeRun(keys: [MappingKeys]) -> Run {
@@ -291,15 +314,8 @@ final class DestinationRows {
     func write(
         _ key: Int64, _ body: (inout RowBatch, Int) throws(MigrationError) -> Void
     ) throws(MigrationError) {
+        if let earlier = earlier(key) { return try write(key, earlier, body) }
         try changes?.note(key)
-        if let earlier = earlier(key) {
-            try change(key) { scratch, row throws(MigrationError) in
-                try body(&scratch, row)
-                try earlier.update(key, from: scratch, row: row)
-            }
-            try touched?.note(key, table: table)
-            return
-        }
         let run = try run(of: key)
         if let row = openRow(run, key) {
             try body(&run.open, row)
@@ -311,6 +327,29 @@ final class DestinationRows {
             try body(&scratch, row)
             try run.spill.patch(key: key, row: row, of: scratch)
         }
+    }
+
+    /// Changes cells of a row that was there before. What gets the value that it has is no change.
+    private func write(
+        _ key: Int64, _ earlier: StoredRows, _ body: (inout RowBatch, Int) throws(MigrationError) -> Void
+    ) throws(MigrationError) {
+        present.removeAll()
+        guard try earlier.fetch(key, into: &present) else { return }
+        var isChanged = false
+        try change(key) { scratch, row throws(MigrationError) in
+            try body(&scratch, row)
+            for slot in 0..<columns where scratch[row, slot].kind != .absent {
+                if scratch.isEqual(scratch[row, slot], to: present[0, slot], of: present) {
+                    scratch[row, slot] = .absent
+                } else {
+                    isChanged = true
+                }
+            }
+            guard isChanged else { return }
+            try changes?.note(key)
+            try earlier.update(key, from: scratch, row: row)
+        }
+        if isChanged { try touched?.note(key, table: table, .values) }
     }
 
     /// Runs `body` on a row without cells.
@@ -329,6 +368,7 @@ final class DestinationRows {
     func delete(_ key: Int64) throws(MigrationError) {
         if let earlier = earlier(key) {
             scratchKey = nil
+            hasDeletedStored = true
             try earlier.delete(key)
             session.rowsWritten[table] -= 1
             return

@@ -13,7 +13,7 @@ final class DestinationObjects: ManagedObjectContext.Backing {
     let links: LinkStores
     /// The context of these objects; set once, right after it is made.
     unowned(unsafe) var context: ManagedObjectContext?
-    private let properties: ObjectProperties
+    let properties: ObjectProperties
     /// The mapping that creates objects now, and how many each mapping made.
     var creating: Int?
     var createdByMapping: [Int: Int] = [:]
@@ -59,7 +59,6 @@ final class DestinationObjects: ManagedObjectContext.Backing {
         ObjectPlace(entity: entity, key: key, table: schema.tableIndex(of: entity))
     }
 
-    /// The object of a link's end.
     /// The object of a link's end.
     func object(of end: LinkEnd) -> ManagedObject? { object(end) }
 
@@ -120,23 +119,25 @@ final class DestinationObjects: ManagedObjectContext.Backing {
     func delete(_ object: ManagedObject) throws {
         let id = object.place
         guard try exists(id) else { return }
-        for relationship in id.entity.relationships {
-            guard let (store, side) = links.store(of: relationship) else { continue }
-            for view in try store.partners(of: id.key, side: side) {
-                try store.remove(view.object, view.partner, side: side)
-            }
-        }
-        // What refers to it without an inverse.
-        for store in links.all where store.second == nil && id.entity.isKindOf(entity: store.first.destination) {
-            for view in try store.partners(of: id.key, side: .second) {
-                try store.remove(view.object, view.partner, side: .second)
-            }
-        }
-        try followers[id.table]?.willDelete(entity: id.entity.index)
+        if isStored(id) { try noteEarlierPartners(of: id) }
+        try links.unlinkAll(end(id), of: id.entity, isStored: isStored(id))
+        try followers[id.table]?.willDelete(entity: id.entity.index, isStored: isStored(id))
         try rows[id.table].delete(id.key)
         hasDeletions = true
         try countDeletion(of: id)
         createdByEntity[id.entity.index] -= 1
+    }
+
+    /// An object of the store goes: those that it was linked to there change with it.
+    private func noteEarlierPartners(of id: ObjectPlace) throws(MigrationError) {
+        for (store, side) in links.ends(of: id.entity) {
+            guard let earlier = store.earlier, let partners = store.relationship(of: side.other) else { continue }
+            let table = schema.tableIndex(of: partners.entity)
+            for view in try earlier.views(of: id.key, side: side)
+            where earlier.isExisting(view.partner.key, side: side.other) {
+                try session.touched?.note(view.partner.key, table: table, .values)
+            }
+        }
     }
 
     /// A row that a mapping without policy made is gone: its source object counts as dropped by a policy.
@@ -158,9 +159,31 @@ final class DestinationObjects: ManagedObjectContext.Backing {
         let number = try table.read(key) { batch, row throws(MigrationError) in
             batch[row, EntityTable.entityColumn].integerValue
         }
-        return number.flatMap { schema.entityByNumber[Int(truncatingIfNeeded: $0)] }.map {
+        return number.flatMap { schema.entity(inTable: table.table, number: $0) }.map {
             place(entity: schema.model.entity(at: $0), key: key)
         }
+    }
+
+    /// Whether an object was in the store before the mapping model at work.
+    func isStored(_ place: ObjectPlace) -> Bool {
+        rows.indices.contains(place.table) && rows[place.table].isStored(place.key)
+    }
+
+    /// Whether anything was set on an object of the store that it did not have.
+    func isChanged(_ place: ObjectPlace) throws -> Bool {
+        guard isStored(place) else { return false }
+        if try session.touched?.isChanged(place.key, table: place.table) == true { return true }
+        for relationship in place.entity.relationships {
+            guard let (store, side) = links.store(of: relationship) else { continue }
+            if try store.hasChanged(place.key, side: side) { return true }
+        }
+        return false
+    }
+
+    /// Whether an object of the store was changed or deleted.
+    var hasStoredChanges: Bool {
+        session.touched?.isEmpty == false || rows.contains(where: \.hasDeletedStored)
+            || links.all.contains { $0.earlier != nil && $0.hasRecent }
     }
 
     var fetchEngine: FetchEngine { FetchEngine(side: self, session: session) }
@@ -190,18 +213,7 @@ final class DestinationObjects: ManagedObjectContext.Backing {
         let partners = try store.partners(of: place.key, side: side)
         guard property.isToMany else { return partners.first.flatMap { self.object($0.partner) } }
         guard property.isOrdered else { return NSSet(array: partners.compactMap { self.object($0.partner) }) }
-        // Members without a place of their own follow in ascending key order.
-        func rank(_ view: LinkView) -> Int64 {
-            switch view.orderOfPartner {
-            case .key(let key), .rank(let key): key
-            case .null: .min
-            case .none: .max
-            }
-        }
-        let sorted = partners.enumerated().sorted {
-            (rank($0.element), $0.offset) < (rank($1.element), $1.offset)
-        }
-        return NSOrderedSet(array: sorted.compactMap { self.object($0.element.partner) })
+        return NSOrderedSet(array: LinkView.inOrder(partners).compactMap { self.object($0.partner) })
     }
 
     // MARK: - Setting
@@ -301,7 +313,8 @@ final class DestinationObjects: ManagedObjectContext.Backing {
         return try members(fitting, of: property)
     }
 
-    private func member(_ object: ManagedObject, of property: ObjectProperties.Property) throws -> LinkMember? {
+    /// An object as a member of a relationship; nil for a deleted one.
+    func member(_ object: ManagedObject, of property: ObjectProperties.Property) throws -> LinkMember? {
         guard object.context === context else {
             throw MigrationError("value.type", .data, "\(object.objectID) is an object of another context")
         }

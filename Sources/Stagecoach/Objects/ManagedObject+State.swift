@@ -9,20 +9,24 @@ extension ManagedObject {
         return !context.exists(self)
     }
 
-    /// Whether the object will be saved: every object of the destination that was not deleted.
+    /// Whether the object will be saved as a new one: every object of the destination that was not deleted, nor in the
+    /// store before.
     public final var isInserted: Bool {
         guard let context, context.isOpen, context.isDestination else { return false }
-        return context.exists(self)
+        return context.isInserted(self)
     }
 
-    /// False: a changed object of the destination is an inserted one, and source objects cannot be changed.
-    public final var isUpdated: Bool { false }
+    /// Whether the object was in the destination's store before and has been changed. Source objects cannot be changed.
+    public final var isUpdated: Bool {
+        guard let context, context.isOpen, context.isDestination else { return false }
+        return context.isUpdated(self)
+    }
 
     /// Whether the object will be saved.
-    public final var hasChanges: Bool { isInserted }
+    public final var hasChanges: Bool { isInserted || isUpdated }
 
     /// Whether anything was set on the object that will be saved.
-    public final var hasPersistentChangedValues: Bool { isInserted }
+    public final var hasPersistentChangedValues: Bool { isInserted || isUpdated }
 
     /// False while the migration runs: values are there when they are asked for. True afterwards.
     public final var isFault: Bool { managedObjectContext == nil && context != nil }
@@ -35,7 +39,7 @@ extension ManagedObject {
 
     /// What will be saved of a destination object: all its values, those of nil left out. Nothing of a source object.
     public final func changedValues() -> [String: Any] {
-        guard isInserted else { return [:] }
+        guard isInserted || isUpdated else { return [:] }
         var values: [String: Any] = [:]
         for name in entity.propertyNames { values[name] = value(forKey: name) }
         return values
@@ -44,8 +48,8 @@ extension ManagedObject {
     /// The same as ``changedValues()``.
     public final func changedValuesForCurrentEvent() -> [String: Any] { changedValues() }
 
-    /// The values in the store: those of a source object, NSNull for nil; nothing of a destination object, which is in no
-    /// store yet.
+    /// The values in the store: those of a source object, NSNull for nil; nothing of a destination object: of one that
+    /// was in the store before, the changed values have taken their place.
     public final func committedValues(forKeys keys: [String]?) -> [String: Any] {
         guard let context, !context.isDestination else { return [:] }
         return dictionaryWithValues(forKeys: keys ?? entity.propertyNames)

@@ -39,6 +39,11 @@ extension ManagedObjectContext {
         (backing as? SourceObjects)?.statistics ?? (backing as? DestinationObjects)?.statistics ?? FetchStatistics()
     }
 
+    /// What changes of links in this context have cost; of the destination's.
+    package var linkStatistics: LinkStatistics {
+        (backing as? DestinationObjects)?.links.statistics ?? LinkStatistics()
+    }
+
     /// Queries that read a relationship of many objects of a batch at once, for tests of their number.
     package var groupedReads: Int { (backing as? SourceObjects)?.relations.groupedReads ?? 0 }
 

@@ -3,7 +3,7 @@ import ManagedModel
 
 extension ManagedObjectContext {
     /// In the destination's context all objects made so far, by policies and by mappings, as a Core Data context that
-    /// never saves holds them; in the source's the objects that somebody holds.
+    /// never saves holds them, less those that were in the store before; in the source's the objects that somebody holds.
     ///
     /// A lazy sequence: nothing is gathered, rows are read in pages.
     public var registeredObjects: ContextObjects {
@@ -16,8 +16,11 @@ extension ManagedObjectContext {
     /// deleted since are left out.
     public var insertedObjects: ContextObjects { ContextObjects(context: self, kind: .inserted) }
 
-    /// Empty: a changed object of the destination is an inserted one, and the source is read-only.
-    public var updatedObjects: ContextObjects { ContextObjects(context: self, kind: .held([])) }
+    /// The changed objects that were in the destination's store before and that somebody still holds. The source is
+    /// read-only.
+    public var updatedObjects: ContextObjects {
+        ContextObjects(context: self, kind: .held(isDestination ? liveObjects.filter(\.isUpdated) : []))
+    }
 
     /// The deleted objects that somebody still holds; the others are gone.
     public var deletedObjects: ContextObjects {
@@ -25,7 +28,7 @@ extension ManagedObjectContext {
     }
 
     /// Whether anything will be saved.
-    public var hasChanges: Bool { !insertedObjects.isEmpty }
+    public var hasChanges: Bool { !insertedObjects.isEmpty || backing?.hasStoredChanges == true }
 
     /// Does nothing: a migration saves once, after the last policy's `end` and the model's own rules.
     public func save() throws {}
@@ -76,9 +79,8 @@ public struct ContextObjects: Sequence {
         switch kind {
         case .held(let objects): return objects.count
         case .inserted:
-            guard let engine = context.backing?.fetchEngine else { return 0 }
             do {
-                return try engine.side.schema.model.entities.reduce(0) { try $0 + engine.side.count(of: $1) }
+                return try context.backing?.insertedCount() ?? 0
             } catch {
                 context.record(error)
                 return 0
@@ -99,7 +101,7 @@ public struct ContextObjects: Sequence {
     /// - Complexity: O(1) for inserted objects.
     public func contains(_ object: ManagedObject) -> Bool {
         switch kind {
-        case .inserted: object.context === context && context.isDestination && context.exists(object)
+        case .inserted: object.context === context && context.isDestination && context.isInserted(object)
         case .held(let objects): objects.contains { $0 === object }
         }
     }

@@ -12,6 +12,14 @@ public final class ManagedObjectContext {
     protocol Backing: AnyObject {
         func value(of object: ManagedObject, key: String) throws -> Any?
         func setValue(_ value: Any?, of object: ManagedObject, key: String) throws
+        /// Adds members to a to-many relationship, at its end, and takes others out.
+        func changeMembers(of object: ManagedObject, key: String, adding: [Any], removing: [Any]) throws
+        /// The number of members of a to-many relationship; nil where it is not known apart from its value.
+        func memberCount(of object: ManagedObject, key: String) throws -> Int?
+        /// Whether an object is a member; nil where it is not known apart from the relationship's value.
+        func isMember(_ member: ManagedObject, of object: ManagedObject, key: String) throws -> Bool?
+        /// A number that changes whenever members of the relationship may have changed; nil where there is none.
+        func memberVersion(of object: ManagedObject, key: String) -> UInt64?
         func insert(_ entity: EntityDescription) throws -> ObjectPlace
         func delete(_ object: ManagedObject) throws
         func exists(_ place: ObjectPlace) throws -> Bool
@@ -21,6 +29,14 @@ public final class ManagedObjectContext {
         /// A place that no row has: what a failed insertion gives, because it cannot throw.
         var placeholder: ObjectPlace { get }
         var fetchEngine: FetchEngine { get }
+        /// The number of the side's unsaved objects.
+        func insertedCount() throws -> Int
+        /// Whether an object of the destination was in the store before the mapping model at work.
+        func isStored(_ place: ObjectPlace) -> Bool
+        /// Whether such an object was changed.
+        func isChanged(_ place: ObjectPlace) throws -> Bool
+        /// Whether any was changed or deleted.
+        var hasStoredChanges: Bool { get }
         /// Places of a page of the side's unsaved objects, from a table and key on; empty at the end.
         func insertedPlaces(table: Int, from key: Int64) throws -> [ObjectPlace]
         /// For each table the key that the next new object gets; empty where nothing is unsaved.
@@ -204,6 +220,21 @@ public final class ManagedObjectContext {
     func exists(_ object: ManagedObject) -> Bool {
         do {
             return try backing?.exists(object.place) ?? false
+        } catch {
+            failures.record(error)
+            return false
+        }
+    }
+
+    /// Whether an object will be saved as a new one.
+    func isInserted(_ object: ManagedObject) -> Bool {
+        exists(object) && backing?.isStored(object.place) == false
+    }
+
+    /// Whether an object of the store will be saved with changes.
+    func isUpdated(_ object: ManagedObject) -> Bool {
+        do {
+            return try exists(object) && backing?.isChanged(object.place) ?? false
         } catch {
             failures.record(error)
             return false

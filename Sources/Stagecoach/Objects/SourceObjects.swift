@@ -243,6 +243,15 @@ final class SourceObjects: ManagedObjectContext.Backing {
             context: .init(entity: object.entity.definition.name, objectID: object.objectID.description, property: key))
     }
 
+    func changeMembers(of object: ManagedObject, key: String, adding added: [Any], removing removed: [Any]) throws {
+        try setValue(nil, of: object, key: key)
+    }
+
+    // A source object's members are cached with its batch.
+    func memberCount(of object: ManagedObject, key: String) -> Int? { nil }
+    func isMember(_ member: ManagedObject, of object: ManagedObject, key: String) -> Bool? { nil }
+    func memberVersion(of object: ManagedObject, key: String) -> UInt64? { nil }
+
     func insert(_ entity: EntityDescription) throws -> ObjectPlace {
         throw MigrationError(
             "object.readOnly", .data, "Objects cannot be inserted into the source",

@@ -46,16 +46,23 @@ final class EarlierLinks {
     /// The links of an object that was there before; none of another.
     func views(of key: Int64, side: LinkStore.Side) throws(MigrationError) -> [LinkView] {
         guard isExisting(key, side: side) else { return [] }
-        let found = try (side == .first ? first : second).links(of: key)
+        return try (side == .first ? first : second).links(of: key).map { view($0, of: key, side) }
+    }
+
+    /// The link of two objects that were there before; nil where there was none.
+    func view(of key: Int64, to partner: Int64, side: LinkStore.Side) throws(MigrationError) -> LinkView? {
+        guard isExisting(key, side: side), isExisting(partner, side: side.other) else { return nil }
+        return try (side == .first ? first : second).link(of: key, to: partner).map { view($0, of: key, side) }
+    }
+
+    private func view(_ link: StoredLink, of key: Int64, _ side: LinkStore.Side) -> LinkView {
         let mine = side == .first ? isOrdered.first : isOrdered.second
         let theirs = side == .first ? isOrdered.second : isOrdered.first
-        return found.map { link in
-            LinkView(
-                object: LinkEnd(key: key, entity: 0),
-                partner: LinkEnd(key: link.partner, entity: UInt32(truncatingIfNeeded: link.entityNumber)),
-                orderOfPartner: mine ? link.orderOfPartner.map(MemberOrder.key) ?? .null : .none,
-                orderOfObject: theirs ? link.orderOfObject.map(MemberOrder.key) ?? .null : .none)
-        }
+        return LinkView(
+            object: LinkEnd(key: key, entity: 0),
+            partner: LinkEnd(key: link.partner, entity: UInt32(truncatingIfNeeded: link.entityNumber)),
+            orderOfPartner: mine ? link.orderOfPartner.map(MemberOrder.key) ?? .null : .none,
+            orderOfObject: theirs ? link.orderOfObject.map(MemberOrder.key) ?? .null : .none)
     }
 
     /// The greatest place among the members that an object had before; nil where there is none.

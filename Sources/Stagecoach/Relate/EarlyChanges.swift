@@ -1,21 +1,36 @@
 import Diagnostics
 import SpillStorage
 
+/// What policy code did to a relationship.
+enum LinkChange: UInt64 {
+    /// It was set: these are all members.
+    case set
+    /// These members came, at the end.
+    case add
+    /// These members went.
+    case remove
+}
+
 /// The relationships that policy code set in stage 1, in call order: they are applied once more when the links of
 /// mapping models are there.
 ///
 /// Memory: a share of that of all links, and while they are replayed the members of one call.
 final class EarlyChanges {
     /// Words: sequence, store and side, position, owner, both Z_ENTs, member, the words of its ``MemberOrder``.
-    /// Position 0 stands for the call itself.
+    /// Position 0 stands for the call itself: the first word of its place is the kind of change.
     private static let width = 8
     private let log: RecordLog
+    /// Objects of the store that were deleted: key, Z_ENT.
+    private let deletions: RecordLog
     private let record: UnsafeMutablePointer<UInt64>
     private var sequence: UInt64 = 0
+    /// Records written, for tests of what changes cost.
+    private(set) var writtenRecords = 0
 
     init(directory: WorkDirectory, memory: RecordMemory) {
         log = RecordLog(
             directory: directory, name: "links-set", width: EarlyChanges.width, indexWords: 1, memory: memory)
+        deletions = RecordLog(directory: directory, name: "links-gone", width: 2, indexWords: 1, memory: memory)
         record = .allocate(capacity: EarlyChanges.width)
         record.initialize(repeating: 0, count: EarlyChanges.width)
     }
@@ -26,9 +41,10 @@ final class EarlyChanges {
 
     /// Remembers one call.
     func append(
-        store: Int, side: LinkStore.Side, owner: LinkEnd, members: [LinkMember]
+        _ change: LinkChange, store: Int, side: LinkStore.Side, owner: LinkEnd, members: [LinkMember]
     ) throws(MigrationError) {
         sequence += 1
+        writtenRecords += 1 + members.count
         for position in 0...members.count {
             let member = position > 0 ? members[position - 1] : LinkMember(end: LinkEnd(key: 0, entity: 0))
             let (kind, value) = member.order.words
@@ -38,18 +54,34 @@ final class EarlyChanges {
             record[3] = SortKey.encode(owner.key)
             record[4] = UInt64(owner.entity) << 32 | UInt64(member.end.entity)
             record[5] = SortKey.encode(member.end.key)
-            record[6] = kind
+            record[6] = position > 0 ? kind : change.rawValue
             record[7] = value
             try log.append(record)
         }
     }
 
-    /// Shows the calls in order: store, side, owner and members.
+    /// Remembers that an object of the store was deleted.
+    func noteDeletion(of object: LinkEnd) throws(MigrationError) {
+        record[0] = SortKey.encode(object.key)
+        record[1] = UInt64(object.entity)
+        try deletions.append(record)
+    }
+
+    /// Shows the objects of the store that were deleted.
+    func forEachDeletion(_ body: (LinkEnd) throws(MigrationError) -> Void) throws(MigrationError) {
+        guard deletions.count > 0 else { return }
+        let cursor = try deletions.scan()
+        while try cursor.next(into: record) {
+            try body(LinkEnd(key: SortKey.decode(record[0]), entity: UInt32(truncatingIfNeeded: record[1])))
+        }
+    }
+
+    /// Shows the calls in order: what was done, store, side, owner and members.
     func forEachChange(
-        _ body: (Int, LinkStore.Side, LinkEnd, [LinkMember]) throws(MigrationError) -> Void
+        _ body: (LinkChange, Int, LinkStore.Side, LinkEnd, [LinkMember]) throws(MigrationError) -> Void
     ) throws(MigrationError) {
         let cursor = try log.scan()
-        var call: (number: Int, side: LinkStore.Side, owner: LinkEnd)?
+        var call: (change: LinkChange, number: Int, side: LinkStore.Side, owner: LinkEnd)?
         var members: [LinkMember] = []
         while try cursor.next(into: record) {
             guard record[2] == 0 else {
@@ -61,13 +93,14 @@ final class EarlyChanges {
                 continue
             }
             let next = (
-                number: Int(record[1] >> 1), side: record[1] & 1 == 0 ? LinkStore.Side.first : .second,
+                change: LinkChange(rawValue: record[6]) ?? .set, number: Int(record[1] >> 1),
+                side: record[1] & 1 == 0 ? LinkStore.Side.first : .second,
                 owner: LinkEnd(key: SortKey.decode(record[3]), entity: UInt32(truncatingIfNeeded: record[4] >> 32))
             )
-            if let call { try body(call.number, call.side, call.owner, members) }
+            if let call { try body(call.change, call.number, call.side, call.owner, members) }
             call = next
             members.removeAll(keepingCapacity: true)
         }
-        if let call { try body(call.number, call.side, call.owner, members) }
+        if let call { try body(call.change, call.number, call.side, call.owner, members) }
     }
 }

@@ -20,6 +20,31 @@ struct LinkView {
     var orderOfPartner: MemberOrder
     /// The object's place among the partner's members, where one was given.
     var orderOfObject: MemberOrder
+
+    /// Links of one object, ascending by partner, by their partners' places. Members without a place of their own follow
+    /// in ascending key order.
+    static func inOrder(_ views: [LinkView]) -> [LinkView] {
+        func rank(_ view: LinkView) -> Int64 {
+            switch view.orderOfPartner {
+            case .key(let key), .rank(let key): key
+            case .null: .min
+            case .none: .max
+            }
+        }
+        // Most often they stand in order already.
+        let isInOrder = views.indices.dropFirst().allSatisfy { rank(views[$0 - 1]) <= rank(views[$0]) }
+        if isInOrder { return views }
+        return views.enumerated().sorted { (rank($0.element), $0.offset) < (rank($1.element), $1.offset) }.map(
+            \.element)
+    }
+}
+
+/// What changes of links have cost.
+package struct LinkStatistics: Sendable, Equatable {
+    /// Changes written, each once however many logs it goes to.
+    package var writtenRecords = 0
+    /// Changes and stored links read when somebody asked for an object's links.
+    package var readRecords = 0
 }
 
 /// The links of one inverse pair while user code may run: set, unset and read from both ends at any time, on disk above
@@ -68,11 +93,16 @@ final class LinkStore {
     let makeSorter: (Int) -> RecordSorter
     /// The links of rows that were in the store before the mapping model; nil where there are none.
     var earlier: EarlierLinks?
-    @exclusivity(unchecked) private var sequence: UInt64 = 0
+    /// The number of changes so far.
+    @exclusivity(unchecked) private(set) var sequence: UInt64 = 0
     /// Greatest ordering keys of owners, by side; those that were asked for last.
     private var highest: [[Int64: Int64]] = [[:], [:]]
+    /// Records written and read, for tests of what changes cost.
+    private(set) var statistics = LinkStatistics()
     @exclusivity(unchecked) private var gathered: [UInt64] = []
     private let record: UnsafeMutablePointer<UInt64>
+    /// The two words that records are looked up by.
+    private let prefix: UnsafeMutablePointer<UInt64>
     /// What reading unsettled changes has cost, in records.
     @exclusivity(unchecked) private var debt = 0
 
@@ -117,9 +147,14 @@ final class LinkStore {
         touched = (KeyFilter(bytes: filterBytes), KeyFilter(bytes: filterBytes))
         record = .allocate(capacity: width)
         record.initialize(repeating: 0, count: width)
+        prefix = .allocate(capacity: 2)
+        prefix.initialize(repeating: 0, count: 2)
     }
 
-    deinit { record.deallocate() }
+    deinit {
+        record.deallocate()
+        prefix.deallocate()
+    }
 
     /// The relationship of a side; nil on the second side of one without an inverse.
     func relationship(of side: Side) -> RelationshipDescription? { side == .first ? first : second }
@@ -175,9 +210,10 @@ final class LinkStore {
 
     /// Unlinks two objects.
     func remove(_ object: LinkEnd, _ partner: LinkEnd, side: Side) throws(MigrationError) {
-        if !isPlain {
-            highest[index(side)][object.key] = nil
-            highest[index(side.other)][partner.key] = nil
+        if !isPlain, highest[index(side)][object.key] != nil || highest[index(side.other)][partner.key] != nil {
+            let link = try link(of: object.key, to: partner.key, side: side)
+            forgetHighest(link?.orderOfPartner, of: object.key, side: side)
+            forgetHighest(link?.orderOfObject, of: partner.key, side: side.other)
         }
         try write(object, partner, side, isAdded: false, .none, .none)
     }
@@ -194,6 +230,13 @@ final class LinkStore {
         try resets(index(side)).append(record)
     }
 
+    /// Where a member goes that stands last, the greatest key is another's.
+    private func forgetHighest(_ order: MemberOrder?, of owner: Int64, side: Side) {
+        guard let highest = highest[index(side)][owner] else { return }
+        if case .key(let key)? = order, key < highest { return }
+        self.highest[index(side)][owner] = nil
+    }
+
     private func write(
         _ object: LinkEnd, _ partner: LinkEnd, _ side: Side, isAdded: Bool, _ orderOfPartner: MemberOrder,
         _ orderOfObject: MemberOrder
@@ -205,6 +248,7 @@ final class LinkStore {
             object: object, partner: partner, sequence: sequence, isAdded: isAdded, orderOfPartner: orderOfPartner,
             orderOfObject: orderOfObject)
         LinkRecord.encode(change, width: width, into: record)
+        statistics.writtenRecords += 1
         try recent(side).append(record)
         guard !isReflexive || object.key != partner.key else { return }
         LinkRecord.encode(change.reversed, width: width, into: record)
@@ -252,6 +296,15 @@ final class LinkStore {
 
     // MARK: - Reading
 
+    /// Whether an object's links were changed since the mapping model began; of stores over links of before.
+    func hasChanged(_ key: Int64, side: Side) throws(MigrationError) -> Bool {
+        guard isTouched(key, side) else { return false }
+        var prefix = SortKey.encode(key)
+        var isFound = false
+        try recent(side).forEach(prefix: &prefix, words: 1) { _ in isFound = true }
+        return isFound
+    }
+
     /// Whether there are changes that are not settled.
     var hasRecent: Bool { recent.first.count > 0 || resets.first.count > 0 || resets.second.count > 0 }
 
@@ -260,8 +313,27 @@ final class LinkStore {
     /// - Complexity: O(changes of the object's links and of its partners' since they were settled last, which reading
     ///   does once it has read as many as there are); memory likewise.
     func partners(of key: Int64, side: Side) throws(MigrationError) -> [LinkView] {
+        try views(of: key, to: nil, side)
+    }
+
+    /// The link of two objects; nil where there is none.
+    ///
+    /// - Complexity: O(changes of the link), in a plain store those of an object that can have only one partner.
+    func link(of key: Int64, to partner: Int64, side: Side) throws(MigrationError) -> LinkView? {
+        // Whether it holds depends on the object's other partners.
+        if isPlain, isExclusive(side) { return try partners(of: key, side: side).first { $0.partner.key == partner } }
+        return try views(of: key, to: partner, side).first
+    }
+
+    /// - Parameter partner: the one that is asked about; nil: all.
+    private func views(of key: Int64, to partner: Int64?, _ side: Side) throws(MigrationError) -> [LinkView] {
         if isPlain, hasRecent, debt > 1024 + 2 * (settled.first.count + recent.first.count) { try settle() }
-        let before = try earlier?.views(of: key, side: side) ?? []
+        let before: [LinkView]
+        if let partner {
+            before = try earlier?.view(of: key, to: partner, side: side).map { [$0] } ?? []
+        } else {
+            before = try earlier?.views(of: key, side: side) ?? []
+        }
         let isOwnTouched = isTouched(key, side)
         var found = gathered
         gathered = []
@@ -269,15 +341,18 @@ final class LinkStore {
         defer { gathered = found.capacity <= LinkStore.keptWords ? found : [] }
         // What was there before stands as an addition before the first change.
         for view in before { found.append(contentsOf: words(of: view)) }
-        var prefix = SortKey.encode(key)
+        prefix[0] = SortKey.encode(key)
+        if let partner { prefix[1] = SortKey.encode(partner) }
+        let words = partner == nil ? 1 : 2
         let width = width
         func gather(_ log: RecordLog) throws(MigrationError) {
-            try log.forEach(prefix: &prefix, words: 1) { record in
+            try log.forEach(prefix: prefix, words: words) { record in
                 found.append(contentsOf: UnsafeBufferPointer(start: record, count: width))
             }
         }
         if settled.first.count > 0 { try gather(settled(side)) }
         if isOwnTouched { try gather(recent(side)) }
+        statistics.readRecords += found.count / width
         guard !found.isEmpty else { return [] }
         var views: [LinkView] = []
         var sequences: [UInt64] = []

@@ -8,6 +8,10 @@ final class LinkStores {
     let all: [LinkStore]
     /// What policy code sets before stage 2; nil from then on.
     private var early: EarlyChanges?
+    /// Ordered relationships that were set before stage 2; those of late.
+    private var setEarly: Set<SetRelationship> = []
+    private static let rememberedSets = 1024
+    private var counted: CountedMembers?
     private let byRelationship: [PropertyReference: (store: LinkStore, side: LinkStore.Side)]
 
     init(session: MigrationSession) {
@@ -65,6 +69,14 @@ final class LinkStores {
         for store in all { store.earlier = nil }
     }
 
+    /// What changes of links have cost.
+    var statistics: LinkStatistics {
+        all.reduce(into: LinkStatistics(writtenRecords: early?.writtenRecords ?? 0)) { sum, store in
+            sum.writtenRecords += store.statistics.writtenRecords
+            sum.readRecords += store.statistics.readRecords
+        }
+    }
+
     /// The store of a relationship and the side on which its owner stands; nil for a transient one.
     func store(of relationship: RelationshipDescription) -> (store: LinkStore, side: LinkStore.Side)? {
         byRelationship[LinkStores.reference(relationship)]
@@ -95,27 +107,108 @@ final class LinkStores {
     ///
     /// - Parameter members: in their order, each once; in an ordered relationship those without a place get
     ///   2048 + 1024 * position.
-    /// - Complexity: in a plain store O(log n) amortised a member, in an ordered one O(links before and after); memory
-    ///   likewise.
+    /// - Complexity: in a plain store O(log n) amortised a member; in an ordered one O(links before and after) to read,
+    ///   and O(links that change) to write; memory likewise.
     func set(
         _ owner: LinkEnd, _ store: LinkStore, _ side: LinkStore.Side, to members: [LinkMember]
     ) throws(MigrationError) {
-        try early?.append(store: store.number, side: side, owner: owner, members: members)
-        try apply(owner, store, side, members)
+        let present = store.isPlain ? [] : try store.partners(of: owner.key, side: side)
+        if let early {
+            let grown = SetRelationship(store: store.number, isFirst: side == .first, owner: owner.key)
+            // A set that only grew is remembered by what came: its members are added one at a time very often.
+            if setEarly.contains(grown), LinkStores.isPrefix(present, of: members, isOrdered: store.isOrdered(side)) {
+                let added = Array(members.dropFirst(present.count))
+                if !added.isEmpty {
+                    try early.append(.add, store: store.number, side: side, owner: owner, members: added)
+                }
+            } else {
+                if setEarly.count >= LinkStores.rememberedSets { setEarly.removeAll() }
+                if store.isOrdered(side) { setEarly.insert(grown) }
+                try early.append(.set, store: store.number, side: side, owner: owner, members: members)
+            }
+        }
+        try apply(owner, store, side, present, members)
+    }
+
+    /// Whether members are those present, numbered without a gap, and others after them.
+    private static func isPrefix(_ present: [LinkView], of members: [LinkMember], isOrdered: Bool) -> Bool {
+        guard isOrdered, members.count >= present.count, members.allSatisfy(\.order.isNone) else { return false }
+        return LinkView.inOrder(present).enumerated().allSatisfy { position, view in
+            view.partner.key == members[position].end.key
+                && view.orderOfPartner == .key(OrderingKey.key(at: Int64(position)))
+        }
+    }
+
+    /// Adds a member to a to-many relationship, at its end, as policy code does.
+    ///
+    /// - Complexity: O(log n) amortised, however many members there are, where the owner's were added to lately.
+    func add(
+        _ member: LinkEnd, to owner: LinkEnd, _ store: LinkStore, _ side: LinkStore.Side
+    ) throws(MigrationError) {
+        try early?.append(
+            .add, store: store.number, side: side, owner: owner, members: [LinkMember(end: member)])
+        try applyAddition(of: member, to: owner, store, side)
+    }
+
+    /// Takes a member out of a to-many relationship, as policy code does; nothing where it is none.
+    ///
+    /// - Complexity: O(log n) amortised, however many members there are.
+    func remove(
+        _ member: LinkEnd, from owner: LinkEnd, _ store: LinkStore, _ side: LinkStore.Side
+    ) throws(MigrationError) {
+        try early?.append(
+            .remove, store: store.number, side: side, owner: owner, members: [LinkMember(end: member)])
+        try applyRemoval(of: member, from: owner, store, side)
+    }
+
+    /// The number of an object's partners.
+    ///
+    /// - Complexity: O(1) for the owner asked for last where only its own members were added and removed since; else
+    ///   O(its links).
+    func count(of owner: Int64, _ store: LinkStore, _ side: LinkStore.Side) throws(MigrationError) -> Int {
+        if let counted, counted.isOf(owner, store, side), counted.sequence == store.sequence { return counted.count }
+        let count = try store.partners(of: owner, side: side).count
+        counted = CountedMembers(
+            store: store.number, side: side, owner: owner, sequence: store.sequence, count: count)
+        return count
+    }
+
+    private func applyAddition(
+        of member: LinkEnd, to owner: LinkEnd, _ store: LinkStore, _ side: LinkStore.Side
+    ) throws(MigrationError) {
+        let known = counted.flatMap { $0.isOf(owner.key, store, side) && $0.sequence == store.sequence ? $0 : nil }
+        if !store.isPlain || known != nil, try store.link(of: owner.key, to: member.key, side: side) != nil { return }
+        try unlinkExclusive(store, member, from: side.other, but: owner)
+        var order = MemberOrder.none
+        var own = MemberOrder.none
+        if store.isOrdered(side) { order = try store.nextOrder(of: owner.key, side: side) }
+        if store.isOrdered(side.other), !store.isReflexive || owner.key != member.key {
+            own = try store.nextOrder(of: member.key, side: side.other)
+        }
+        try store.add(owner, member, side: side, orderOfPartner: order, orderOfObject: own)
+        if let known { counted = known.changed(by: 1, in: store) }
+    }
+
+    private func applyRemoval(
+        of member: LinkEnd, from owner: LinkEnd, _ store: LinkStore, _ side: LinkStore.Side
+    ) throws(MigrationError) {
+        let known = counted.flatMap { $0.isOf(owner.key, store, side) && $0.sequence == store.sequence ? $0 : nil }
+        guard try store.link(of: owner.key, to: member.key, side: side) != nil else { return }
+        try store.remove(owner, member, side: side)
+        if let known { counted = known.changed(by: -1, in: store) }
     }
 
     /// Whether ``set(_:_:_:to:)`` may be done member by member: nothing has to be remembered for later.
     var isReplayed: Bool { early == nil }
 
     private func apply(
-        _ owner: LinkEnd, _ store: LinkStore, _ side: LinkStore.Side, _ members: [LinkMember]
+        _ owner: LinkEnd, _ store: LinkStore, _ side: LinkStore.Side, _ present: [LinkView], _ members: [LinkMember]
     ) throws(MigrationError) {
         if store.isPlain {
             if members.isEmpty || !store.isExclusive(side) { try store.reset(owner, side: side) }
             for member in members { try store.add(owner, member.end, side: side) }
             return
         }
-        let present = try store.partners(of: owner.key, side: side)
         if !present.isEmpty {
             let wanted = members.count > 8 ? Set(members.map(\.end.key)) : []
             for view in present {
@@ -125,16 +218,24 @@ final class LinkStores {
                 if !stays { try store.remove(owner, view.partner, side: side) }
             }
         }
-        let known = present.count > 8 ? Set(present.map(\.partner.key)) : []
+        // They stand in ascending order of their keys.
+        func presentOrder(_ key: Int64) -> MemberOrder? {
+            var (low, high) = (0, present.count)
+            while low < high {
+                let middle = (low + high) / 2
+                if present[middle].partner.key < key { low = middle + 1 } else { high = middle }
+            }
+            guard low < present.count, present[low].partner.key == key else { return nil }
+            return present[low].orderOfPartner
+        }
         let isOrdered = store.isOrdered(side)
         for (position, member) in members.enumerated() {
-            let isPresent =
-                present.count > 8
-                ? known.contains(member.end.key) : present.contains { $0.partner.key == member.end.key }
             var order = MemberOrder.none
             if isOrdered { order = member.order.isNone ? .key(OrderingKey.key(at: Int64(position))) : member.order }
-            if isPresent {
-                if !order.isNone { try store.add(owner, member.end, side: side, orderOfPartner: order) }
+            if let before = presentOrder(member.end.key) {
+                if !order.isNone, order != before {
+                    try store.add(owner, member.end, side: side, orderOfPartner: order)
+                }
                 continue
             }
             try unlinkExclusive(store, member.end, from: side.other, but: owner)
@@ -152,18 +253,81 @@ final class LinkStores {
     func replayEarlyChanges(where exists: (LinkEnd) throws(MigrationError) -> Bool) throws(MigrationError) {
         guard let changes = early else { return }
         early = nil
-        try changes.forEachChange { number, side, owner, members throws(MigrationError) in
+        setEarly = []
+        try changes.forEachChange { change, number, side, owner, members throws(MigrationError) in
             guard try exists(owner) else { return }
+            let store = all[number]
             var left: [LinkMember] = []
             for member in members where try exists(member.end) { left.append(member) }
-            try apply(owner, all[number], side, left)
+            switch change {
+            case .set:
+                let present = store.isPlain ? [] : try store.partners(of: owner.key, side: side)
+                try apply(owner, store, side, present, left)
+            case .add: for member in left { try applyAddition(of: member.end, to: owner, store, side) }
+            case .remove: for member in left { try applyRemoval(of: member.end, from: owner, store, side) }
+            }
         }
     }
 
-    /// Forgets the links that policy code set before those of mapping models; they are replayed.
-    func beginDeclaredLinks() {
+    /// Forgets the links that policy code set before those of mapping models; they are replayed. Objects that were in the
+    /// store before and are deleted stay without links.
+    ///
+    /// - Parameter entity: the entity of a Z_ENT.
+    func beginDeclaredLinks(entity: (UInt32) -> EntityDescription?) throws(MigrationError) {
         guard let early, !early.isEmpty else { return }
         for store in all { store.removeAll() }
+        try early.forEachDeletion { end throws(MigrationError) in
+            if let entity = entity(end.entity) { try unlinkAll(end, of: entity) }
+        }
+    }
+
+    /// The stores in which an object of an entity may have links, and its sides there.
+    func ends(of entity: EntityDescription) -> [(store: LinkStore, side: LinkStore.Side)] {
+        // What refers to it without an inverse comes last.
+        entity.relationships.compactMap { store(of: $0) }
+            + all.filter { $0.second == nil && entity.isKindOf(entity: $0.first.destination) }.map { ($0, .second) }
+    }
+
+    /// Unlinks an object that is deleted from all its partners.
+    ///
+    /// - Parameter isStored: whether it was in the store before, with links there.
+    func unlinkAll(_ object: LinkEnd, of entity: EntityDescription, isStored: Bool) throws(MigrationError) {
+        try unlinkAll(object, of: entity)
+        if isStored { try early?.noteDeletion(of: object) }
+    }
+
+    private func unlinkAll(_ object: LinkEnd, of entity: EntityDescription) throws(MigrationError) {
+        for (store, side) in ends(of: entity) {
+            for view in try store.partners(of: object.key, side: side) {
+                try store.remove(view.object, view.partner, side: side)
+            }
+        }
+    }
+}
+
+/// An object's relationship.
+private struct SetRelationship: Hashable {
+    let store: Int
+    let isFirst: Bool
+    let owner: Int64
+}
+
+/// The number of an object's members, as long as nothing else changes in their store.
+private struct CountedMembers {
+    let store: Int
+    let side: LinkStore.Side
+    let owner: Int64
+    /// The store's, when they were counted.
+    let sequence: UInt64
+    let count: Int
+
+    func isOf(_ owner: Int64, _ store: LinkStore, _ side: LinkStore.Side) -> Bool {
+        self.owner == owner && self.store == store.number && self.side == side
+    }
+
+    func changed(by difference: Int, in store: LinkStore) -> CountedMembers {
+        CountedMembers(
+            store: self.store, side: side, owner: owner, sequence: store.sequence, count: count + difference)
     }
 }
 

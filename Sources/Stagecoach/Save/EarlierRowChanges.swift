@@ -5,7 +5,7 @@ import Rows
 import SpillStorage
 
 /// The save of what a mapping model changed in rows that were in the store before: foreign keys, ordering keys, join
-/// rows. Attributes were changed at once.
+/// rows, and Z_OPT of changed objects, raised by one. Attributes were changed at once.
 struct EarlierRowChanges {
     let session: MigrationSession
     let destination: DestinationStore
@@ -34,21 +34,56 @@ struct EarlierRowChanges {
                 try writeJoin(store, table: table, ownerSide: side, earlier)
             }
         }
+        for table in schema.tables.indices where session.hasRows[table] {
+            try StoredRows(destination, table: table).raiseLocks(of: touched)
+        }
     }
 
-    /// Objects whose links changed are validated again.
+    /// Objects whose links changed are validated again. Where links were changed and are the same in the end, nothing
+    /// has changed.
     private func noteEnds(_ store: LinkStore, _ earlier: EarlierLinks) throws {
         let tables = [store.first.entity, store.second?.entity ?? store.first.destination].map(schema.tableIndex(of:))
         for (side, table) in zip([LinkStore.Side.first, .second], tables) where !(store.isReflexive && side == .second)
         {
+            let partners = tables[side == .first ? 1 : 0]
+            let change: TouchedRows.Change = store.relationship(of: side) == nil ? .row : .links
             let changes = try store.changes(side: side)
-            var last: Int64?
-            while let change = try changes.next() {
-                guard change.object.key != last, earlier.isExisting(change.object.key, side: side) else { continue }
-                last = change.object.key
-                try touched.note(change.object.key, table: table)
+            var object: Int64?
+            var isNoted = false
+            var isMoved = false
+            func finish() throws {
+                guard let object, isMoved, !isNoted, try isReordered(object, store, side, earlier) else { return }
+                try touched.note(object, table: table, change)
             }
+            while let link = try changes.next() {
+                let key = link.object.key
+                if key != object {
+                    try finish()
+                    (object, isNoted, isMoved) = (key, false, false)
+                }
+                guard !isNoted, earlier.isExisting(key, side: side) else { continue }
+                let before = try earlier.view(of: key, to: link.partner.key, side: side)
+                let isLive =
+                    try changes.isLive
+                    && session.validation.rejected?.removesReference(to: link.partner.key, table: partners) != true
+                if isLive != (before != nil) {
+                    isNoted = true
+                    try touched.note(key, table: table, change)
+                } else if isLive, !link.orderOfPartner.isNone, link.orderOfPartner != before?.orderOfPartner {
+                    isMoved = true
+                }
+            }
+            try finish()
         }
+    }
+
+    /// Whether an object's members stand in another order than before. They are the same ones.
+    private func isReordered(
+        _ object: Int64, _ store: LinkStore, _ side: LinkStore.Side, _ earlier: EarlierLinks
+    ) throws -> Bool {
+        let before = try earlier.views(of: object, side: side).sorted { $0.partner.key < $1.partner.key }
+        return try LinkView.inOrder(before).map(\.partner.key)
+            != LinkView.inOrder(store.partners(of: object, side: side)).map(\.partner.key)
     }
 
     /// Columns that hold one side's partner.

@@ -53,7 +53,7 @@ final class RejectLedger {
                 round INTEGER NOT NULL, property TEXT NOT NULL, rule TEXT NOT NULL, value TEXT,
                 PRIMARY KEY (t, k)) WITHOUT ROWID;
             CREATE INDEX rejected_by_round ON rejected (round, t, k);
-            CREATE TABLE touched (t INTEGER NOT NULL, k INTEGER NOT NULL);
+            CREATE TABLE touched (t INTEGER NOT NULL, k INTEGER NOT NULL, c INTEGER NOT NULL);
             CREATE TABLE entity (n INTEGER PRIMARY KEY, number INTEGER NOT NULL, name TEXT NOT NULL);
             CREATE UNIQUE INDEX entity_by_number ON entity (number);
             """)
@@ -112,18 +112,22 @@ final class RejectLedger {
 
     /// Keeps which rows a mapping model changed, while the store in which they are noted is not open.
     func keep(_ touched: TouchedRows) throws {
-        let insert = try connection.prepare("INSERT INTO touched VALUES (?, ?)")
-        try touched.forEachNoted { table, key in
+        let insert = try connection.prepare("INSERT INTO touched VALUES (?, ?, ?)")
+        try touched.forEachNoted { table, key, change in
             insert.bind(Int64(table), at: 1)
             insert.bind(key, at: 2)
+            insert.bind(change.rawValue, at: 3)
             try insert.run()
         }
     }
 
-    /// Notes the kept rows again.
+    /// Notes the kept rows again. Which links changed is known anew when they are saved: some lead to rejects.
     func restore(_ touched: TouchedRows) throws {
-        let select = try connection.prepare("SELECT t, k FROM touched")
-        while try select.step() { try touched.note(select.integer(1), table: Int(select.integer(0))) }
+        let select = try connection.prepare("SELECT t, k, c FROM touched")
+        while try select.step() {
+            let isOwn = select.integer(2) == TouchedRows.Change.values.rawValue
+            try touched.note(select.integer(1), table: Int(select.integer(0)), isOwn ? .values : .row)
+        }
     }
 
     /// The tables of rejected objects.

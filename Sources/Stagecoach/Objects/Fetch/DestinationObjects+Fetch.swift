@@ -11,17 +11,21 @@ extension DestinationObjects: FetchSide {
         let entities = Set(wanted.entities)
         let table = rows[wanted.table]
         let most = session.fetchCapacity(slots: table.columns)
+        let columns = wanted.columns.compactMap { if case .own(let column) = $0 { column } else { nil } }
         // Small batches first: a fetch with a limit often ends in them.
         var capacity = min(16, most)
         var nextKey: Int64 = .min
         while true {
-            let scan = try DestinationScan(table, from: nextKey, capacity: capacity, session: session)
+            let scan = try DestinationScan(
+                table, from: nextKey, storedColumns: columns, capacity: capacity, session: session)
             repeat {
                 guard try scan.next() else { return }
                 try session.checkCancelled()
                 for row in 0..<scan.batch.count {
                     statistics.scannedRows += 1
-                    guard let index = entity(of: scan.batch, row), entities.contains(index) else { continue }
+                    guard let index = entity(of: scan.batch, row, wanted.table), entities.contains(index) else {
+                        continue
+                    }
                     guard try body(scan.batch, row, schema.model.entity(at: index)) else { return }
                 }
                 let last = scan.batch.key(scan.batch.count - 1)
@@ -32,8 +36,8 @@ extension DestinationObjects: FetchSide {
         }
     }
 
-    private func entity(of batch: borrowing RowBatch, _ row: Int) -> Int? {
-        schema.entityByNumber[Int(truncatingIfNeeded: batch[row, EntityTable.entityColumn].integerValue)]
+    private func entity(of batch: borrowing RowBatch, _ row: Int, _ table: Int) -> Int? {
+        schema.entity(inTable: table, number: batch[row, EntityTable.entityColumn].integerValue)
     }
 
     func probe(
@@ -53,7 +57,9 @@ extension DestinationObjects: FetchSide {
                 }
                 return true
             }
-            guard found != nil, let index = entity(of: copy, 0), wanted.entities.contains(index) else { continue }
+            guard found != nil, let index = entity(of: copy, 0, wanted.table), wanted.entities.contains(index) else {
+                continue
+            }
             guard try body(copy, 0, schema.model.entity(at: index)) else { return }
         }
     }
@@ -61,20 +67,33 @@ extension DestinationObjects: FetchSide {
     func count(of entity: EntityDescription) throws -> Int {
         let follower = follower(of: schema.tableIndex(of: entity))
         try follower.catchUp()
-        return follower.counts[entity.index, default: 0]
+        return try follower.counts[entity.index, default: 0] + follower.storedCount(of: entity.index)
     }
 
-    func keys(in column: FetchColumn, holding values: [StoredValue]) throws -> [Int64]? {
+    /// The number of objects that are in no store yet.
+    ///
+    /// - Complexity: O(new rows) the first time, then O(those since).
+    func insertedCount() throws -> Int {
+        var count = 0
+        for table in rows.indices {
+            let follower = follower(of: table)
+            try follower.catchUp()
+            count += follower.counts.values.reduce(0, +)
+        }
+        return count
+    }
+
+    func index(of column: FetchColumn) throws -> EqualityIndex? {
         let follower = follower(of: column.table)
         if let index = indexes.index(of: column) {
             try follower.catchUp()
-            return try index.keys(holding: values)
+            return index
         }
         guard indexes.noteUse(of: column), case .own(let own) = column.column else { return nil }
         try follower.catchUp()
         let index = indexes.add(column)
         follower.followChanges()
-        let scan = try DestinationScan(rows[column.table], session: session)
+        let scan = try DestinationScan(rows[column.table], storedColumns: [own], session: session)
         while try scan.next() {
             try session.checkCancelled()
             for row in 0..<scan.batch.count {
@@ -83,7 +102,7 @@ extension DestinationObjects: FetchSide {
             }
         }
         statistics.indexesBuilt += 1
-        return try index.keys(holding: values)
+        return index
     }
 
     private func follower(of table: Int) -> TableFollower {
@@ -106,12 +125,13 @@ extension DestinationObjects: FetchSide {
         indexes.removeAll()
     }
 
-    /// The places of a page of rows in a table, ascending by key from a key on; empty at the end.
+    /// The places of a page of new rows in a table, ascending by key from a key on; empty at the end.
     func places(inTable table: Int, from key: Int64) throws -> [ObjectPlace] {
-        let scan = try DestinationScan(rows[table], from: key, capacity: 128, session: session)
+        let scan = try DestinationScan(
+            rows[table], from: key, storedColumns: nil, capacity: 128, session: session)
         guard try scan.next() else { return [] }
         return (0..<scan.batch.count).compactMap { row in
-            entity(of: scan.batch, row).map {
+            entity(of: scan.batch, row, table).map {
                 place(entity: schema.model.entity(at: $0), key: scan.batch.key(row))
             }
         }
@@ -119,7 +139,8 @@ extension DestinationObjects: FetchSide {
 }
 
 /// Follows the rows of an open destination table for counts and indexes: new rows are read once, when somebody asks;
-/// changed ones are noted and read again then.
+/// changed ones are noted and read again then. Those that were there before are counted apart, and are in an index from
+/// its beginning.
 ///
 /// Memory: 8 bytes a changed row, at most ``ChangedRows/most`` of them.
 final class TableFollower {
@@ -128,8 +149,10 @@ final class TableFollower {
     private let session: MigrationSession
     /// The key after the last one read, by run.
     private var nextKeys: [ObjectIdentifier: Int64] = [:]
-    /// Rows by entity index.
+    /// New rows by entity index.
     private(set) var counts: [Int: Int] = [:]
+    /// Rows that were there before by entity index; nil until somebody asks.
+    private var storedCounts: [Int: Int]?
 
     init(rows: DestinationRows, objects: DestinationObjects, session: MigrationSession) {
         self.rows = rows
@@ -166,8 +189,23 @@ final class TableFollower {
     }
 
     private func count(_ batch: borrowing RowBatch, _ row: Int) {
-        let number = Int(truncatingIfNeeded: batch[row, EntityTable.entityColumn].integerValue)
-        if let entity = objects.schema.entityByNumber[number] { counts[entity, default: 0] += 1 }
+        let number = batch[row, EntityTable.entityColumn].integerValue
+        if let entity = objects.schema.entity(inTable: rows.table, number: number) { counts[entity, default: 0] += 1 }
+    }
+
+    /// The number of rows of an entity that were there before and still are.
+    ///
+    /// - Complexity: O(rows) the first time, then O(1).
+    func storedCount(of entity: Int) throws(MigrationError) -> Int {
+        if let storedCounts { return storedCounts[entity, default: 0] }
+        var counts: [Int: Int] = [:]
+        for (number, count) in try rows.storedCounts() {
+            if let entity = objects.schema.entity(inTable: rows.table, number: number) {
+                counts[entity, default: 0] += count
+            }
+        }
+        storedCounts = counts
+        return counts[entity, default: 0]
     }
 
     private var columns: [(index: EqualityIndex, column: Int)] {
@@ -189,7 +227,11 @@ final class TableFollower {
     }
 
     /// An object goes: it is counted no more.
-    func willDelete(entity: Int) throws(MigrationError) {
+    func willDelete(entity: Int, isStored: Bool) throws(MigrationError) {
+        guard !isStored else {
+            storedCounts?[entity, default: 0] -= 1
+            return
+        }
         try catchUp()
         counts[entity, default: 0] -= 1
     }
@@ -217,5 +259,15 @@ final class ChangedRows {
         let changed = keys
         keys.removeAll(keepingCapacity: true)
         try read(changed)
+    }
+}
+
+extension StoreSchema {
+    /// The entity of a row by its Z_ENT; nil where the table holds none of the number. In a table of one entity Core Data
+    /// does not look at it (ArtsyPartner 1.3: an Artwork with the number of Collection).
+    func entity(inTable table: Int, number: Int64) -> Int? {
+        let entities = tables[table].entities
+        if entities.count == 1 { return entities[0] }
+        return entityByNumber[Int(truncatingIfNeeded: number)].flatMap { entities.contains($0) ? $0 : nil }
     }
 }

@@ -3,33 +3,42 @@ import PersistentStore
 import Rows
 import SpillStorage
 
-/// The rows of an open destination table in ascending key order, as they are now: spilled ones with their patches, then
-/// those of the open batches.
+/// The rows of an open destination table in ascending key order, as they are now: those that were in the store before,
+/// spilled ones with their patches, then those of the open batches.
 ///
 /// Nothing may change the table while a scan is under way; whoever lets others work in between makes a new one from
 /// the last key on.
-/// Memory: a batch, a second one where several runs are merged, a block of each spill and its patches.
+/// Memory: a batch, a second one where several runs are merged, a block of each spill and its patches, a statement.
 final class DestinationScan {
     /// The rows at hand, every column a slot.
     private(set) var batch: RowBatch
     private let heads: [Head]
+    /// The rows that were there before: their keys are less than all new ones. Nil where they have been shown.
+    private var stored: StoredRowScan?
 
     /// - Parameters:
     ///   - key: the least key to show.
+    ///   - storedColumns: what to read of rows that were there before; nil: none of them is shown.
     ///   - capacity: rows a batch at most; nil: as many as its memory holds.
     convenience init(
-        _ rows: DestinationRows, from key: Int64 = .min, capacity: Int? = nil, session: MigrationSession
+        _ rows: DestinationRows, from key: Int64 = .min, storedColumns: [Int]?, capacity: Int? = nil,
+        session: MigrationSession
     ) throws(MigrationError) {
-        try self.init(rows, from: { _ in key }, capacity: capacity, session: session)
+        let stored = try storedColumns.flatMap { columns throws(MigrationError) in
+            try rows.storedScan(from: key, columns: columns)
+        }
+        try self.init(rows, from: { _ in key }, stored: stored, capacity: capacity, session: session)
     }
 
     /// A scan that begins at a key of its own in each run.
     init(
-        _ rows: DestinationRows, from key: (DestinationRows.Run) -> Int64, capacity: Int? = nil,
-        session: MigrationSession
+        _ rows: DestinationRows, from key: (DestinationRows.Run) -> Int64, stored: StoredRowScan? = nil,
+        capacity: Int? = nil, session: MigrationSession
     ) throws(MigrationError) {
+        self.stored = stored
         let runs = rows.runs.filter { run in run.lastKey.map { $0 >= key(run) } ?? false }
-        let most = runs.isEmpty ? 1 : min(capacity ?? .max, session.fetchCapacity(slots: rows.columns))
+        let isEmpty = runs.isEmpty && stored == nil
+        let most = isEmpty ? 1 : min(capacity ?? .max, session.fetchCapacity(slots: rows.columns))
         batch = RowBatch(slots: rows.columns, rowCapacity: most, byteTarget: session.budget.batch)
         heads = runs.map { Head($0, from: key($0), share: runs.count, capacity: most, session: session) }
     }
@@ -37,6 +46,11 @@ final class DestinationScan {
     /// Fills the batch with the next rows; false at the end.
     func next() throws(MigrationError) -> Bool {
         batch.removeAll()
+        if let stored {
+            try stored.next(into: &batch)
+            if !batch.isEmpty { return true }
+            self.stored = nil
+        }
         if heads.count == 1 {
             try heads[0].fill(&batch)
             return !batch.isEmpty

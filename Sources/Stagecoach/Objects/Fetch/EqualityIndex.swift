@@ -11,6 +11,10 @@ final class EqualityIndex {
     private let log: RecordLog
     private let options: UInt8
     private let record: UnsafeMutablePointer<UInt64>
+    /// Keys before which no row has a value of the hash any more, for some hashes: entries that lie before are not read
+    /// again and again by who takes the first row, changes it and asks once more.
+    private var firstLive: [UInt64: Int64] = [:]
+    private static let mostHints = 1024
 
     /// - Parameter options: what comparisons overlook.
     init(directory: WorkDirectory, options: UInt8, memory: Int) {
@@ -28,6 +32,43 @@ final class EqualityIndex {
         record[0] = hash
         record[1] = SortKey.encode(key)
         try log.append(record)
+        if !firstLive.isEmpty, let hint = firstLive[hash], key < hint { firstLive[hash] = key }
+    }
+
+    /// The hash of a value.
+    func hash(of value: StoredValue) -> UInt64 { FetchHash.hash(value, options: options) }
+
+    /// Whether a cell has a hash.
+    func has(_ cell: Cell, _ hash: UInt64, in batch: borrowing RowBatch) -> Bool {
+        FetchHash.hash(cell, in: batch, options: options) == hash
+    }
+
+    /// The key to begin a lookup at.
+    func start(of hash: UInt64) -> Int64 { firstLive[hash] ?? .min }
+
+    /// Remembers that no row before a key has the hash.
+    func noteStart(_ key: Int64, of hash: UInt64) {
+        if firstLive.count >= EqualityIndex.mostHints, firstLive[hash] == nil { firstLive.removeAll() }
+        firstLive[hash] = key
+    }
+
+    /// Keys of rows that may have a hash, ascending, each once: the first ones from a key on.
+    ///
+    /// - Returns: the keys, and the key to go on at; nil where these are all.
+    /// - Complexity: O(log rows + most · runs).
+    func page(of hash: UInt64, from key: Int64, most: Int) throws(MigrationError) -> (keys: [Int64], next: Int64?) {
+        record[0] = hash
+        record[1] = SortKey.encode(key)
+        var keys: [Int64] = []
+        try log.forFirst(most, prefixWords: 1, from: record, startWords: 2) { keys.append(SortKey.decode($0[1])) }
+        keys.sort()
+        let isLast = keys.count < most
+        if keys.count > most { keys.removeLast(keys.count - most) }
+        var unique: [Int64] = []
+        unique.reserveCapacity(keys.count)
+        for key in keys where unique.last != key { unique.append(key) }
+        guard !isLast, let last = unique.last, last < .max else { return (unique, nil) }
+        return (unique, last + 1)
     }
 
     /// The keys of rows that may hold one of the values, ascending, each once.

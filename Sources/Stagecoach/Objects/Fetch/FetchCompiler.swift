@@ -127,7 +127,7 @@ struct FetchCompiler {
         }
     }
 
-    private func probe(_ comparison: FetchComparison, _ options: ComparisonOptions) throws -> FetchProbe? {
+    private mutating func probe(_ comparison: FetchComparison, _ options: ComparisonOptions) throws -> FetchProbe? {
         if comparison.path.isEmpty {
             guard comparison.modifier == .direct else { return nil }
             return try keys(comparison.constants, table: side.schema.tableIndex(of: entity)).map { .keys($0) }
@@ -135,9 +135,11 @@ struct FetchCompiler {
         guard comparison.modifier == .direct || comparison.modifier == .any else { return nil }
         let own = side.schema.tableIndex(of: entity)
         if let (column, table) = slots.column(ofRelationship: comparison.path) {
-            guard let keys = try keys(comparison.constants, table: table) else { return nil }
+            guard let keys = try keys(comparison.constants, table: table), let slot = slots.slot(of: column) else {
+                return nil
+            }
             return .values(
-                FetchColumn(table: own, column: column, options: 0), keys.map(StoredValue.integer))
+                FetchColumn(table: own, column: column, options: 0), slot: slot, keys.map(StoredValue.integer))
         }
         if let (column, attribute) = slots.column(ofAttribute: comparison.path) {
             guard FetchHash.isIndexable(attribute), options.isSubset(of: [.caseInsensitive, .diacriticInsensitive])
@@ -149,7 +151,8 @@ struct FetchCompiler {
                 }
                 values.append(stored)
             }
-            return .values(FetchColumn(table: own, column: column, options: options.rawValue), values)
+            guard let slot = slots.slot(of: column) else { return nil }
+            return .values(FetchColumn(table: own, column: column, options: options.rawValue), slot: slot, values)
         }
         guard let relationship = entity.relationship(named: comparison.path[0]) else { return nil }
         let isMembership = comparison.isMembership || !relationship.isToMany
@@ -171,10 +174,10 @@ struct FetchCompiler {
             // Attributes of members only: a longer path is evaluated.
             var inner = FetchCompiler(entity: relationship.destination, side: side, predicate: nil)
             guard rest.count == 1, relationship.destination.attribute(named: rest[0]) != nil,
-                case .values(let column, let values)? = try inner.innerProbe(comparison, rest, options),
-                let keys = try side.keys(in: column, holding: values)
+                case .values(let column, _, let values)? = try inner.innerProbe(comparison, rest, options),
+                let index = try side.index(of: column)
             else { return nil }
-            ends = keys
+            ends = try index.keys(holding: values)
         }
         if let (store, links) = side.links(of: relationship) { return .partners(store, links, ends) }
         guard let inverse = relationship.inverseRelationship, inverse.inverseRelationship == relationship else {

@@ -122,32 +122,70 @@ struct FetchEngine {
             return try body(batch, row, entity)
         }
         if case .constant(false)? = query.condition { return }
-        if let keys = try candidates(query.probes) {
-            try side.probe(query.rows, keys: keys, check)
-        } else {
-            try side.scan(query.rows, check)
+        switch try candidates(query.probes) {
+        case .all: try side.scan(query.rows, check)
+        case .keys(let keys): try side.probe(query.rows, keys: keys, check)
+        case .value(let index, let slot, let hash): try probe(query, index, slot: slot, hash: hash, check)
         }
     }
 
-    /// The keys that alone can match, ascending; nil where all rows have to be read.
-    private func candidates(_ probes: [FetchProbe]) throws -> [Int64]? {
+    /// Where matches are looked for.
+    private enum Candidates {
+        case all
+        case keys([Int64])
+        /// Rows whose column has the hash, page by page.
+        case value(EqualityIndex, slot: Int, hash: UInt64)
+    }
+
+    private func candidates(_ probes: [FetchProbe]) throws -> Candidates {
         var best: [Int64]?
         for probe in probes {
             guard case .keys(let keys) = probe else { continue }
             if best.map({ keys.count < $0.count }) ?? true { best = keys }
         }
-        if let best { return Set(best).sorted() }
+        if let best { return .keys(Set(best).sorted()) }
         for case .partners(let store, let links, let ends) in probes {
             var owners: Set<Int64> = []
             for end in ends {
                 for view in try store.partners(of: end, side: links.other) { owners.insert(view.partner.key) }
             }
-            return owners.sorted()
+            return .keys(owners.sorted())
         }
-        for case .values(let column, let values) in probes {
-            if let keys = try side.keys(in: column, holding: values) { return keys }
+        for case .values(let column, let slot, let values) in probes {
+            guard let index = try side.index(of: column) else { continue }
+            guard values.count == 1 else { return .keys(try index.keys(holding: values)) }
+            return .value(index, slot: slot, hash: index.hash(of: values[0]))
         }
-        return nil
+        return .all
+    }
+
+    /// Shows the rows that an index gives for one value, until the closure returns false.
+    ///
+    /// Entries at the beginning whose rows have changed are passed over from then on.
+    private func probe(
+        _ query: FetchQuery, _ index: EqualityIndex, slot: Int, hash: UInt64,
+        _ body: (borrowing RowBatch, Int, EntityDescription) throws -> Bool
+    ) throws {
+        // Rows of entities that are not asked for are not shown, so nothing is known of them.
+        var isLeading = query.rows.entities.count == side.schema.tables[query.rows.table].entities.count
+        var next: Int64? = index.start(of: hash)
+        var most = 16
+        while let from = next {
+            let page = try index.page(of: hash, from: from, most: most)
+            var goesOn = true
+            try side.probe(query.rows, keys: page.keys) { batch, row, entity in
+                if isLeading, index.has(batch[row, slot], hash, in: batch) {
+                    isLeading = false
+                    index.noteStart(batch.key(row), of: hash)
+                }
+                goesOn = try body(batch, row, entity)
+                return goesOn
+            }
+            if isLeading, goesOn, let last = page.keys.last, last < .max { index.noteStart(last + 1, of: hash) }
+            guard goesOn else { return }
+            next = page.next
+            most = min(512, most * 4)
+        }
     }
 
     // MARK: - Conditions

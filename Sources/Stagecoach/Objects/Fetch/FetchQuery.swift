@@ -46,7 +46,7 @@ enum FetchProbe {
     /// The object is one of these.
     case keys([Int64])
     /// A column holds one of these values.
-    case values(FetchColumn, [StoredValue])
+    case values(FetchColumn, slot: Int, [StoredValue])
     /// A relationship of the destination leads to one of these objects.
     case partners(LinkStore, LinkStore.Side, [Int64])
 }

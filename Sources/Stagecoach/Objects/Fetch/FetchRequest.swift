@@ -48,7 +48,7 @@ public final class FetchRequest<ResultType> {
     public var fetchBatchSize = 0
     /// Whether objects of subentities are wanted too.
     public var includesSubentities = true
-    /// Has no effect: nothing is saved before the last policy's end, so everything a fetch sees is pending.
+    /// Has no effect: a fetch sees the values of now always; nothing is saved before the last policy's end.
     public var includesPendingChanges = true
     /// Has no effect: objects hold no values.
     public var includesPropertyValues = true

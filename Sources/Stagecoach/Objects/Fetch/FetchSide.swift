@@ -20,9 +20,9 @@ protocol FetchSide: AnyObject {
     /// The number of objects of an entity, its subentities not counted.
     func count(of entity: EntityDescription) throws -> Int
 
-    /// The keys of rows whose column may hold one of the values, ascending, each once; nil where a scan of all rows is
-    /// to be preferred: the first time that a column is asked for.
-    func keys(in column: FetchColumn, holding values: [StoredValue]) throws -> [Int64]?
+    /// The index of a column, up to date; nil where a scan of all rows is to be preferred: the first time that a column
+    /// is asked for.
+    func index(of column: FetchColumn) throws -> EqualityIndex?
 
     /// Whether an id or an object is one of this side.
     func contains(_ id: ManagedObjectID) -> Bool

@@ -58,8 +58,13 @@ extension SourceObjects: FetchSide {
         return Int(clamping: counts.byEntity[entity.index] ?? 0)
     }
 
-    func keys(in column: FetchColumn, holding values: [StoredValue]) throws -> [Int64]? {
-        if let index = indexes.index(of: column) { return try index.keys(holding: values) }
+    func insertedCount() -> Int { 0 }
+    func isStored(_ place: ObjectPlace) -> Bool { true }
+    func isChanged(_ place: ObjectPlace) -> Bool { false }
+    var hasStoredChanges: Bool { false }
+
+    func index(of column: FetchColumn) throws -> EqualityIndex? {
+        if let index = indexes.index(of: column) { return index }
         guard indexes.noteUse(of: column) else { return nil }
         let index = indexes.add(column)
         let rows = FetchRows(
@@ -70,7 +75,7 @@ extension SourceObjects: FetchSide {
             return true
         }
         statistics.indexesBuilt += 1
-        return try index.keys(holding: values)
+        return index
     }
 
     func contains(_ id: ManagedObjectID) -> Bool { !id.isDestination && id.storeUUID == session.source.metadata.uuid }

@@ -1,0 +1,24 @@
+import Diagnostics
+
+extension WorkArea {
+    /// Runs what works on the private store: an error that names it names the destination instead, by the path that the
+    /// user gave.
+    ///
+    /// - Parameters:
+    ///   - given: the path that the user gave.
+    ///   - real: the same without links.
+    func naming<Value>(_ given: String, real: String, _ body: () throws -> Value) throws -> Value {
+        do {
+            return try body()
+        } catch let error as MigrationError {
+            throw naming(given, real, in: error)
+        }
+    }
+
+    private func naming(_ given: String, _ real: String, in error: MigrationError) -> MigrationError {
+        var error = error
+        if let path = error.context.path, path.hasPrefix(storePath) || path == real { error.context.path = given }
+        if let cause = error.cause as? MigrationError { error.cause = naming(given, real, in: cause) }
+        return error
+    }
+}
