@@ -111,8 +111,8 @@ extension Migration {
         if let stood { try copyExisting(stood.path, to: area.storePath) }
         let existing = try stood != nil ? StoreMatch.existing(area.storePath, model: destinationModel) : nil
         let archive = archive ?? AssociationArchive(directory: area.spills)
-        let known = archive.mappings.count
-        defer { archive.truncate(to: known) }
+        let known = archive.mark
+        defer { archive.goBack(to: known) }
         let session = session(prepared, existing, area, archive)
         progress.expect(rows: try prepared.expectedRows())
         let count = CheckCount(source: sourcePath)

@@ -126,7 +126,7 @@ public final class Migration {
         // What was planned by is read again under the lock: somebody may have added rows meanwhile.
         let existing = try appends ? StoreMatch.existing(area.storePath, model: destinationModel) : nil
         let archive = archive ?? AssociationArchive(directory: area.spills)
-        let known = archive.mappings.count
+        let known = archive.mark
         let session = session(prepared, existing, area, archive)
         let rejectFile = try options.rejectFile.map { path throws(MigrationError) in try RejectFile(path: path) }
         let idMap = try options.idMap.map { path throws(MigrationError) in try ObjectIDMap(path: path) }
@@ -138,7 +138,7 @@ public final class Migration {
             try rejectFile?.finish()
             progress.begin(.publish)
             try prepared.source.checkUnchanged()
-            session.counts.mappings.removeFirst(known)
+            session.counts.mappings.removeFirst(known.count)
             // What a call deletes of an earlier call's objects is no object made.
             session.counts.created = session.counts.created.filter { $0.value > 0 }
             try session.counts.checkBalance()
@@ -151,7 +151,7 @@ public final class Migration {
             do {
                 try idMap?.place()
                 if options.isDryRun {
-                    archive.truncate(to: known)
+                    archive.goBack(to: known)
                 } else if let old {
                     try old.replace(by: area.storePath)
                 } else {
@@ -176,7 +176,7 @@ public final class Migration {
                     counts: session.counts, tables: done.tables, schema: session.destinationSchema, options: options,
                     source: prepared.source, existing: existing, rejects: rejects))
         } catch {
-            archive.truncate(to: known)
+            archive.goBack(to: known)
             throw error
         }
     }

@@ -10,7 +10,7 @@ import Testing
 /// Rows that stood in the destination, or that an earlier mapping model made, refer to objects that are then rejected.
 @Suite("References from earlier rows to rejected objects")
 struct EarlierReferenceTests {
-    /// Gives each author that it relates the book that has the number of the author's source as its pages.
+    /// Gives each author that it relates the earlier book that has the key of the author's source.
     final class Adopter: EntityMigrationPolicy {
         override func createRelationships(
             forDestination dInstance: ManagedObject, in mapping: EntityMapping, manager: MigrationManager
@@ -18,9 +18,21 @@ struct EarlierReferenceTests {
             try super.createRelationships(forDestination: dInstance, in: mapping, manager: manager)
             let sources = manager.sourceInstances(
                 forEntityMappingName: mapping.name, destinationInstances: [dInstance])
-            let request = FetchRequest<ManagedObject>(entityName: "Book")
-            request.predicate = FormatPredicate(format: "pages == %d", Int(sources.first?.objectID.key ?? 0))
-            for book in try manager.destinationContext.fetch(request) { book.setValue(dInstance, forKey: "author") }
+            for book in manager.destinationInstances(forEntityMappingName: "Books", sourceInstances: nil)
+            where book.objectID.key == sources.first?.objectID.key {
+                book.setValue(dInstance, forKey: "author")
+            }
+        }
+    }
+
+    /// Gives every book that it relates to the earlier author 1.
+    final class Hoarder: EntityMigrationPolicy {
+        override func createRelationships(
+            forDestination dInstance: ManagedObject, in mapping: EntityMapping, manager: MigrationManager
+        ) throws {
+            try super.createRelationships(forDestination: dInstance, in: mapping, manager: manager)
+            let authors = manager.destinationInstances(forEntityMappingName: "Authors", sourceInstances: nil)
+            dInstance.setValue(authors.first { $0.objectID.key == 1 }, forKey: "author")
         }
     }
 
@@ -33,35 +45,21 @@ struct EarlierReferenceTests {
 
         /// - Parameters:
         ///   - lookup: the value expression of the authors' books; nil: none.
-        ///   - needsAuthor: whether the destination requires a book's author.
-        init(lookup: String? = nil, policy: String? = nil, needsAuthor: Bool = false) throws {
-            let scene = try FailureScene(
-                { book in if needsAuthor { book.relationships[0].isOptional = false } },
-                author: { $0.attributes[0].isOptional = false })
+        ///   - policy: of the authors.
+        init(lookup: String? = nil, policy: String? = nil) throws {
+            scene = try FailureScene(author: { $0.attributes[0].isOptional = false })
             try scene.change("UPDATE ZAUTHOR SET ZNAME = NULL WHERE Z_PK = 2")
-            func part(_ entity: String, _ name: String) throws -> MappingModel {
-                let model = try #require(scene.mapping.copy() as? MappingModel)
-                model.entityMappings = model.entityMappings.filter { $0.destinationEntityName == entity }
-                model.entityMappings[0].name = name
-                model.entityMappings[0].relationshipMappings = nil
-                return model
-            }
-            let authors = try part("Author", "Authors")
-            authors.entityMappings[0].entityMigrationPolicyClassName = policy
+            books = try EarlierReferenceTests.part("Book", of: scene, named: "Books")
+            authors = try EarlierReferenceTests.part("Author", of: scene, named: "Authors", policy: policy)
             if let lookup {
                 authors.entityMappings[0].relationshipMappings = [
                     PropertyMapping(name: "books", valueExpression: try ValueExpression(parsing: lookup))
                 ]
             }
-            self.scene = scene
-            self.authors = authors
-            books = try part("Book", "Books")
         }
 
         func manager(isStaged: Bool = false) -> MigrationManager {
-            let manager = MigrationManager(sourceModel: scene.source, destinationModel: scene.destination)
-            manager.policies = PolicyRegistry()
-            manager.policies.register("Adopter") { Adopter() }
+            let manager = EarlierReferenceTests.manager(scene)
             manager.options = scene.options(isStaged: isStaged)
             manager.usesStoreSpecificMigrationManager = !isStaged
             manager.options.onInvalid = .reject
@@ -83,6 +81,43 @@ struct EarlierReferenceTests {
             while try statement.step() { rows.append(statement.text(0) ?? "NULL") }
             return rows
         }
+    }
+
+    /// The scene's mapping of one entity, without relationships.
+    private static func part(
+        _ entity: String, of scene: FailureScene, named name: String, policy: String? = nil
+    ) throws -> MappingModel {
+        let model = try #require(scene.mapping.copy() as? MappingModel)
+        model.entityMappings = model.entityMappings.filter { $0.destinationEntityName == entity }
+        model.entityMappings[0].name = name
+        model.entityMappings[0].relationshipMappings = nil
+        model.entityMappings[0].entityMigrationPolicyClassName = policy
+        return model
+    }
+
+    private static func manager(_ scene: FailureScene) -> MigrationManager {
+        let manager = MigrationManager(sourceModel: scene.source, destinationModel: scene.destination)
+        manager.policies = PolicyRegistry()
+        manager.policies.register("Adopter") { Adopter() }
+        manager.policies.register("Hoarder") { Hoarder() }
+        return manager
+    }
+
+    /// The scene's mapping model with names of our own, then a second one.
+    private static func inTurn(_ scene: FailureScene, _ second: MappingModel) throws -> Migration {
+        let lookup =
+            "FUNCTION($manager, 'destinationInstancesForEntityMappingNamed:sourceInstances:', 'Authors', $source.author)"
+        let first = try part("Author", of: scene, named: "Authors")
+        let books = try part("Book", of: scene, named: "Books").entityMappings[0]
+        books.relationshipMappings = [
+            PropertyMapping(name: "author", valueExpression: try ValueExpression(parsing: lookup))
+        ]
+        first.entityMappings.append(books)
+        var options = scene.options()
+        options.onInvalid = .reject
+        return Migration(
+            from: scene.sourcePath, model: scene.source, mappings: [first, second], to: scene.destinationPath,
+            model: scene.destination, options: options, manager: manager(scene))
     }
 
     private static let lookup =
@@ -113,8 +148,8 @@ struct EarlierReferenceTests {
     @Test("A row of an appended store loses the object that a policy gave it where that is rejected")
     func appended() throws {
         let scene = try Scene(policy: "Adopter")
-        try scene.call(scene.manager(), scene.books)
         let manager = scene.manager()
+        try scene.call(manager, scene.books)
         try scene.call(manager, scene.authors)
         #expect(manager.report?.isAppended == true && manager.report?.rejects?.objects == 1)
         #expect(try scene.rows("ZNAME", of: "ZAUTHOR") == ["Author 1", "Author 3", "Author 4"])
@@ -124,67 +159,42 @@ struct EarlierReferenceTests {
         #expect(try scene.rows("count(*)", of: "ZBOOK WHERE ZAUTHOR NOT IN (SELECT Z_PK FROM ZAUTHOR)") == ["0"])
     }
 
-    @Test("A row of an appended store that needs the rejected object ends the run, and stays as it was")
+    @Test("A row that needs the rejected object ends the run; a check says so")
     func needed() throws {
-        let scene = try Scene(policy: "Adopter", needsAuthor: true)
-        // The store that stands there, whose books have authors.
-        let first = scene.manager()
-        first.options.onInvalid = .fail
-        try scene.scene.change("UPDATE ZAUTHOR SET ZNAME = 'Author 2' WHERE Z_PK = 2")
-        try first.migrateStore(
-            from: URL(fileURLWithPath: scene.scene.sourcePath), type: .sqlite, mapping: scene.scene.mapping,
-            to: URL(fileURLWithPath: scene.scene.destinationPath), type: .sqlite)
-        try scene.scene.change("UPDATE ZAUTHOR SET ZNAME = NULL WHERE Z_PK = 2")
-        let manager = scene.manager()
-        let (error, changes) = try scene.scene.ending { _ in try scene.call(manager, scene.authors) }
+        let scene = try FailureScene(
+            { $0.relationships[0].isOptional = false }, author: { $0.attributes[0].isOptional = false })
+        let authors = try Self.part("Author", of: scene, named: "MoreAuthors", policy: "Adopter")
+        authors.entityMappings[0].attributeMapping(named: "name")?.valueExpression = try ValueExpression(
+            parsing: "TERNARY($source.name == 'Author 2', nil, $source.name)")
+        let migration = try Self.inTurn(scene, authors)
+        let checked = try migration.check()
+        #expect(checked.hasInvalidEarlierObjects && checked.fails(migration.options))
+        let (error, changes) = try scene.ending { _ in try migration.run() }
         #expect(changes == [])
         #expect(error?.category == .data)
-        #expect(error?.context.entity == "Book" && error?.context.property == "author", "\(String(describing: error))")
-        #expect(error?.context.objectID == "Book/p2")
-        manager.options.appendsToExisting = true
-        let checked = try Migration(
-            from: scene.scene.sourcePath, model: scene.scene.source, mapping: scene.authors,
-            to: scene.scene.destinationPath, model: scene.scene.destination, options: manager.options,
-            manager: manager
-        ).check()
-        #expect(checked.hasInvalidEarlierObjects && checked.fails(manager.options))
+        #expect(
+            error?.context.property == "author" && error?.context.objectID == "Book/p2", "\(String(describing: error))")
     }
 
-    /// Gives every book that it relates to the earlier author 1.
-    final class Hoarder: EntityMigrationPolicy {
-        override func createRelationships(
-            forDestination dInstance: ManagedObject, in mapping: EntityMapping, manager: MigrationManager
-        ) throws {
-            try super.createRelationships(forDestination: dInstance, in: mapping, manager: manager)
-            let request = FetchRequest<ManagedObject>(entityName: "Author")
-            request.predicate = FormatPredicate(format: "name == 'Author 1'")
-            dInstance.setValue(try manager.destinationContext.fetch(request).first, forKey: "author")
-        }
-    }
-
-    @Test("A row that only rejected objects would make invalid is valid: for a run and for a check")
-    func healed() throws {
+    @Test("A row that only rejected objects would break is valid: for a run and for a check", arguments: [true, false])
+    func healed(areRejected: Bool) throws {
         let scene = try FailureScene(
             { $0.attributes[1].isOptional = false }, author: { $0.relationships[0].maximumCount = 10 })
-        try scene.migration(scene.options()).run()
-        // Two more books for author 1, who has ten: both without an isbn.
-        try scene.change("DELETE FROM ZBOOK WHERE Z_PK > 2; UPDATE ZBOOK SET ZISBN = NULL")
-        let books = try #require(scene.mapping.copy() as? MappingModel)
-        books.entityMappings = books.entityMappings.filter { $0.destinationEntityName == "Book" }
-        books.entityMappings[0].relationshipMappings = nil
-        books.entityMappings[0].entityMigrationPolicyClassName = "Hoarder"
-        let manager = MigrationManager(sourceModel: scene.source, destinationModel: scene.destination)
-        manager.policies = PolicyRegistry()
-        manager.policies.register("Hoarder") { Hoarder() }
-        var options = scene.options()
-        options.appendsToExisting = true
-        options.onInvalid = .reject
-        let migration = Migration(
-            from: scene.sourcePath, model: scene.source, mapping: books, to: scene.destinationPath,
-            model: scene.destination, options: options, manager: manager)
+        // Forty more books for author 1, who has ten.
+        let books = try Self.part("Book", of: scene, named: "MoreBooks", policy: "Hoarder")
+        if areRejected {
+            books.entityMappings[0].attributeMapping(named: "isbn")?.valueExpression = try ValueExpression(
+                parsing: "nil")
+        }
+        let migration = try Self.inTurn(scene, books)
         let checked = try migration.check()
-        #expect(checked.rejectedObjects == 2 && !checked.hasInvalidEarlierObjects && !checked.fails(options))
-        let report = try migration.run()
-        #expect(report.rejects?.objects == 2 && report.isAppended)
+        #expect(checked.hasInvalidEarlierObjects != areRejected && checked.fails(migration.options) != areRejected)
+        #expect(checked.rejectedObjects == (areRejected ? 40 : 0))
+        if areRejected {
+            #expect(try migration.run().rejects?.objects == 40)
+        } else {
+            let (error, changes) = try scene.ending { _ in try migration.run() }
+            #expect(changes == [] && error?.context.objectID == "Author/p1", "\(String(describing: error))")
+        }
     }
 }

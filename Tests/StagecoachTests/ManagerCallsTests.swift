@@ -109,6 +109,26 @@ struct ManagerCallsTests {
         #expect(try Self.integer(Self.unlinked, in: scene.destinationPath) == 0)
     }
 
+    @Test("A dry call leaves no trace: the call after it is as if it had not been")
+    func dryCall() throws {
+        let scene = try FailureScene { $0.attributes[1].isOptional = false }
+        try scene.change("UPDATE ZBOOK SET ZISBN = NULL WHERE Z_PK = 5")
+        let (authors, books) = try Self.parts(scene)
+        let manager = Self.manager(scene)
+        manager.options.onInvalid = .reject
+        try Self.migrate(manager, scene, authors)
+        manager.options.isDryRun = true
+        for _ in 0..<2 {
+            try Self.migrate(manager, scene, books)
+            #expect(manager.report?.keys == ["Book": "kept"] && manager.report?.rejects?.objects == 1)
+        }
+        manager.options.isDryRun = false
+        try Self.migrate(manager, scene, books)
+        #expect(manager.report?.keys == ["Book": "kept"] && manager.report?.isStaged == false)
+        #expect(try Self.integer("SELECT count(*) FROM ZBOOK WHERE Z_PK = 5", in: scene.destinationPath) == 0)
+        #expect(try Self.integer(Self.unlinked, in: scene.destinationPath) == 0)
+    }
+
     @Test("A destination that somebody changed between two calls is refused until reset")
     func changedDestination() throws {
         let scene = try FailureScene()

@@ -42,14 +42,23 @@ final class AssociationArchive {
         for table in tables { try table.park() }
     }
 
-    /// Forgets the mappings from an index on: what they made was given up.
-    func truncate(to count: Int) {
-        for mapping in mappings.dropFirst(count) { mapping.revive() }
-        mappings.removeLast(mappings.count - count)
-        tables.removeLast(tables.count - count)
-        if count == 0 {
-            hasDeletions = false
-            rejectingTables = []
-        }
+    /// What there was at a moment, to go back to.
+    struct Mark {
+        /// Mappings that had run.
+        let count: Int
+        fileprivate let hasDeletions: Bool
+        fileprivate let rejectingTables: Set<Int>
+    }
+
+    /// What there is now.
+    var mark: Mark { Mark(count: mappings.count, hasDeletions: hasDeletions, rejectingTables: rejectingTables) }
+
+    /// Forgets the mappings that ran since a moment: what they made was given up.
+    func goBack(to mark: Mark) {
+        for mapping in mappings.dropFirst(mark.count) { mapping.revive() }
+        mappings.removeLast(mappings.count - mark.count)
+        tables.removeLast(tables.count - mark.count)
+        hasDeletions = mark.hasDeletions
+        rejectingTables = mark.rejectingTables
     }
 }
