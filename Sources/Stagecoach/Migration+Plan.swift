@@ -70,12 +70,20 @@ extension Migration {
         OpenFiles.raiseLimit()
         let resident = ProcessMemory.currentResident() ?? 0
         let limit = options.memoryLimit ?? MemoryLimit.standard(resident: resident)
-        let budget = try MemoryShares(limit: limit, resident: resident)
+        let schema = StoreSchema(model: destinationModel)
+        let hasPolicies = mappingModels.contains { ($0.entityMappings ?? []).contains(where: \.hasPolicy) }
+        func needs(isStaged: Bool) -> MemoryNeeds {
+            MemoryNeeds(
+                models: mappingModels, earlier: archive?.mappings.count ?? 0, destination: schema, isStaged: isStaged)
+        }
+        // Refused before anything is read, as far as the models show it; the rows' keys and expressions may need more.
+        let first = needs(isStaged: hasPolicies || !options.usesStoreSpecificMigrationManager).bytes
+        var budget = try MemoryShares(limit: limit, resident: resident, needs: first)
         // SQLite's own sorts of source rows go where the spills go, once that place is made.
         let source = try SourceStore(
             path: sourcePath, cacheBytes: budget.sourceCache, valueLimit: budget.value,
             temporaryDirectory: place.spillDirectory(in: options.workDirectory))
-        source.limitNeeded = { MemoryShares.limit(forValueOf: $0, resident: resident) }
+        source.limitNeeded = { MemoryShares.limit(forValueOf: $0, resident: resident, needs: first) }
         try StoreMatch.check(source.metadata, against: sourceModel, path: sourcePath)
         var names = Set((archive?.mappings ?? []).map(\.name))
         for model in mappingModels {
@@ -84,7 +92,6 @@ extension Migration {
         }
         try checkPassNames()
         let layout = try source.layout(for: sourceModel)
-        let schema = StoreSchema(model: destinationModel)
         let census = try SourceCensus(source: source, layout: layout)
         var known = archive?.mappings ?? []
         let resolved = try mappingModels.map { model in
@@ -94,6 +101,11 @@ extension Migration {
             known += own
             return own
         }
+        var all = needs(
+            isStaged: hasPolicies || !options.usesStoreSpecificMigrationManager
+                || resolved.contains { $0.contains(where: \.needsObjects) })
+        all.addKeys(rows: known.map { $0.source.map(census.count(of:)) ?? 0 })
+        budget = try MemoryShares(limit: limit, resident: resident, needs: all.bytes)
         let existing = try appends ? StoreMatch.existing(place.path, model: destinationModel) : nil
         let inputs = try planInputs(source, existing, place)
         try options.plan?.check(inputs: inputs)
@@ -138,7 +150,7 @@ extension Migration {
         }
         let models = descriptions.map { $0.model() }
         let plan = MigrationPlan(
-            inputs: inputs, models: models, memory: .init(limit: limit, least: MemoryShares.least),
+            inputs: inputs, models: models, memory: .init(limit: limit, least: MemoryShares.least + all.bytes),
             disk: disk(models, descriptions.map(\.destinationBytes), existing: appends ? place : nil))
         try options.plan?.check(decisions: plan)
         return Prepared(
