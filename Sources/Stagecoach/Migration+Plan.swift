@@ -73,12 +73,21 @@ extension Migration {
         let resident = ProcessMemory.currentResident() ?? 0
         let limit =
             options.memoryRoom.map { resident + $0 } ?? options.memoryLimit ?? MemoryLimit.standard(resident: resident)
-        // Mapping models hold memory too once they are resolved: what is left is cut below, and refused there.
-        let reading = try MemoryShares(limit: max(limit, resident + MemoryShares.least), resident: resident)
+        let schema = StoreSchema(model: destinationModel)
+        let hasPolicies = mappingModels.contains { ($0.entityMappings ?? []).contains(where: \.hasPolicy) }
+        func needs(isStaged: Bool) -> MemoryNeeds {
+            MemoryNeeds(
+                models: mappingModels, earlier: archive?.mappings.count ?? 0, destination: schema, isStaged: isStaged)
+        }
+        // What mapping models, keys and expressions need is known once they are resolved: what is left is cut below, and
+        // refused there, with a figure that works.
+        let first = needs(isStaged: hasPolicies || !options.usesStoreSpecificMigrationManager).bytes
+        let reading = try MemoryShares(
+            limit: max(limit, resident + first + MemoryShares.least), resident: resident, needs: first)
         let source = try SourceStore(
             path: sourcePath, cacheBytes: reading.sourceCache, valueLimit: reading.value,
             temporaryDirectory: temporaryDirectory ?? place.spillDirectory(in: options.workDirectory))
-        source.limitNeeded = { MemoryShares.limit(forValueOf: $0, resident: resident) }
+        source.limitNeeded = { MemoryShares.limit(forValueOf: $0, resident: resident, needs: first) }
         try StoreMatch.check(source.metadata, against: sourceModel, path: sourcePath)
         var names = Set((archive?.mappings ?? []).map(\.name))
         for model in mappingModels {
@@ -87,7 +96,6 @@ extension Migration {
         }
         try checkPassNames()
         let layout = try source.layout(for: sourceModel)
-        let schema = StoreSchema(model: destinationModel)
         let census = try SourceCensus(source: source, layout: layout)
         var known = archive?.mappings ?? []
         let resolved = try mappingModels.map { model in
@@ -97,9 +105,13 @@ extension Migration {
             known += own
             return own
         }
+        var all = needs(
+            isStaged: hasPolicies || !options.usesStoreSpecificMigrationManager
+                || resolved.contains { $0.contains(where: \.needsObjects) })
+        all.addKeys(rows: known.map { $0.source.map(census.count(of:)) ?? 0 })
         ProcessMemory.returnFreedBlocks()
-        let held = (ProcessMemory.currentResident() ?? resident) - reading.sourceCache
-        let budget = try MemoryShares(limit: limit, resident: max(resident, held))
+        let held = (ProcessMemory.currentResident() ?? resident) - reading.sourceCache - resident
+        let budget = try MemoryShares(limit: limit, resident: resident, needs: max(all.bytes, held))
         let existing = try appends ? StoreMatch.existing(place.path, model: destinationModel) : nil
         let inputs = try planInputs(source, existing, place)
         try options.plan?.check(inputs: inputs)
@@ -144,7 +156,7 @@ extension Migration {
         }
         let models = descriptions.map { $0.model() }
         let plan = MigrationPlan(
-            inputs: inputs, models: models, memory: .init(limit: limit, least: MemoryShares.least),
+            inputs: inputs, models: models, memory: .init(limit: limit, least: MemoryShares.least + all.bytes),
             disk: disk(models, descriptions.map(\.destinationBytes), existing: appends ? place : nil))
         try options.plan?.check(decisions: plan)
         return Prepared(

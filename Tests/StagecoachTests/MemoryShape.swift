@@ -10,6 +10,8 @@ enum MemoryShape: String, CaseIterable, CustomStringConvertible {
     case manyPairs
     /// Three hundred entity mappings into one root table.
     case manyMappings
+    /// Three hundred root entities in a chain.
+    case manyTables
     /// A table of 1,900 attributes.
     case manyColumns
     /// One object with nearly all others of the store in one relationship.
@@ -23,6 +25,7 @@ enum MemoryShape: String, CaseIterable, CustomStringConvertible {
         switch self {
         case .manyPairs: return 4000 * factor
         case .manyMappings: return 60_000 * factor
+        case .manyTables: return 300 * factor
         case .manyColumns: return 1000 * factor
         case .manyMembers: return 100_000 * factor
         }
@@ -57,6 +60,17 @@ enum MemoryShape: String, CaseIterable, CustomStringConvertible {
                     Self.relationship("previous", "Base", "next", many: true),
                 ], "isAbstract=\"YES\"")
                 + (1...300).map { Self.entity("Kind\(Self.text($0))", [], "parentEntity=\"Base\"") }.joined()
+        case .manyTables:
+            return (1...300).map { number in
+                let before = "Kind\(Self.text(number == 1 ? 300 : number - 1))"
+                let after = "Kind\(Self.text(number == 300 ? 1 : number + 1))"
+                return Self.entity(
+                    "Kind\(Self.text(number))",
+                    [
+                        Self.relationship("next", after, "previous", many: false),
+                        Self.relationship("previous", before, "next", many: true),
+                    ])
+            }.joined()
         case .manyColumns:
             return Self.entity(
                 "Wide",
@@ -111,6 +125,11 @@ enum MemoryShape: String, CaseIterable, CustomStringConvertible {
                     ],
                     number: "\(number("Kind001")) + i % 300")
             ]
+        case .manyTables:
+            return (1...300).map { index in
+                let name = "Kind\(Self.text(index))"
+                return fill(name, rows, [("ZNEXT", "1 + i * 7 % \(rows)")], number: "\(number(name))")
+            }
         case .manyColumns:
             let columns = (1...1900).map { ("ZA\($0)", $0 % 3 == 0 ? "'text ' || (i * \($0))" : "i + \($0)") }
             return [fill("Wide", rows, columns, number: "\(number("Wide"))")]
@@ -132,6 +151,11 @@ enum MemoryShape: String, CaseIterable, CustomStringConvertible {
                 + (1...60).map { "sum(ZTO\(Self.text($0)) * (ZNUMBER % 1009))" }.joined(separator: ", ") + " FROM ZHUB"
         case .manyMappings:
             "SELECT count(*), sum(a.ZNUMBER % 1009 * (b.ZNUMBER % 1013)), count(DISTINCT a.Z_ENT) FROM ZBASE a JOIN ZBASE b ON b.Z_PK = a.ZNEXT"
+        case .manyTables:
+            "SELECT count(*), sum(number * link) FROM ("
+                + stride(from: 1, through: 300, by: 13)
+                .map { "SELECT ZNUMBER AS number, ZNEXT AS link FROM ZKIND\(Self.text($0))" }
+                .joined(separator: " UNION ALL ") + ")"
         case .manyColumns:
             "SELECT count(*), "
                 + (1...1900).filter { $0 % 29 == 0 }

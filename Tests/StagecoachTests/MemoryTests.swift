@@ -90,7 +90,7 @@ struct MemoryTests {
     }
 
     @Test(
-        "Sixty pairs, 300 mappings into a root, 1,900 columns, one set with all objects: under 64 MiB with and without policies",
+        "Sixty pairs, 300 mappings into a root, 300 tables, 1,900 columns, one set with all objects: under 64 MiB with and without policies",
         arguments: MemoryShape.allCases, [[], ["--staged"], ["--policy", "super"]])
     func shapes(shape: MemoryShape, way: [String]) throws {
         let folder = try TemporaryFolder()

@@ -30,15 +30,17 @@ struct MemoryShares: Sendable {
     /// - Parameters:
     ///   - limit: bytes for the whole process.
     ///   - resident: bytes that the process holds already: runtime, libraries, models.
+    ///   - needs: bytes that models and mapping models need beside the shares (``MemoryNeeds``).
     /// - Throws: `memory.limitTooLow` (78) with the least workable figure.
-    init(limit: Int, resident: Int) throws(MigrationError) {
-        let room = limit - resident
+    init(limit: Int, resident: Int, needs: Int = 0) throws(MigrationError) {
+        let room = limit - resident - needs
         guard room >= MemoryShares.least else {
             // A little is added because the base moves by some pages from run to run.
-            let workable = (resident + MemoryShares.least + (2 << 20) + (1 << 20) - 1) >> 20
+            let workable = (resident + needs + MemoryShares.least + (2 << 20) + (1 << 20) - 1) >> 20
             throw MigrationError(
                 "memory.limitTooLow", .configuration,
-                "The memory limit of \(limit >> 20) MiB cannot be kept: the process holds \(resident >> 20) MiB before it begins",
+                "The memory limit of \(limit >> 20) MiB cannot be kept: the process holds \(resident >> 20) MiB before it begins"
+                    + (needs >> 20 > 0 ? ", and the models need \(needs >> 20) MiB beside the rows" : ""),
                 remedy: "Give --memory-limit \(workable)M or more")
         }
         self.limit = limit
@@ -58,12 +60,11 @@ struct MemoryShares: Sendable {
     }
 
     /// The least limit, in MiB, under which a value of so many bytes can be read.
-    static func limit(forValueOf bytes: Int, resident: Int) -> Int {
-        var mebibytes = (resident + least + (1 << 20)) >> 20
+    static func limit(forValueOf bytes: Int, resident: Int, needs: Int = 0) -> Int {
+        var mebibytes = (resident + needs + least + (1 << 20)) >> 20
         while mebibytes < 1 << 20 {
-            if let shares = try? MemoryShares(limit: mebibytes << 20, resident: resident), shares.value >= bytes {
-                break
-            }
+            let shares = try? MemoryShares(limit: mebibytes << 20, resident: resident, needs: needs)
+            if let shares, shares.value >= bytes { break }
             mebibytes += 1 + mebibytes / 64
         }
         return mebibytes

@@ -1,0 +1,38 @@
+import ManagedModel
+import Mapping
+import PersistentStore
+
+/// What models and mapping models need in memory beside the shares of ``MemoryShares``, whatever the number of rows: the
+/// compiled programs of entity mappings, their key indices and association tables, statements and batches of wide tables.
+///
+/// Measured with 300 entity mappings into a root, 300 root entities, 60 inverse pairs, and 1,900 columns; the figures are
+/// what those took more than small models, rounded up.
+struct MemoryNeeds {
+    /// Bytes.
+    private(set) var bytes = 0
+
+    /// - Parameters:
+    ///   - models: the mapping models of the run.
+    ///   - earlier: entity mappings of earlier calls whose associations are still asked for.
+    ///   - isStaged: whether the stages are barriers in any of them.
+    init(models: [MappingModel], earlier: Int, destination: StoreSchema, isStaged: Bool) {
+        let mappings = models.flatMap { $0.entityMappings ?? [] }
+        // A few of everything are among what any run takes.
+        bytes += max(0, mappings.count - 16) * (isStaged ? 60 << 10 : 32 << 10) + earlier * (8 << 10)
+        bytes += max(0, destination.tables.count - 16) * (isStaged ? 12 << 10 : 4 << 10)
+        // Where a policy relates objects, every relationship of the mapping has a batch of its own.
+        let related = mappings.filter(\.hasPolicy).map { mapping in
+            mapping.destinationEntityName.flatMap(destination.model.entity(named:))?.relationships.count ?? 0
+        }
+        bytes += max(0, (related.max() ?? 0) - 8) * (96 << 10)
+        bytes += max(0, (destination.tables.map(\.columns.count).max() ?? 0) - 100) * 1536
+    }
+
+    /// Adds what the key indices of mappings take beyond their least share: 64 KiB each at the most.
+    ///
+    /// - Parameter rows: source rows of each mapping.
+    mutating func addKeys(rows: [Int]) {
+        let wanted = rows.reduce(0) { $0 + min(64 << 10, $1 / 3) }
+        bytes += max(0, wanted - (1 << 20))
+    }
+}
