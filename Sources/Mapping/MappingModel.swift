@@ -48,6 +48,10 @@ public final class EntityMapping: NSObject {
         didSet { PropertyMapping.noteChange() }
     }
     /// What fetches the source objects; nil means all of the source entity without subentities, under ``sourceFilter``.
+    ///
+    /// An expression that gives more or others (subentities, an order, a limit, a set operation) is evaluated once, when
+    /// the mapping's first stage begins: `$manager`, `$entityMapping` and `$entityPolicy` have values, `$source` has
+    /// none. The mapping's objects are then made one by one in the order of what it gives, and are numbered in it.
     public var sourceExpression: ValueExpression?
     /// Predicate on source objects; nil lets all through.
     package var sourceFilter: SourcePredicate?

@@ -129,7 +129,7 @@ import Testing
         "median($source.trades.amount)", "stddev($source.trades.amount)", "max({$source.limit, $source.trades.@count})",
         "median($source.owner.shops.limit)", "$source.trades.lines.@count + median({1, 2, 3})",
         "TERNARY($source.limit > 5, median($source.trades.amount), $source.owner.shops.@count)",
-        "count($source.trades.lines UNION $source.trades)",
+        "count($source.trades.lines UNION $source.trades)", "length(min($source.trades.kind))",
     ]
 
     @Test("No expression over objects asks the source once for each object", arguments: batched)
@@ -141,6 +141,61 @@ import Testing
         }
         let (few, many) = (try count(400), try count(2000))
         #expect((many - few) * 4 < 1600, "\(few) statements for 400 objects, \(many) for 2000")
+    }
+
+    @Test("A choice between lookups reads the relationships of many objects at once")
+    func lookupStatements() throws {
+        func count(_ owners: Int64) throws -> Int {
+            let source = try CollectionExpressionTests.makeModel()
+            let store = ReferenceStore.make(source) { store in
+                for key in 1...owners {
+                    store.insert("Shop", key, ["limit": .integer(key % 3)])
+                    store.insert("Trade", key, ["amount": .integer(key)], toOne: ["shop": key])
+                    store.insert("Trade", key + owners, toOne: ["shop": key])
+                }
+            }
+            let folder = try TemporaryFolder()
+            let path = folder.file("counted-\(UUID().uuidString).sqlite")
+            try store.write(path: path)
+            let destination = try model(
+                entity("Shop", [], [toMany("trades", "Trade", inverse: "shop")]),
+                entity("Trade", [], [toOne("shop", "Shop", inverse: "trades")]))
+            let large = "SUBQUERY($source.trades, $t, $t.amount > 0)"
+            let shops = try mapping(
+                "S", "Shop", "Shop",
+                relationships: [
+                    "trades": "TERNARY($source.limit > 0, \(by("T", "$source.trades")), \(by("T", large)))"
+                ])
+            let comparison = MigrationComparison(
+                source: source, destination: destination, mapping: mappings(shops, try mapping("T", "Trade", "Trade")),
+                sourcePath: path, folder: folder)
+            return try StatementCounter.count(onFile: path) {
+                let made = try comparison.run(.init(batchSize: 200)).get().store
+                let links = made.objects("Shop").values.reduce(0) { $0 + $1.related("trades").count }
+                #expect(links == (1...owners).reduce(0) { $0 + ($1 % 3 > 0 ? 2 : 1) })
+            }
+        }
+        let (few, many) = (try count(400), try count(2000))
+        #expect((many - few) * 4 < 1600, "\(few) statements for 400 objects, \(many) for 2000")
+    }
+
+    @Test("A model's regular expression that backtracks without end is an error that names it")
+    func patternLimit() throws {
+        let source = try model(entity("A", [attribute("name", .string)]))
+        let destination = try model(
+            entity("A", [attribute("name", .string) { $0.regularExpression = "(a+)+(?=c)c" }]))
+        let folder = try TemporaryFolder()
+        let path = folder.file("source.sqlite")
+        try ReferenceStore.make(source) {
+            $0.insert("A", 1, ["name": .text(String(repeating: "a", count: 60))])
+        }.write(path: path)
+        let comparison = MigrationComparison(
+            source: source, destination: destination,
+            mapping: mappings(try mapping("A", "A", "A", ["name": "$source.name"])),
+            sourcePath: path, folder: folder)
+        let error = #expect(throws: MigrationError.self) { _ = try comparison.run(.init()).get() }
+        #expect(error?.code == "expression.patternLimit" && error?.context.property == "name")
+        #expect(error?.message.contains("(a+)+(?=c)c") == true)
     }
 
     @Test(

@@ -7,8 +7,7 @@ import Rows
 ///
 /// A policy that follows a relationship of each object costs a few queries a window, not one an object. The first
 /// object of a window is read alone: only who asks again is worth reading ahead for.
-/// Memory: an allowance for each of at most ``most`` to-many relationships, for as many tables that rows refer to and for
-/// as many whose rows are members.
+/// Memory: an allowance for each of at most ``most`` to-many relationships and as many tables.
 final class WindowRelations {
     static let most = 4
 
@@ -168,6 +167,7 @@ final class WindowRelations {
     func keep(_ group: Members, _ reference: PropertyReference, table: Int) {
         if members.count >= WindowRelations.most, members[reference] == nil { members.removeAll() }
         members[reference] = group
+        if listed.count >= WindowRelations.most, listed[table] == nil { listed.removeAll() }
         listed[table] = group
     }
 
@@ -187,7 +187,7 @@ final class WindowRelations {
         guard !memberAsks.insert(table).inserted else { return }
         let wanted = Set(list.keys(from: key, atMost: rowLimit(table)))
         guard wanted.count > 1, let found = try read(wanted, table: table) else { return }
-        if memberRows.count >= WindowRelations.most, memberRows[table] == nil { memberRows.removeAll() }
+        if memberRows[table] == nil { makeRoom() }
         memberRows[table] = found
     }
 
@@ -196,7 +196,14 @@ final class WindowRelations {
         max(
             8,
             session.rowCapacity(slots: session.layout.schema.tables[table].columns.count)
-                / (2 * WindowRelations.most))
+                / WindowRelations.most)
+    }
+
+    /// Lets rows go where as many tables have some as may.
+    private func makeRoom() {
+        guard related.count + memberRows.count >= WindowRelations.most else { return }
+        related.removeAll()
+        memberRows.removeAll()
     }
 
     /// Reads rows; nil where not one fits.
@@ -205,7 +212,7 @@ final class WindowRelations {
         let keys = wanted.sorted()
         var batch = RowBatch(
             slots: columns, rowCapacity: rowLimit(table),
-            byteTarget: max(4096, session.budget.batch / (2 * WindowRelations.most)))
+            byteTarget: max(4096, session.budget.batch / WindowRelations.most))
         guard
             let last = try session.source.rows(
                 ofKeys: keys, table: table, columns: (0..<columns).map { .own($0) }, in: session.layout, into: &batch)
@@ -230,7 +237,7 @@ final class WindowRelations {
         for next in references() where wanted.count < capacity { wanted.insert(next) }
         guard wanted.count > 1 else { return }
         guard let found = try read(wanted, table: table) else { return }
-        if related.count >= WindowRelations.most, related[table] == nil { related.removeAll() }
+        if related[table] == nil { makeRoom() }
         related[table] = found
     }
 }
