@@ -32,6 +32,12 @@ struct PolicyComparisonTests {
         try compare(seed) { generator in PolicyActions(rawValue: generator.below(1 << PolicyActions.count)) }
     }
 
+    @Test("Seeds that failed once", arguments: [54472] as [UInt64])
+    func known(seed: UInt64) throws {
+        try single(seed: seed)
+        try mixed(seed: seed)
+    }
+
     private func compare(_ seed: UInt64, _ choose: (inout SeededGenerator) -> PolicyActions) throws {
         let migration = try RandomMigration.explicit(seed: seed)
         let mapping = try #require(migration.mapping)

@@ -38,6 +38,12 @@ struct RandomMigrationTests {
         try compare(migration, mapping)
     }
 
+    @Test("Seeds that failed once", arguments: [232, 5001] as [UInt64])
+    func known(seed: UInt64) throws {
+        try inferred(seed: seed)
+        try explicit(seed: seed)
+    }
+
     private func compare(_ migration: RandomMigration, _ mapping: MappingModel) throws {
         let folder = try TemporaryFolder()
         let path = folder.file("source.sqlite")
