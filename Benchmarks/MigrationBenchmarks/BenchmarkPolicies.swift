@@ -8,9 +8,11 @@ enum BenchmarkPolicies {
     static func use(_ name: String, in model: MappingModel) throws(MigrationError) {
         let types: [String: EntityMigrationPolicy.Type] = [
             "super": SuperPolicy.self, "second": SecondObjectPolicy.self, "read": ReadingPolicy.self,
-            "fetch": FetchingPolicy.self,
+            "fetch": FetchingPolicy.self, "find": FindingPolicy.self, "gather": GatheringPolicy.self,
         ]
-        guard let type = types[name] else { throw Arguments.usage("--policy super, second, read or fetch") }
+        guard let type = types[name] else {
+            throw Arguments.usage("--policy super, second, read, fetch, find or gather")
+        }
         var mappingNames: [String: String] = [:]
         for mapping in model.entityMappings {
             guard let entity = mapping.destinationEntityName, mapping.sourceEntityName == entity else { continue }

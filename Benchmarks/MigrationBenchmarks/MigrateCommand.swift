@@ -27,12 +27,13 @@ enum MigrateCommand {
             options: [
                 "store", "output", "from", "to", "mapping", "memory-limit", "keys", "batch-size", "passes", "work-dir",
                 "policy",
-            ], flags: ["staged"])
+            ], flags: ["staged", "append"])
         var options = MigrationOptions()
         options.memoryLimit = try arguments.bytes("memory-limit")
         options.batchSize = try arguments.number("batch-size")
         options.passes = try arguments.number("passes")
         options.workDirectory = arguments.text("work-dir")
+        options.appendsToExisting = arguments.has("append")
         options.usesStoreSpecificMigrationManager = !arguments.has("staged")
         if let text = arguments.text("keys") {
             guard let keys = KeyChoice(rawValue: text) else { throw Arguments.usage("--keys auto, kept or sequential") }

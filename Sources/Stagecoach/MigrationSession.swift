@@ -24,6 +24,8 @@ final class MigrationSession {
     let mappingCount: Int
     /// The highest key ever given in each destination table, before the mapping model at work.
     private(set) var highestKeys: [Int64]
+    /// The highest key ever given in each destination table, before the run.
+    private let highestKeysBefore: [Int64]
     /// Whether a destination table has rows from before the mapping model at work.
     private(set) var hasRows: [Bool]
     /// What becomes of broken rules.
@@ -52,6 +54,7 @@ final class MigrationSession {
         self.associations = associations
         self.mappingCount = mappingCount
         highestKeys = existing?.highestKeys ?? Array(repeating: 0, count: destinationSchema.tables.count)
+        highestKeysBefore = highestKeys
         hasRows = existing?.hasRows ?? Array(repeating: false, count: destinationSchema.tables.count)
         for table in associations.rejectingTables where hasRows.indices.contains(table) { hasRows[table] = true }
         self.source = source
@@ -76,6 +79,9 @@ final class MigrationSession {
 
     /// Whether a row was there before the mapping model at work.
     func isExisting(_ key: Int64, table: Int) -> Bool { hasRows[table] && key <= highestKeys[table] }
+
+    /// Whether a row was there before the run.
+    func isOlder(_ key: Int64, table: Int) -> Bool { key <= highestKeysBefore[table] }
 
     /// Notes what an appended store holds before the run.
     func countExisting(_ counts: (tables: [Int], joinTables: [Int])) {

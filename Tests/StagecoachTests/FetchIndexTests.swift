@@ -182,6 +182,38 @@ struct FetchIndexTests {
         }
     }
 
+    @Test("A value that many objects share: a limit ends the lookup, without one it is linear in its result")
+    func commonValue() throws {
+        let fixture = try fixture()
+        try fixture.runInEnd { manager in
+            let context = try #require(manager.destinationContext)
+            let number = 3000
+            for index in 0..<number {
+                let badge = EntityDescription.insertNewObject(forEntityName: "Badge", into: context)
+                badge.setValue(index % 100 == 0 ? "rare" : "common", forKey: "code")
+            }
+            for _ in 0..<2 { _ = try context.fetch(request("Badge", "code == 'common'", limit: 1)) }
+            var before = context.fetchStatistics
+            #expect(before.indexesBuilt == 1)
+            for _ in 0..<100 { #expect(try context.keys(request("Badge", "code == 'common'", limit: 2)) == [2, 3]) }
+            var after = context.fetchStatistics
+            #expect(after.scannedRows == before.scannedRows)
+            #expect(after.probedRows - before.probedRows <= 200)
+            // A page of each segment of the index, whatever the number of objects.
+            #expect(after.indexEntries - before.indexEntries <= 100 * 16 * 16, "\(after.indexEntries)")
+            before = after
+            #expect(try context.count(for: request("Badge", "code == 'rare'")) == number / 100)
+            after = context.fetchStatistics
+            #expect(after.probedRows - before.probedRows == number / 100)
+            before = after
+            #expect(try context.fetch(request("Badge", "code == 'common'")).count == number - number / 100)
+            after = context.fetchStatistics
+            #expect(after.scannedRows == before.scannedRows)
+            #expect(after.probedRows - before.probedRows == number - number / 100)
+            #expect(after.indexEntries - before.indexEntries <= 4 * number, "\(after.indexEntries)")
+        }
+    }
+
     @Test("A limit ends the reading, and a count without predicate reads nothing twice")
     func early() throws {
         let fixture = try fixture()

@@ -1,4 +1,6 @@
+import CSQLite
 import Foundation
+import PersistentStore
 import TestSupport
 import Testing
 
@@ -25,5 +27,42 @@ struct FetchMemoryTests {
         let expected = try scene.digest(path: scene.storePath, isSource: true)
         let actual = try scene.digest(path: output, isSource: false)
         for (name, value) in expected { #expect(actual[name] == value, "\(name)") }
+    }
+
+    @Test("A policy that finds each of 40,000 stored objects, and sets what it has, stays under 64 MiB and makes none")
+    func stored() throws {
+        let scene = try MemoryScene(people: Self.people)
+        let output = scene.folder.file("out.sqlite")
+        let arguments =
+            ["--store", scene.storePath, "--from", scene.sourceModelPath, "--to", scene.destinationModelPath]
+            + ["--output", output, "--memory-limit", "64M"]
+        let first = try MemoryChild(arguments)
+        #expect(first.outcome != nil, "exit code \(first.code): \(first.errors)")
+        let before = try scene.digest(path: output, isSource: false)
+        let second = try MemoryChild(arguments + ["--append", "--policy", "find"])
+        let outcome = try #require(second.outcome, "exit code \(second.code): \(second.errors)")
+        print(
+            "stored objects: \(scene.objects), base \(outcome.baseMemory >> 10) KiB, VmHWM "
+                + "\(outcome.peakMemory >> 10) KiB, spilled \(outcome.spilledBytes >> 10) KiB")
+        #expect(outcome.peakMemory < 64 << 20, "\(outcome.peakMemory >> 10) KiB")
+        #expect(try scene.digest(path: output, isSource: false) == before)
+    }
+
+    @Test("100,000 members that are added one at a time to an ordered relationship stay under 64 MiB")
+    func members() throws {
+        let folder = try TemporaryFolder()
+        let shape = MemoryShape.orderedMembers
+        try shape.write(into: folder)
+        let output = folder.file("out.sqlite")
+        let child = try MemoryChild(
+            ["--store", folder.file("source.sqlite"), "--from", folder.file("one.xcdatamodel")]
+                + ["--to", folder.file("two.xcdatamodel"), "--output", output, "--memory-limit", "64M"]
+                + ["--policy", "gather"])
+        let outcome = try #require(child.outcome, "exit code \(child.code): \(child.errors)")
+        print("members: \(shape.rows), VmHWM \(outcome.peakMemory >> 10) KiB")
+        #expect(outcome.peakMemory < 64 << 20, "\(outcome.peakMemory >> 10) KiB")
+        let connection = try Connection(path: output, flags: SQLITE_OPEN_READONLY)
+        let placed = "SELECT count(*) FROM ZMEMBER WHERE ZGROUP = 1 AND Z_FOK_GROUP = 1024 + 1024 * Z_PK"
+        #expect(try connection.integer(placed) == Int64(shape.rows))
     }
 }

@@ -16,6 +16,8 @@ enum MemoryShape: String, CaseIterable, CustomStringConvertible {
     case manyColumns
     /// One object with nearly all others of the store in one relationship.
     case manyMembers
+    /// The same with an order.
+    case orderedMembers
 
     var description: String { rawValue }
 
@@ -27,7 +29,7 @@ enum MemoryShape: String, CaseIterable, CustomStringConvertible {
         case .manyMappings: return 60_000 * factor
         case .manyTables: return 300 * factor
         case .manyColumns: return 1000 * factor
-        case .manyMembers: return 100_000 * factor
+        case .manyMembers, .orderedMembers: return 100_000 * factor
         }
     }
 
@@ -35,9 +37,11 @@ enum MemoryShape: String, CaseIterable, CustomStringConvertible {
 
     private static func text(_ number: Int) -> String { String(String(number + 1000).dropFirst()) }
 
-    private static func relationship(_ name: String, _ destination: String, _ inverse: String, many: Bool) -> String {
+    private static func relationship(
+        _ name: String, _ destination: String, _ inverse: String, many: Bool, isOrdered: Bool = false
+    ) -> String {
         "<relationship name=\"\(name)\" optional=\"YES\" deletionRule=\"Nullify\" destinationEntity=\"\(destination)\" "
-            + (many ? "toMany=\"YES\"" : "maxCount=\"1\"")
+            + (many ? "toMany=\"YES\"" : "maxCount=\"1\"") + (isOrdered ? " ordered=\"YES\"" : "")
             + " inverseName=\"\(inverse)\" inverseEntity=\"\(destination)\"/>"
     }
 
@@ -77,8 +81,10 @@ enum MemoryShape: String, CaseIterable, CustomStringConvertible {
                 (1...1900).map {
                     "<attribute name=\"a\($0)\" optional=\"YES\" attributeType=\"\($0 % 3 == 0 ? "String" : "Integer 32")\"/>"
                 })
-        case .manyMembers:
-            return Self.entity("Group", [Self.relationship("members", "Member", "group", many: true)])
+        case .manyMembers, .orderedMembers:
+            return Self.entity(
+                "Group",
+                [Self.relationship("members", "Member", "group", many: true, isOrdered: self == .orderedMembers)])
                 + Self.entity("Member", [Self.relationship("group", "Group", "members", many: false)])
         }
     }
@@ -133,7 +139,7 @@ enum MemoryShape: String, CaseIterable, CustomStringConvertible {
         case .manyColumns:
             let columns = (1...1900).map { ("ZA\($0)", $0 % 3 == 0 ? "'text ' || (i * \($0))" : "i + \($0)") }
             return [fill("Wide", rows, columns, number: "\(number("Wide"))")]
-        case .manyMembers:
+        case .manyMembers, .orderedMembers:
             return [
                 fill("Group", 3, [], number: "\(number("Group"))"),
                 fill(
@@ -161,7 +167,8 @@ enum MemoryShape: String, CaseIterable, CustomStringConvertible {
                 + (1...1900).filter { $0 % 29 == 0 }
                 .map { $0 % 3 == 0 ? "sum(length(ZA\($0)))" : "sum(ZA\($0) * (ZNUMBER % 97))" }.joined(separator: ", ")
                 + " FROM ZWIDE"
-        case .manyMembers: "SELECT count(*), sum(ZNUMBER * ZGROUP), count(DISTINCT ZGROUP) FROM ZMEMBER"
+        case .manyMembers, .orderedMembers:
+            "SELECT count(*), sum(ZNUMBER * ZGROUP), count(DISTINCT ZGROUP) FROM ZMEMBER"
         }
     }
 

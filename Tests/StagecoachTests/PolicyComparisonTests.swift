@@ -34,6 +34,12 @@ struct PolicyComparisonTests {
         #expect(lines == [])
     }
 
+    @Test("Seeds that failed once", arguments: [54472] as [UInt64])
+    func known(seed: UInt64) throws {
+        try single(seed: seed)
+        try mixed(seed: seed)
+    }
+
     /// The differences of the first variant that has any, with all that it takes to repeat it.
     private func differences(
         _ seed: UInt64, _ choose: (inout SeededGenerator) -> PolicyActions

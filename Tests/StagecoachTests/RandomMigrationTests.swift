@@ -33,6 +33,12 @@ struct RandomMigrationTests {
         #expect(try differences(migration, mapping) == [])
     }
 
+    @Test("Seeds that failed once", arguments: [232, 5001, 370_080_851] as [UInt64])
+    func known(seed: UInt64) throws {
+        try inferred(seed: seed)
+        try explicit(seed: seed)
+    }
+
     /// The differences of the first variant that has any, with all that it takes to repeat it.
     private func differences(_ migration: RandomMigration, _ mapping: MappingModel) throws -> [String] {
         let folder = try TemporaryFolder()

@@ -96,6 +96,13 @@ struct SeveralModelsTests {
         }
     }
 
+    @Test("Seeds that failed once", arguments: [519_866_673] as [UInt64])
+    func known(seed: UInt64) throws {
+        try split(seed: seed)
+        try policies(seed: seed)
+        try append(seed: seed)
+    }
+
     @Test("A second store appended to the first one's destination gives what the reference gives", arguments: seeds)
     func append(seed: UInt64) throws {
         let scene = try SplitScene(seed: seed)

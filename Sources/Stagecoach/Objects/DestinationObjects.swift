@@ -125,7 +125,8 @@ final class DestinationObjects: ManagedObjectContext.Backing {
         try rows[id.table].delete(id.key)
         hasDeletions = true
         try countDeletion(of: id)
-        createdByEntity[id.entity.index] -= 1
+        // What was there before the run is no object that it made.
+        if !session.isOlder(id.key, table: id.table) { createdByEntity[id.entity.index] -= 1 }
     }
 
     /// An object of the store goes: those that it was linked to there change with it.

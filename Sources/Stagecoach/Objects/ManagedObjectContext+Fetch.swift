@@ -6,7 +6,8 @@ import Mapping
 extension ManagedObjectContext {
     /// The objects of a request, or what else it asks for.
     ///
-    /// In the destination's context unsaved inserts, changes and deletions are seen at once. Memory: the results; a
+    /// In the destination's context objects of the store that stands there are seen, of earlier mapping models too, and
+    /// unsaved inserts, changes and deletions at once. Memory: the results; a
     /// batch while they are read. Complexity: O(rows of the entity) the first time; the same equality asked again
     /// (`key == value`, `relationship == object`, IN of values, alone or in a conjunction) is looked up in a
     /// temporary index on disk, SELF and object ids by key.
@@ -36,7 +37,15 @@ extension ManagedObjectContext {
 
     /// What fetches of this context have read.
     package var fetchStatistics: FetchStatistics {
-        (backing as? SourceObjects)?.statistics ?? (backing as? DestinationObjects)?.statistics ?? FetchStatistics()
+        var statistics = FetchStatistics()
+        if let sources = backing as? SourceObjects {
+            statistics = sources.statistics
+            statistics.indexEntries = sources.indexes.entriesRead
+        } else if let objects = backing as? DestinationObjects {
+            statistics = objects.statistics
+            statistics.indexEntries = objects.indexes.entriesRead
+        }
+        return statistics
     }
 
     /// What changes of links in this context have cost; of the destination's.

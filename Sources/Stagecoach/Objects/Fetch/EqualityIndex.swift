@@ -15,6 +15,8 @@ final class EqualityIndex {
     /// again and again by who takes the first row, changes it and asks once more.
     private var firstLive: [UInt64: Int64] = [:]
     private static let mostHints = 1024
+    /// Entries that lookups were shown.
+    private(set) var entriesRead = 0
 
     /// - Parameter options: what comparisons overlook.
     init(directory: WorkDirectory, options: UInt8, memory: Int) {
@@ -61,6 +63,7 @@ final class EqualityIndex {
         record[1] = SortKey.encode(key)
         var keys: [Int64] = []
         try log.forFirst(most, prefixWords: 1, from: record, startWords: 2) { keys.append(SortKey.decode($0[1])) }
+        entriesRead += keys.count
         keys.sort()
         let isLast = keys.count < most
         if keys.count > most { keys.removeLast(keys.count - most) }
@@ -85,6 +88,7 @@ final class EqualityIndex {
                 keys.append(key)
             }
         }
+        entriesRead += keys.count
         if isAscending { return keys }
         keys.sort()
         var kept = 1
@@ -138,6 +142,9 @@ final class EqualityIndexes {
         uses.append(column)
         return index
     }
+
+    /// Entries that lookups in the indexes at hand were shown.
+    var entriesRead: Int { indexes.values.reduce(0) { $0 + $1.entriesRead } }
 
     /// Gives all of them up.
     func removeAll() {

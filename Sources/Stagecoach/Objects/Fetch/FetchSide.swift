@@ -37,6 +37,8 @@ package struct FetchStatistics: Sendable, Equatable {
     /// Rows read by key.
     package var probedRows = 0
     package var indexesBuilt = 0
+    /// Entries of indexes that lookups were shown.
+    package var indexEntries = 0
 }
 
 extension MigrationSession {
