@@ -96,7 +96,7 @@ struct SeveralModelsTests {
         }
     }
 
-    @Test("Seeds that failed once", arguments: [519_866_673] as [UInt64])
+    @Test("Seeds that failed once", arguments: [519_866_673, 99_300_781] as [UInt64])
     func known(seed: UInt64) throws {
         try split(seed: seed)
         try policies(seed: seed)

@@ -297,7 +297,9 @@ package final class ReferenceMigrator {
                 throw .unsupported("\(object.entity) has no relationship \(name)")
             }
             guard !relationship.isTransient else { continue }
-            evaluator.place = "\(index) \(name)"
+            // Decision: what counts is how often a lookup meets a missing row: once for each source object, also where
+            // several of them reach one reference by a key path.
+            evaluator.place = "\(index) \(name) \(source.map { "\($0)" } ?? "")"
             switch try evaluator.evaluate(expression.node) {
             case .null: values.append((relationship, ReferenceClaim(members: [], ordering: .none)))
             case .value, .values: throw .mismatch("a value for \(object.entity).\(name)")
