@@ -146,7 +146,7 @@ public final class Migration {
             try PublicationCheck(session: session, isAppended: appends).run(area.storePath)
             let bytes = try FileSize.bytes(of: area.storePath)
             if let error = cancellation.error { throw error }
-            try idMap?.write(session, firstMapping: known, storePath: area.storePath)
+            try idMap?.write(session, firstMapping: known.count, storePath: area.storePath)
             try rejectFile?.place()
             do {
                 try idMap?.place()
