@@ -82,7 +82,8 @@ struct CommandHelpTests {
                       --policies LIBRARY    Shared library with migration policies, as
                                             libMyPolicies.so; it exports
                                             stagecoach_register_policies. May be given several
-                                            times.
+                                            times. Needs a stagecoach that was built without
+                                            --static-swift-stdlib.
                       --memory-limit SIZE   Peak resident memory, as 64M or 1G. Left out: 256M,
                                             or three quarters of the cgroup's limit where that
                                             is lower.

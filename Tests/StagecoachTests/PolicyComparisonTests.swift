@@ -34,7 +34,7 @@ struct PolicyComparisonTests {
         #expect(lines == [])
     }
 
-    @Test("Seeds that failed once", arguments: [54472] as [UInt64])
+    @Test("Seeds that failed once", arguments: [54472, 596_165_730] as [UInt64])
     func known(seed: UInt64) throws {
         try single(seed: seed)
         try mixed(seed: seed)

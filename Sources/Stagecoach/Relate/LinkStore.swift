@@ -202,6 +202,14 @@ final class LinkStore {
         orderOfObject: MemberOrder = .none
     ) throws(MigrationError) {
         if !isPlain {
+            if isBelowHighest(orderOfPartner, of: object.key, side: side)
+                || isBelowHighest(orderOfObject, of: partner.key, side: side.other),
+                let before = try link(of: object.key, to: partner.key, side: side)
+            {
+                // A member that stood last may go to another place.
+                forgetHighest(before.orderOfPartner, of: object.key, side: side)
+                forgetHighest(before.orderOfObject, of: partner.key, side: side.other)
+            }
             note(orderOfPartner, of: object.key, side: side)
             note(orderOfObject, of: partner.key, side: side.other)
         }
@@ -228,6 +236,12 @@ final class LinkStore {
         record[0] = SortKey.encode(object.key)
         record[1] = sequence
         try resets(index(side)).append(record)
+    }
+
+    private func isBelowHighest(_ order: MemberOrder, of owner: Int64, side: Side) -> Bool {
+        guard !order.isNone, let highest = highest[index(side)][owner] else { return false }
+        if case .key(let key) = order { return key < highest }
+        return true
     }
 
     /// Where a member goes that stands last, the greatest key is another's.
