@@ -29,6 +29,10 @@ let package = Package(
         .target(
             name: "Mapping", dependencies: ["Diagnostics", "Rows", "Archives", "ManagedModel"],
             swiftSettings: strict),
+        // Database files by their pages: trees built from the leaves up. Knows no models.
+        .target(
+            name: "DatabasePages", dependencies: ["Diagnostics", "Rows", "SpillStorage", "CSQLite"],
+            swiftSettings: strict),
         // Core Data's SQLite layout: schema, metadata, row reader, table writer.
         .target(
             name: "PersistentStore",
@@ -82,6 +86,10 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "SpillStorageTests", dependencies: ["SpillStorage", "Rows", "Diagnostics", "TestSupport"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "DatabasePagesTests",
+            dependencies: ["DatabasePages", "SpillStorage", "Rows", "Diagnostics", "TestSupport", "CSQLite"],
             swiftSettings: strict),
         .testTarget(
             name: "StagecoachTests",
