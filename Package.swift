@@ -8,6 +8,8 @@ let package = Package(
     name: "Stagecoach",
     products: [
         .library(name: "Stagecoach", targets: ["Stagecoach"]),
+        // For shared libraries of policies: they refer to Stagecoach instead of carrying a copy of it.
+        .library(name: "StagecoachForPolicies", type: .dynamic, targets: ["Stagecoach"]),
         .executable(name: "stagecoach", targets: ["StagecoachMain"]),
     ],
     targets: [
@@ -55,8 +57,10 @@ let package = Package(
                 "Diagnostics", "Rows", "ManagedModel", "Mapping", "PersistentStore", "SpillStorage", "Stagecoach",
             ],
             swiftSettings: strict),
+        // Its symbols are exported: shared libraries given with --policies share its Stagecoach.
         .executableTarget(
-            name: "StagecoachMain", dependencies: ["StagecoachCommand"], swiftSettings: strict),
+            name: "StagecoachMain", dependencies: ["StagecoachCommand"], swiftSettings: strict,
+            linkerSettings: [.unsafeFlags(["-Xlinker", "--export-dynamic"], .when(platforms: [.linux]))]),
 
         // Tests, in the same order.
         .target(
@@ -76,7 +80,7 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "MappingTests",
-            dependencies: ["Mapping", "ManagedModel", "Rows", "Diagnostics", "TestSupport"],
+            dependencies: ["Mapping", "Archives", "ManagedModel", "Rows", "Diagnostics", "TestSupport"],
             swiftSettings: strict),
         .testTarget(
             name: "PersistentStoreTests",

@@ -26,6 +26,7 @@ enum MigrateCommand {
             list,
             options: [
                 "store", "output", "from", "to", "mapping", "memory-limit", "keys", "batch-size", "passes", "work-dir",
+                "policy",
             ], flags: ["staged"])
         var options = MigrationOptions()
         options.memoryLimit = try arguments.bytes("memory-limit")
@@ -38,6 +39,7 @@ enum MigrateCommand {
             options.keys = keys
         }
         let (source, destination, mapping) = try work(arguments)
+        if let policy = arguments.text("policy") { try BenchmarkPolicies.use(policy, in: mapping) }
         let store = try arguments.required("store")
         let output = try arguments.required("output")
         let base = ProcessMemory.currentResident() ?? 0

@@ -13,6 +13,16 @@ package struct ArchivedTreeGuard {
         self.maximumVisits = maximumVisits
     }
 
+    /// Charges bytes that a visit copies, 64 for a visit: a long text that many objects share would multiply too.
+    ///
+    /// - Throws: `archive.limit`.
+    package mutating func charge(bytes: Int) throws(MigrationError) {
+        visits += bytes / 64
+        guard visits <= maximumVisits else {
+            throw .archive("archive.limit", "The archive's texts are too long or shared too often")
+        }
+    }
+
     /// Runs the visit of one object, one level deeper.
     ///
     /// - Throws: `archive.cycle` beyond the depth, `archive.limit` beyond the visits, and what the visit throws.

@@ -2,6 +2,9 @@ import Diagnostics
 import ManagedModel
 
 extension MappingModel {
+    /// Names of the entity mappings, in order.
+    package var entityMappingNames: [String] { (entityMappings ?? []).compactMap(\.name) }
+
     /// Checks a mapping model of any origin against its two models: whatever can be wrong before a row is read.
     ///
     /// Names are there and unique; types fit the entities; entities and properties exist, attributes among the attributes
@@ -9,13 +12,14 @@ extension MappingModel {
     /// expressions name exist. Where no policy stands between, the key paths of filters and attribute expressions exist
     /// and their types fit. What depends on rows (an abstract destination with source rows) is the plan's business.
     ///
+    /// - Parameter earlier: names of the entity mappings of mapping models that run before, which expressions may look up.
     /// - Throws: `mapping.missingName`, `mapping.duplicateName`, `mapping.type`, `mapping.unknownEntity`,
     ///   `mapping.unknownProperty`, `mapping.propertyKind`, `mapping.duplicateProperty`, `mapping.unknownMapping`,
     ///   `mapping.unknownRelationship`, `mapping.unknownKeyPath`, `expression.type` and the value errors of constants
     ///   (78): the first problem, with path, line and column as far as they are known.
     /// - Complexity: O(n) in properties and expression nodes.
     package func validate(
-        source: ManagedObjectModel, destination: ManagedObjectModel
+        source: ManagedObjectModel, destination: ManagedObjectModel, earlier: Set<String> = []
     ) throws(MigrationError) {
         let mappings = entityMappings ?? []
         var names: Set<String> = []
@@ -38,7 +42,7 @@ extension MappingModel {
                     "mapping.unknownEntity", "The \(side) model has no entity \(entity)", path, entity: entity)
             }
         }
-        let known = ExpressionNames(mappings: names, source: source)
+        let known = ExpressionNames(mappings: names.union(earlier), source: source)
         for mapping in mappings {
             try mapping.validateProperties(destination, known, path)
             if let node = mapping.sourceExpression?.node {

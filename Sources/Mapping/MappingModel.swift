@@ -1,11 +1,11 @@
+import Foundation
 import ManagedModel
-
-import struct Foundation.Data
+import Synchronization
 
 /// A mapping model: which entity becomes which, and how each property is computed.
 ///
 /// A class, as in Core Data: mapping models can be built, copied and edited in code.
-public final class MappingModel {
+public final class MappingModel: NSObject {
     /// In the order in which the stages process them.
     public var entityMappings: [EntityMapping]!
     /// Whether the model was inferred: a nil under an unchanged rule is then a warning, not an error.
@@ -13,7 +13,7 @@ public final class MappingModel {
     /// The file it was read from.
     package var path: String?
 
-    public init() { entityMappings = [] }
+    public override init() { entityMappings = [] }
 
     public var entityMappingsByName: [String: EntityMapping] {
         Dictionary(entityMappings.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
@@ -31,7 +31,7 @@ public enum EntityMappingType: UInt, Sendable {
 }
 
 /// How one source entity becomes one destination entity.
-public final class EntityMapping {
+public final class EntityMapping: NSObject {
     /// Unique in its mapping model.
     public var name: String!
     public var mappingType: EntityMappingType
@@ -41,8 +41,12 @@ public final class EntityMapping {
     public var destinationEntityName: String?
     public var sourceEntityVersionHash: Data?
     public var destinationEntityVersionHash: Data?
-    public var attributeMappings: [PropertyMapping]?
-    public var relationshipMappings: [PropertyMapping]?
+    public var attributeMappings: [PropertyMapping]? {
+        didSet { PropertyMapping.noteChange() }
+    }
+    public var relationshipMappings: [PropertyMapping]? {
+        didSet { PropertyMapping.noteChange() }
+    }
     /// What fetches the source objects; nil means all of the source entity without subentities, under ``sourceFilter``.
     public var sourceExpression: ValueExpression?
     /// Predicate on source objects; nil lets all through.
@@ -53,11 +57,16 @@ public final class EntityMapping {
     /// `Module.Class` or `Class`; nil or empty means no policy.
     public var entityMigrationPolicyClassName: String?
     public var userInfo: [AnyHashable: Any]?
+    /// Whether the version hashes were stated by the file, not computed from the models: a compiled mapping model's.
+    package var statesVersionHashes = false
+    /// Whether properties without a mapping are left alone although none says so: a compiled mapping model that was
+    /// read without its models, which alone know all properties.
+    package var leavesUnlisted = false
     /// Where the mapping stands in its file.
     package var line: Int?
     package var column: Int?
 
-    public init() { mappingType = .undefinedEntityMappingType }
+    public override init() { mappingType = .undefinedEntityMappingType }
 
     /// Whether the mapping names a policy class.
     package var hasPolicy: Bool { !(entityMigrationPolicyClassName ?? "").isEmpty }
@@ -71,11 +80,13 @@ public final class EntityMapping {
 }
 
 /// How one property of the destination entity gets its value.
-public final class PropertyMapping {
+public final class PropertyMapping: NSObject {
     /// Name of the destination property.
     public var name: String?
     /// Nil: the default policy does not touch the property.
-    public var valueExpression: ValueExpression?
+    public var valueExpression: ValueExpression? {
+        didSet { PropertyMapping.noteChange() }
+    }
     public var userInfo: [AnyHashable: Any]?
     /// Whether inference or the compiler's default filled the expression in: then a nil source value of an attribute
     /// that is now required takes the model's default.
@@ -87,7 +98,12 @@ public final class PropertyMapping {
     package var line: Int?
     package var column: Int?
 
-    public init() {}
+    /// How often any mapping's expressions were changed in this process: who keeps programs compares it.
+    package static var changes: Int { counter.load(ordering: .relaxed) }
+    private static let counter = Atomic<Int>(0)
+    static func noteChange() { counter.wrappingAdd(1, ordering: .relaxed) }
+
+    public override init() {}
 
     package convenience init(name: String, valueExpression: ValueExpression?, isAutomatic: Bool = false) {
         self.init()

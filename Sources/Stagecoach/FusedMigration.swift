@@ -13,10 +13,11 @@ struct FusedMigration {
     let tables: [PlannedTable]
     let excuses: Bool
 
+    /// Z_MAX by destination table, and the mappings' association tables, for later mapping models.
+    typealias Outcome = (highest: [Int64], associations: [MappingAssociations])
+
     /// Loads all tables.
-    ///
-    /// - Returns: Z_MAX by destination table.
-    func run(into destination: DestinationStore) throws -> [Int64] {
+    func run(into destination: DestinationStore) throws -> Outcome {
         session.progress.begin(.keys)
         let scan = try KeyScan(session: session, mappings: mappings, tables: tables).run()
         let keys = SourceKeys(byMapping: scan.byMapping, byTable: scan.byTable)
@@ -49,6 +50,7 @@ struct FusedMigration {
                     }
                 }
                 session.progress.begin(.load)
+                try destination.prepareRows(table: table.table, expecting: expectedRows(table, keys))
                 let writer = try destination.tableWriter(table.table)
                 let load = TableLoad(
                     session: session, mappings: mappings, table: table, keys: keys, links: links,
@@ -70,8 +72,9 @@ struct FusedMigration {
                 joined.insert(join)
                 session.progress.begin(.load)
                 let writer = try destination.joinWriter(join)
-                session.linksWritten[join] = try JoinLinks(
-                    session: session, mappings: mappings, keys: keys, joinTable: join
+                session.linksWritten[join] += try JoinLinks(
+                    session: session, mappings: mappings, keys: keys, joinTable: join,
+                    prepare: { try destination.prepareRows(joinTable: join, expecting: $0) }
                 )
                 .load(into: writer)
                 try writer.finish()
@@ -79,7 +82,19 @@ struct FusedMigration {
                 try destination.createIndexes(joinTable: join)
             }
         }
-        return highest
+        let associations = mappings.filter { !$0.isEarlier }.map { mapping in
+            let table = MappingAssociations(
+                mapping: mapping, keys: keys.byMapping[mapping.index], directory: session.associations.directory,
+                memory: 0)
+            table.isCreated = true
+            return table
+        }
+        return (highest, associations)
+    }
+
+    /// Rows that a table will get.
+    private func expectedRows(_ table: PlannedTable, _ keys: SourceKeys) -> Int {
+        table.mappings.reduce(0) { $0 + (keys.byMapping[$1]?.index.count ?? 0) }
     }
 
     /// Whether a task sets columns of a table.
@@ -101,9 +116,10 @@ struct FusedMigration {
 
     /// Z_MAX: kept keys never fall below the source's, so that a deleted object's key is not given again.
     private func maximumKey(of table: PlannedTable, loaded: Int64) -> Int64 {
+        let before = max(loaded, session.highestKeys[table.table])
         guard table.keys == .kept, let first = table.mappings.first, let source = mappings[first].sourceTable else {
-            return loaded
+            return before
         }
-        return max(loaded, session.layout.tables[source].maximumKey)
+        return max(before, session.layout.tables[source].maximumKey)
     }
 }

@@ -6,101 +6,176 @@ import PersistentStore
 import Rows
 import SpillStorage
 
-/// One migration of a store to a fresh destination: this screen runs the stages.
+/// One migration of a store by one mapping model or several in turn: this screen runs the stages.
 ///
-///     open → resolve the mapping model → plan
-///       → no user code: keys first, then each table's rows once     (``FusedMigration``)
-///       → user code:    create, relate, validate over all mappings  (``StagedMigration``)
-///     → indexes, metadata → publish
+///     open → resolve the mapping models → plan
+///       → a fresh store, or a locked store's copy to append to
+///       → for each mapping model, in turn
+///            no user code: keys first, then each table's rows once     (``FusedMigration``)
+///            user code:    create, relate, validate over all mappings  (``StagedMigration``)
+///            indexes, counts of relationships
+///     → metadata → publish
 public final class Migration {
     public let sourcePath: String
     public let destinationPath: String
     public let sourceModel: ManagedObjectModel
     public let destinationModel: ManagedObjectModel
-    public let mappingModel: MappingModel
+    /// In order. Each has the meaning of a run of its own that appends to what the earlier ones made.
+    public let mappingModels: [MappingModel]
     public let options: MigrationOptions
     /// The manager that policies see.
     let manager: MigrationManager
     public let progress: ProgressCounter
     public let cancellation: CancellationFlag
+    /// Associations of earlier migrations to the same destination; nil: lookups reach this one's only.
+    private let archive: AssociationArchive?
+    /// Shows the progress as Foundation does.
+    private let mirror: ProgressMirror?
 
-    /// A migration; nothing is read yet.
-    public init(
+    /// A migration by one mapping model; nothing is read yet.
+    public convenience init(
         from sourcePath: String, model sourceModel: ManagedObjectModel, mapping mappingModel: MappingModel,
         to destinationPath: String, model destinationModel: ManagedObjectModel, options: MigrationOptions = .init(),
         manager: MigrationManager? = nil, progress: ProgressCounter = .init(), cancellation: CancellationFlag = .init()
     ) {
+        self.init(
+            from: sourcePath, model: sourceModel, mappings: [mappingModel], to: destinationPath,
+            model: destinationModel, options: options, manager: manager, progress: progress, cancellation: cancellation)
+    }
+
+    /// A migration by several mapping models in turn; nothing is read yet.
+    ///
+    /// - Precondition: there is a mapping model.
+    public convenience init(
+        from sourcePath: String, model sourceModel: ManagedObjectModel, mappings: [MappingModel],
+        to destinationPath: String, model destinationModel: ManagedObjectModel, options: MigrationOptions = .init(),
+        manager: MigrationManager? = nil, progress: ProgressCounter = .init(), cancellation: CancellationFlag = .init()
+    ) {
+        self.init(
+            from: sourcePath, model: sourceModel, mappings: mappings, to: destinationPath, model: destinationModel,
+            options: options, manager: manager, progress: progress, cancellation: cancellation, archive: nil)
+    }
+
+    init(
+        from sourcePath: String, model sourceModel: ManagedObjectModel, mappings: [MappingModel],
+        to destinationPath: String, model destinationModel: ManagedObjectModel, options: MigrationOptions,
+        manager: MigrationManager?, progress: ProgressCounter, cancellation: CancellationFlag,
+        archive: AssociationArchive?, mirror: ProgressMirror? = nil
+    ) {
+        precondition(!mappings.isEmpty, "a migration has a mapping model")
         self.sourcePath = sourcePath
         self.destinationPath = destinationPath
         self.sourceModel = sourceModel
         self.destinationModel = destinationModel
-        self.mappingModel = mappingModel
+        mappingModels = mappings
         self.options = options
         self.manager = manager ?? MigrationManager(sourceModel: sourceModel, destinationModel: destinationModel)
         self.progress = progress
         self.cancellation = cancellation
+        self.archive = archive
+        self.mirror = mirror
     }
 
-    /// Migrates. A run that throws leaves no destination and no work directory.
+    /// Migrates. A run that throws leaves no work directory, and the destination as it was.
     ///
     /// - Returns: what was done.
     /// - Throws: ``MigrationError``, or the error of a policy or of the cancellation.
     /// - Complexity: O(rows), O(links log links); memory stays under the limit.
     @discardableResult
     public func run() throws -> MigrationReport {
+        progress.beginRun(mirror: mirror)
+        defer { progress.endRun() }
+        do {
+            return try migrate()
+        } catch {
+            // A statement that the cancellation ended reports an interruption; the caller wants the reason.
+            throw cancellation.error ?? error
+        }
+    }
+
+    private func migrate() throws -> MigrationReport {
         let clock = RunClock()
         guard !DestinationPath.isSameFile(sourcePath, destinationPath) else {
             throw MigrationError(
                 "destination.isSource", .usage, "Source and destination are the same file",
                 context: .init(path: destinationPath))
         }
-        let place = DestinationPath(path: destinationPath)
-        let prepared = try prepare(place)
-        let (source, schema, tables) = (prepared.source, prepared.schema, prepared.tables)
-
-        try place.checkFresh()
+        let appends = options.appendsToExisting && DestinationPath(path: destinationPath).exists
+        let place = appends ? DestinationPath(path: destinationPath).resolved : DestinationPath(path: destinationPath)
+        let prepared = try prepare(place, appends: appends)
+        if appends { try place.checkReplaceable() } else { try place.checkFresh() }
         let area = try WorkArea(beside: place, spills: options.workDirectory)
         defer { area.close() }
+        let old = try appends ? ExistingDestination(locking: place.path) : nil
+        defer { old?.release() }
+        try old?.copy(to: area.storePath) { if let error = cancellation.error { throw error } }
+        // What was planned by is read again under the lock: somebody may have added rows meanwhile.
+        let existing = try appends ? StoreMatch.existing(area.storePath, model: destinationModel) : nil
+        let archive = archive ?? AssociationArchive(directory: area.spills)
+        let known = archive.mappings.count
         let session = MigrationSession(
-            source: source, layout: prepared.layout, destinationSchema: schema, work: area.spills,
-            budget: prepared.budget, options: options, progress: progress, cancellation: cancellation)
+            source: prepared.source, layout: prepared.layout,
+            destinationSchema: existing?.schema ?? prepared.schema, work: area.spills, budget: prepared.budget,
+            options: options, progress: progress, cancellation: cancellation, associations: archive,
+            mappingCount: prepared.mappings.count, existing: existing)
+        session.destinationPath = destinationPath
         session.counts = prepared.census.counts(for: prepared.mappings)
         progress.expect(rows: try prepared.expectedRows())
-        let finished: String
         do {
-            finished = try load(
-                session, mappings: prepared.mappings, tables: tables, policies: prepared.policies, area: area)
+            let done = try load(session, prepared: prepared, existing: existing, area: area)
+            progress.begin(.publish)
+            try prepared.source.checkUnchanged()
+            session.counts.mappings.removeFirst(known)
+            try session.counts.checkBalance()
+            session.counts.links = session.linksWritten.reduce(0, +)
+            try PublicationCheck(session: session, isAppended: appends).run(area.storePath)
+            let bytes = try FileSize.bytes(of: area.storePath)
+            if let error = cancellation.error { throw error }
+            if options.isDryRun {
+                archive.truncate(to: known)
+            } else if let old {
+                try old.replace(by: area.storePath)
+            } else {
+                try place.publish(area.storePath)
+            }
+            progress.begin(.done)
+            return MigrationReport(
+                source: sourcePath, destination: destinationPath, mappingModels: mappingModels.count,
+                isAppended: appends, counts: session.counts, passes: done.passes, isStaged: done.isStaged,
+                keys: done.keys, seconds: clock.seconds, processorSeconds: clock.processorSeconds,
+                peakMemory: ProcessMemory.peakResident() ?? 0, memoryLimit: prepared.limit,
+                spilledBytes: area.spills.bytesWritten, destinationBytes: bytes, isDryRun: options.isDryRun,
+                notes: RunNotes.notes(
+                    counts: session.counts, tables: done.tables, schema: session.destinationSchema, options: options,
+                    source: prepared.source, existing: existing))
         } catch {
-            // A statement that the cancellation ended reports an interruption; the caller wants the reason.
-            throw cancellation.error ?? error
+            archive.truncate(to: known)
+            throw error
         }
-        progress.begin(.publish)
-        try source.checkUnchanged()
-        try session.counts.checkBalance()
-        session.counts.links = session.linksWritten.reduce(0, +)
-        try PublicationCheck(session: session).run(finished)
-        let bytes = try FileSize.bytes(of: finished)
-        if !options.isDryRun { try place.publish(finished) }
-        progress.begin(.done)
-        return MigrationReport(
-            source: sourcePath, destination: destinationPath, counts: session.counts,
-            passes: prepared.plan.passes.count, isStaged: prepared.plan.isStaged,
-            keys: Dictionary(
-                tables.filter { !$0.mappings.isEmpty }.map {
-                    (destinationModel.entity(at: schema.tables[$0.table].root).definition.name, $0.keys.rawValue)
-                }, uniquingKeysWith: { first, _ in first }),
-            seconds: clock.seconds, processorSeconds: clock.processorSeconds,
-            peakMemory: ProcessMemory.peakResident() ?? 0, memoryLimit: prepared.limit,
-            spilledBytes: area.spills.bytesWritten, destinationBytes: bytes, isDryRun: options.isDryRun,
-            notes: RunNotes.notes(
-                counts: session.counts, tables: tables, schema: schema, options: options, source: source))
     }
 
     /// The passes of the migration, their tables and keys. Nothing is written anywhere.
     ///
-    /// - Throws: ``MigrationError`` for inputs that ``run()`` would refuse; the destination is not looked at.
+    /// - Throws: ``MigrationError`` for inputs that ``run()`` would refuse; of the destination only a store that is
+    ///   appended to is looked at.
     /// - Complexity: O(rows) to count the source's objects.
-    public func plan() throws -> MigrationPlan { try prepare(DestinationPath(path: destinationPath)).plan }
+    public func plan() throws -> MigrationPlan {
+        let place = DestinationPath(path: destinationPath)
+        return try prepare(place, appends: options.appendsToExisting && place.exists).plan
+    }
+
+    /// One mapping model's turn.
+    private struct Turn {
+        let model: MappingModel
+        /// Its own mappings and all earlier ones, each at its index.
+        let mappings: [PlannedMapping]
+        /// How many of them are earlier ones.
+        let earlier: Int
+        let policies: Policies
+        /// Whether its stages are barriers, as far as it is known before the run.
+        let isStaged: Bool
+        let plan: MigrationPlan
+    }
 
     /// What is known before anything is written.
     private struct Prepared {
@@ -109,30 +184,37 @@ public final class Migration {
         let source: SourceStore
         let layout: StoreLayout
         let schema: StoreSchema
+        let turns: [Turn]
+        /// Of all turns.
         let mappings: [PlannedMapping]
         let census: SourceCensus
-        let tables: [PlannedTable]
-        let plan: MigrationPlan
-        /// Nil where no user code runs and the stages are fused.
-        let policies: Policies?
+
+        var plan: MigrationPlan {
+            MigrationPlan(
+                passes: turns.flatMap(\.plan.passes), isStaged: turns.contains(where: \.isStaged))
+        }
 
         /// Rows that the run will count: keys scanned, rows made, related by policies and loaded, links.
         func expectedRows() throws(MigrationError) -> Int {
-            let scanned = Set(mappings.compactMap(\.sourceTable)).reduce(0) { sum, table in
-                sum + census.rows[table].values.reduce(0, +)
-            }
-            let loaded = plan.passes.flatMap(\.tables).reduce(0) { $0 + $1.sourceRows }
             var links = 0
             for join in layout.joinTables.indices { links += try source.estimatedCount(joinTable: join, in: layout) }
-            let related = mappings.reduce(0) { sum, mapping in
-                sum + (mapping.hasPolicy ? mapping.source.map(census.count(of:)) ?? 0 : 0)
-            }
-            return scanned + loaded * (plan.isStaged ? 2 : 1) + links + related
+            return links
+                + turns.reduce(0) { sum, turn in
+                    let own = turn.mappings.dropFirst(turn.earlier)
+                    let scanned = Set(own.compactMap(\.sourceTable)).reduce(0) { sum, table in
+                        sum + census.rows[table].values.reduce(0, +)
+                    }
+                    let loaded = turn.plan.passes.flatMap(\.tables).reduce(0) { $0 + $1.sourceRows }
+                    let related = own.reduce(0) { sum, mapping in
+                        sum + (mapping.hasPolicy ? mapping.source.map(census.count(of:)) ?? 0 : 0)
+                    }
+                    return sum + scanned + loaded * (turn.isStaged ? 2 : 1) + related
+                }
         }
     }
 
-    /// Opens the source, resolves the mapping model and plans.
-    private func prepare(_ place: DestinationPath) throws -> Prepared {
+    /// Opens the source, resolves the mapping models and plans.
+    private func prepare(_ place: DestinationPath, appends: Bool) throws -> Prepared {
         let limit = options.memoryLimit ?? MemoryLimit.standard()
         ProcessMemory.returnFreedBlocks()
         let resident = ProcessMemory.currentResident() ?? 0
@@ -143,49 +225,118 @@ public final class Migration {
             temporaryDirectory: place.spillDirectory(in: options.workDirectory))
         source.limitNeeded = { MemoryShares.limit(forValueOf: $0, resident: resident) }
         try StoreMatch.check(source.metadata, against: sourceModel, path: sourcePath)
-        try mappingModel.validate(source: sourceModel, destination: destinationModel)
+        var names = Set((archive?.mappings ?? []).map(\.name))
+        for model in mappingModels {
+            try model.validate(source: sourceModel, destination: destinationModel, earlier: names)
+            names.formUnion(model.entityMappingNames)
+        }
         let layout = try source.layout(for: sourceModel)
         let schema = StoreSchema(model: destinationModel)
-        let mappings = try MappingResolution(model: mappingModel, source: layout.schema, destination: schema).resolve()
         let census = try SourceCensus(source: source, layout: layout)
-        let planner = Planner(
-            mappings: mappings, source: layout, destination: schema, keys: options.keys, passes: options.passes,
-            rowCounts: census.rows)
-        let tables = try planner.tables()
-        let isStaged = mappings.contains(where: \.hasPolicy) || !options.usesStoreSpecificMigrationManager
-        let policies = isStaged ? try Policies(mappings: mappings, registry: manager.policies) : nil
+        var known = archive?.mappings ?? []
+        let resolved = try mappingModels.map { model in
+            let own = try MappingResolution(
+                model: model, source: layout.schema, destination: schema, earlier: known
+            ).resolve()
+            known += own
+            return own
+        }
+        let existing = try appends ? StoreMatch.existing(place.path, model: destinationModel) : nil
+        var hasRows = existing?.hasRows ?? []
+        var mappings = archive?.mappings ?? []
+        let turns = try zip(mappingModels, resolved).map { model, own in
+            let earlier = mappings.count
+            mappings += own
+            let planner = Planner(
+                mappings: mappings, source: layout, destination: schema, keys: options.keys, passes: options.passes,
+                rowCounts: census.rows, hasRows: hasRows, firstOwn: earlier)
+            let isStaged =
+                own.contains { $0.hasPolicy || $0.needsObjects } || !options.usesStoreSpecificMigrationManager
+                || EarlierLookups(mappings: mappings, earlier: earlier).needObjects
+            let tables = try planner.tables()
+            hasRows = schema.tables.indices.map { table in
+                hasRows.indices.contains(table) && hasRows[table]
+                    || own.contains { mapping in
+                        guard mapping.destinationTable == table, mapping.filter == nil, mapping.isDeclarative,
+                            let entity = mapping.source
+                        else { return false }
+                        return census.count(of: entity) > 0
+                    }
+            }
+            return Turn(
+                model: model, mappings: mappings, earlier: earlier,
+                policies: try Policies(mappings: own, manager: manager), isStaged: isStaged,
+                plan: planner.plan(tables, isStaged: isStaged))
+        }
         return Prepared(
-            limit: limit, budget: budget, source: source, layout: layout, schema: schema, mappings: mappings,
-            census: census, tables: tables, plan: planner.plan(tables, isStaged: isStaged), policies: policies)
+            limit: limit, budget: budget, source: source, layout: layout, schema: schema, turns: turns,
+            mappings: mappings, census: census)
     }
 
-    /// Fills a fresh store in the work area and returns its path.
-    ///
-    /// - Parameter policies: nil where no user code runs and the stages are fused.
+    /// What a load did.
+    private struct Loaded {
+        var passes = 0
+        var isStaged = false
+        /// By root entity; numbered where any mapping model numbered.
+        var keys: [String: String] = [:]
+        var tables: [PlannedTable] = []
+    }
+
+    /// Fills the private store in the work area.
     private func load(
-        _ session: MigrationSession, mappings: [PlannedMapping], tables: [PlannedTable], policies: Policies?,
-        area: WorkArea
-    ) throws -> String {
-        let destination = try DestinationStore(
-            creating: area.storePath, schema: session.destinationSchema, cacheBytes: session.budget.destinationCache,
-            vfs: area.vfsName)
+        _ session: MigrationSession, prepared: Prepared, existing: ExistingStore?, area: WorkArea
+    ) throws -> Loaded {
+        let schema = session.destinationSchema
+        let destination =
+            try existing == nil
+            ? DestinationStore(
+                creating: area.storePath, schema: schema, cacheBytes: session.budget.destinationCache,
+                vfs: area.vfsName)
+            : DestinationStore(
+                appendingTo: area.storePath, schema: schema, cacheBytes: session.budget.destinationCache,
+                vfs: area.vfsName)
         let cancellation = cancellation
         destination.connection.interrupt { cancellation.error != nil }
-        let uuid = options.newUUID ? UUID().uuidString : session.source.metadata.uuid
-        // A value copied unchanged under a rule that the source model had already is a warning where the mapping was inferred.
-        let excuses = mappingModel.isInferred && !options.strictValidation
-        let highest: [Int64]
-        if let policies {
-            highest = try StagedMigration(
-                session: session, mappings: mappings, tables: tables, policies: policies, manager: manager,
-                excuses: excuses, storeUUID: uuid
-            ).run(into: destination)
-        } else {
-            highest = try FusedMigration(session: session, mappings: mappings, tables: tables, excuses: excuses)
-                .run(into: destination)
+        let uuid =
+            existing?.metadata.uuid ?? (options.newUUID ? UUID().uuidString : session.source.metadata.uuid)
+        if existing != nil { session.countExisting(try destination.rowCounts()) }
+        var loaded = Loaded()
+        for (number, turn) in prepared.turns.enumerated() {
+            manager.begin(turn.model)
+            destination.defersEmptyIndexes = number < prepared.turns.count - 1
+            let planner = Planner(
+                mappings: turn.mappings, source: prepared.layout, destination: schema, keys: options.keys,
+                passes: options.passes, rowCounts: prepared.census.rows, hasRows: session.hasRows,
+                firstOwn: turn.earlier)
+            let tables = try planner.tables()
+            // A value copied unchanged under a rule that the source model had already is a warning where the mapping was
+            // inferred.
+            let excuses = turn.model.isInferred && !options.strictValidation
+            let lookups = EarlierLookups(mappings: turn.mappings, earlier: turn.earlier)
+            let isStaged = turn.isStaged || lookups.needObjects(in: session.associations)
+            let outcome: FusedMigration.Outcome
+            if isStaged {
+                outcome = try StagedMigration(
+                    session: session, mappings: turn.mappings, tables: tables, policies: turn.policies,
+                    manager: manager, excuses: excuses, storeUUID: uuid
+                ).run(into: destination)
+            } else {
+                outcome = try FusedMigration(
+                    session: session, mappings: turn.mappings, tables: tables, excuses: excuses
+                ).run(into: destination)
+            }
+            progress.begin(.validate)
+            try CountRules(session: session, mappings: turn.mappings, isExcused: excuses).check(destination)
+            session.endModel(highest: outcome.highest, outcome.associations)
+            loaded.passes += (tables.map(\.pass).max() ?? 0) + 1
+            loaded.isStaged = loaded.isStaged || isStaged
+            loaded.tables += tables
+            for table in tables where !table.mappings.isEmpty {
+                let root = destinationModel.entity(at: schema.tables[table.table].root).definition.name
+                if loaded.keys[root] != KeyMode.sequential.rawValue { loaded.keys[root] = table.keys.rawValue }
+            }
         }
-        try Publication(session: session, uuid: uuid, excuses: excuses, mappings: mappings).finish(
-            destination, highest: highest)
-        return area.storePath
+        try Publication(session: session, uuid: uuid, isAppended: existing != nil).finish(destination)
+        return loaded
     }
 }

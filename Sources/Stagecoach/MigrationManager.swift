@@ -2,6 +2,7 @@ import Diagnostics
 import Foundation
 import ManagedModel
 import Mapping
+import Synchronization
 
 /// Migrates a store from one model version to the next, as Core Data's manager does, out of core.
 ///
@@ -20,10 +21,18 @@ open class MigrationManager: NSObject {
     /// barriers, with the same result.
     open var usesStoreSpecificMigrationManager = true
 
-    /// How far the run is.
+    /// How far the run is: figures at a moment, or ``ProgressCounter/updates`` while it goes on.
     public let progress = ProgressCounter()
+    private let mirror = Mutex<ProgressMirror?>(nil)
+    /// The progress of the run at work, or of the next one, for interfaces made for Foundation's: a thousand units a run.
+    /// Cancelling it ends the run with a `CancellationError`. From any thread.
+    public var foundationProgress: Progress { currentMirror().progress }
     private let cancellation = CancellationFlag()
     private var running: StagedRuntime?
+    /// What ``registerFunctions(_:)`` registered; nil until somebody asks.
+    var functions: RegisteredFunctions?
+    /// The associations of earlier calls, until ``reset()``.
+    private var memory: AssociationMemory?
 
     /// The mapping model of the run; nil when idle.
     open private(set) var mappingModel: MappingModel!
@@ -43,12 +52,16 @@ open class MigrationManager: NSObject {
         public static let sqlite = StoreType(rawValue: "SQLite")
     }
 
-    /// Migrates a store to a fresh destination.
+    /// Migrates a store. Where a store stands at the destination already, it is appended to.
+    ///
+    /// For a large store, mapping models that share no entity mapping may be run one after the other, with one manager,
+    /// from the same source to the same destination: lookups find the objects of earlier calls too, of equal names those
+    /// of the latest, until ``reset()``. A call with another source or to another destination begins anew.
     ///
     /// - Parameters:
     ///   - source: URL of the store; it is not changed by a byte.
     ///   - mapping: nil: inferred.
-    ///   - destination: URL where nothing stands yet.
+    ///   - destination: URL of the destination; the store there stays as it is until the call succeeds.
     /// - Throws: ``MigrationError``; the error of a policy's method or of the cancellation as it is.
     open func migrateStore(
         from source: URL, type: StoreType, options sourceOptions: [AnyHashable: Any]? = nil,
@@ -58,6 +71,7 @@ open class MigrationManager: NSObject {
         let mapping = try mapping ?? MappingModel.inferred(from: sourceModel, to: destinationModel)
         var options = options
         options.usesStoreSpecificMigrationManager = usesStoreSpecificMigrationManager
+        options.appendsToExisting = true
         cancellation.reset()
         progress.reset()
         mappingModel = mapping
@@ -65,11 +79,28 @@ open class MigrationManager: NSObject {
             mappingModel = nil
             currentEntityMapping = nil
             running = nil
+            mirror.withLock { $0 = nil }
         }
+        let memory = try AssociationMemory.forCall(
+            after: memory, from: source.path, to: destination.path, workDirectory: options.workDirectory)
+        self.memory = memory
         report = try Migration(
-            from: source.path, model: sourceModel, mapping: mapping, to: destination.path, model: destinationModel,
-            options: options, manager: self, progress: progress, cancellation: cancellation
+            from: source.path, model: sourceModel, mappings: [mapping], to: destination.path,
+            model: destinationModel, options: options, manager: self, progress: progress, cancellation: cancellation,
+            archive: memory.archive, mirror: currentMirror()
         ).run()
+        try memory.endCall()
+    }
+
+    /// Forgets the associations of all calls, for another use of the manager. Source and destination contexts are not
+    /// touched.
+    ///
+    /// - Precondition: no migration is running.
+    open func reset() {
+        precondition(running == nil, "a migration manager is reset between migrations")
+        memory = nil
+        mappingModel = nil
+        currentEntityMapping = nil
     }
 
     /// Stops the run from any thread; it ends with the error.
@@ -112,6 +143,23 @@ open class MigrationManager: NSObject {
         running?.recording { try $0.sourceInstances(mappingName, destinationInstances) } ?? []
     }
 
+    /// Registers the methods of a subclass that value expressions call: `FUNCTION($manager, 'selector:', …)`.
+    ///
+    ///     override func registerFunctions(_ functions: ExpressionFunctionTable) {
+    ///         functions.add("currencyForCountry:", TradeManager.currency(forCountry:))
+    ///     }
+    open func registerFunctions(_ functions: ExpressionFunctionTable) {}
+
+    /// Made when it is asked for; a new one for each run.
+    private func currentMirror() -> ProgressMirror {
+        let cancellation = cancellation
+        return mirror.withLock { current in
+            let mirror = current ?? ProgressMirror(cancellation: cancellation)
+            current = mirror
+            return mirror
+        }
+    }
+
     // MARK: - The engine's side
 
     /// The run's objects and associations.
@@ -123,6 +171,9 @@ open class MigrationManager: NSObject {
         }
         return running
     }
+
+    /// The turn of a mapping model begins.
+    func begin(_ model: MappingModel) { mappingModel = model }
 
     func attach(_ runtime: StagedRuntime) { running = runtime }
     func detach() {

@@ -10,6 +10,8 @@ public struct MigrationOptions: Sendable {
     public var keys: KeyChoice = .auto
     /// Passes to cut the work into; nil lets the planner decide.
     public var passes: Int?
+    /// Add to a store that stands at the destination, whose keys and metadata stay; without it such a store is refused.
+    public var appendsToExisting = false
     /// Run everything, publish nothing.
     public var isDryRun = false
     /// Make rules that the source model already had errors for inferred mappings too.

@@ -31,7 +31,7 @@ public final class ProgressCounter: Sendable {
     }
 
     /// A moment's figures.
-    public struct Snapshot: Sendable {
+    public struct Snapshot: Sendable, Equatable {
         public var phase: Phase
         /// Rows worked on so far, over all phases.
         public var rows: Int
@@ -56,8 +56,38 @@ public final class ProgressCounter: Sendable {
     private let pass = Atomic<Int>(0)
     private let passes = Atomic<Int>(0)
     private let spilled = Atomic<Int>(0)
+    private let begun = Atomic<Int>(0)
+    private let ended = Atomic<Int>(0)
+    /// Shows the share done elsewhere too; nil between runs.
+    private let mirror = Mutex<ProgressMirror?>(nil)
+    private let hasMirror = Atomic<Bool>(false)
 
     public init() {}
+
+    /// Runs that began and that ended.
+    var runsBegun: Int { begun.load(ordering: .acquiring) }
+    var runsEnded: Int { ended.load(ordering: .acquiring) }
+
+    /// A run begins.
+    func beginRun(mirror: ProgressMirror? = nil) {
+        self.mirror.withLock { $0 = mirror }
+        hasMirror.store(mirror != nil, ordering: .releasing)
+        begun.add(1, ordering: .releasing)
+        mirror?.begin()
+    }
+
+    /// The run has ended, well or not.
+    func endRun() {
+        reflect()
+        mirror.withLock { $0 = nil }
+        hasMirror.store(false, ordering: .releasing)
+        ended.add(1, ordering: .releasing)
+    }
+
+    private func reflect() {
+        guard hasMirror.load(ordering: .acquiring) else { return }
+        mirror.withLock { $0 }?.show(snapshot.fraction)
+    }
 
     public var snapshot: Snapshot {
         Snapshot(
@@ -75,8 +105,14 @@ public final class ProgressCounter: Sendable {
         passes.store(0, ordering: .relaxed)
         spilled.store(0, ordering: .relaxed)
     }
-    func begin(_ next: Phase) { phase.store(next.rawValue, ordering: .relaxed) }
-    func advance(rows count: Int) { rows.wrappingAdd(count, ordering: .relaxed) }
+    func begin(_ next: Phase) {
+        phase.store(next.rawValue, ordering: .relaxed)
+        reflect()
+    }
+    func advance(rows count: Int) {
+        rows.wrappingAdd(count, ordering: .relaxed)
+        reflect()
+    }
     func expect(rows count: Int) { total.store(count, ordering: .relaxed) }
     func enter(pass number: Int, of count: Int) {
         pass.store(number, ordering: .relaxed)

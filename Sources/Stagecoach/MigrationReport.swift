@@ -4,6 +4,10 @@ import Foundation
 public struct MigrationReport: Sendable, Codable {
     public var source: String
     public var destination: String
+    /// Mapping models that ran, in turn.
+    public var mappingModels: Int
+    /// Whether the objects were added to a store that stood at the destination.
+    public var isAppended: Bool
     /// Objects by entity mapping, and what was left out and why.
     public var counts: MigrationCounts
     public var passes: Int

@@ -18,24 +18,46 @@ final class MigrationSession {
     let progress: ProgressCounter
     let cancellation: CancellationFlag
     var counts = MigrationCounts()
+    /// The mapping models that ran before, and where the associations of this one are kept for later ones.
+    let associations: AssociationArchive
+    /// Entity mappings of all mapping models of the run.
+    let mappingCount: Int
+    /// The highest key ever given in each destination table, before the mapping model at work.
+    private(set) var highestKeys: [Int64]
+    /// Whether a destination table has rows from before the mapping model at work.
+    private(set) var hasRows: [Bool]
     /// Rows written, by destination table.
     var rowsWritten: [Int]
     /// Links written, by join table of the destination.
     var linksWritten: [Int]
+    /// Rows and links that an appended store had before the run.
+    private(set) var existingRows: [Int]
+    private(set) var existingLinks: [Int]
     /// Sorts that may hold memory at a time: set once the links are planned.
     var concurrentSorts = 6
+    /// Where the destination will be published: what policies see as its URL.
+    var destinationPath = ""
+    /// The rows from before that the mapping model at work changed; nil where it can change none.
+    var touched: TouchedRows?
     /// Set once the keys are read.
     var sourceKeys: SourceKeys?
 
     init(
         source: SourceStore, layout: StoreLayout, destinationSchema: StoreSchema, work: WorkDirectory,
-        budget: MemoryShares, options: MigrationOptions, progress: ProgressCounter, cancellation: CancellationFlag
+        budget: MemoryShares, options: MigrationOptions, progress: ProgressCounter, cancellation: CancellationFlag,
+        associations: AssociationArchive, mappingCount: Int, existing: ExistingStore? = nil
     ) {
+        self.associations = associations
+        self.mappingCount = mappingCount
+        highestKeys = existing?.highestKeys ?? Array(repeating: 0, count: destinationSchema.tables.count)
+        hasRows = existing?.hasRows ?? Array(repeating: false, count: destinationSchema.tables.count)
         self.source = source
         self.layout = layout
         self.destinationSchema = destinationSchema
         rowsWritten = Array(repeating: 0, count: destinationSchema.tables.count)
         linksWritten = Array(repeating: 0, count: destinationSchema.joinTables.count)
+        existingRows = rowsWritten
+        existingLinks = linksWritten
         externalColumns = destinationSchema.tables.map { table in
             table.attributeColumns.compactMap { reference, column in
                 let attribute = destinationSchema.model.entity(at: reference.entity).attribute(named: reference.name)
@@ -47,6 +69,28 @@ final class MigrationSession {
         self.options = options
         self.progress = progress
         self.cancellation = cancellation
+    }
+
+    /// Whether a row was there before the mapping model at work.
+    func isExisting(_ key: Int64, table: Int) -> Bool { hasRows[table] && key <= highestKeys[table] }
+
+    /// Notes what an appended store holds before the run.
+    func countExisting(_ counts: (tables: [Int], joinTables: [Int])) {
+        existingRows = counts.tables
+        existingLinks = counts.joinTables
+    }
+
+    /// A mapping model has run: its rows are existing ones for the next.
+    func endModel(highest: [Int64], _ tables: [MappingAssociations]) {
+        associations.append(tables)
+        for table in highest.indices {
+            highestKeys[table] = max(highestKeys[table], highest[table])
+            if rowsWritten[table] > 0 { hasRows[table] = true }
+        }
+        sourceKeys = nil
+        concurrentSorts = 6
+        touched?.close()
+        touched = nil
     }
 
     /// Ends the run where somebody asked for it. Called once a batch.

@@ -21,20 +21,25 @@ struct StagedMigration {
     let storeUUID: String
 
     /// Runs the stages and loads all tables.
-    ///
-    /// - Returns: Z_MAX by destination table.
-    func run(into destination: DestinationStore) throws -> [Int64] {
+    func run(into destination: DestinationStore) throws -> FusedMigration.Outcome {
         session.progress.begin(.keys)
         let scan = try KeyScan(session: session, mappings: mappings, tables: tables).run()
         let keys = SourceKeys(byMapping: scan.byMapping, byTable: scan.byTable)
         session.sourceKeys = keys
         try AccountForSources.count(keys, mappings: mappings, in: session)
         let runtime = makeRuntime(keys)
+        if session.hasRows.contains(true) {
+            let touched = TouchedRows(destination)
+            session.touched = touched
+            try runtime.objects.begin(on: destination, touched: touched)
+        }
         session.concurrentSorts = 6 + (session.destinationSchema.tables.map { $0.columns.count }.max() ?? 0) / 4
+        runtime.evaluate(with: manager, policies)
         manager.attach(runtime)
         defer {
             manager.detach()
             runtime.close()
+            runtime.objects.end()
         }
 
         session.progress.begin(.create)
@@ -55,9 +60,12 @@ struct StagedMigration {
         session.progress.begin(.validate)
         for mapping in mappings { try validate(mapping, runtime) }
         try account(runtime)
-        return try StagedLoad(
+        runtime.objects.endFetches()
+        let highest = try StagedLoad(
             session: session, mappings: mappings, tables: tables, runtime: runtime, excuses: excuses
         ).run(into: destination)
+        if runtime.objects.hasDeletions { session.associations.hasDeletions = true }
+        return (highest, Array(runtime.associations.dropFirst(session.associations.tables.count)))
     }
 
     private func makeRuntime(_ keys: SourceKeys) -> StagedRuntime {
@@ -65,24 +73,33 @@ struct StagedMigration {
         let rows = schema.tables.indices.map { index in
             DestinationRows(table: index, firstKey: firstInsertedKey(index, keys), session: session)
         }
-        let allowance = max(256 * 1024, session.budget.keys / max(1, mappings.count))
-        let associations = mappings.map {
+        let allowance = max(256 * 1024, session.budget.keys / max(1, session.mappingCount))
+        let own = mappings.dropFirst(session.associations.tables.count).map {
             MappingAssociations(
-                mapping: $0, keys: keys.byMapping[$0.index], directory: session.work, memory: allowance)
+                mapping: $0, keys: keys.byMapping[$0.index], directory: session.associations.directory,
+                memory: allowance)
         }
+        let associations = session.associations.tables + own
         return StagedRuntime(
             session: session, mappings: mappings, associations: associations, rows: rows,
             links: LinkStores(session: session), storeUUID: storeUUID)
     }
 
-    /// Sequential tables number from 1; where keys are kept, objects without a source come after the greatest key.
+    /// Sequential tables number on from the highest key given; where keys are kept, objects without a source come after
+    /// the greatest one.
     private func firstInsertedKey(_ table: Int, _ keys: SourceKeys) -> Int64 {
-        guard let planned = tables.first(where: { $0.table == table }), planned.keys == .kept else { return 1 }
-        return planned.mappings.reduce(Int64(0)) { greatest, index in
+        let highest = session.highestKeys[table]
+        // Beyond the greatest key there is none: the first one that is asked for is refused.
+        func next(after key: Int64) -> Int64 { key == .max ? .max : key + 1 }
+        guard let planned = tables.first(where: { $0.table == table }), planned.keys == .kept else {
+            return next(after: highest)
+        }
+        let greatest = planned.mappings.reduce(highest) { greatest, index in
             guard let source = mappings[index].sourceTable else { return greatest }
             let last = keys.byMapping[index].flatMap { $0.index.count > 0 ? $0.index.lastKey : nil } ?? 0
             return max(greatest, last, session.layout.tables[source].maximumKey)
-        } + 1
+        }
+        return next(after: greatest)
     }
 
     // MARK: - Stage 1
@@ -90,6 +107,7 @@ struct StagedMigration {
     private func create(
         _ mapping: PlannedMapping, _ runtime: StagedRuntime, _ keys: SourceKeys
     ) throws {
+        guard !mapping.isEarlier else { return }
         guard let policy = policies[mapping] else {
             if let own = keys.byMapping[mapping.index] { try createRows(mapping, own, runtime) }
             return
@@ -118,12 +136,15 @@ struct StagedMigration {
             run = rows.addRun(for: own)
         }
         runtime.associations[mapping.index].isCreated = true
+        if !mapping.dynamicAttributes.isEmpty {
+            return try DynamicRows(session: session, runtime: runtime, mapping: mapping, keys: own).create(
+                in: rows, run)
+        }
         var slots = SourceSlots(
             entity: sourceEntity, schema: session.layout.schema, columns: [.own(EntityTable.lockColumn)])
         let program = try AttributeProgram(mapping: mapping, slots: &slots)
         let number = Int64(session.destinationSchema.number(of: entity))
-        let reader = try session.source.rows(
-            RowSelection(table: source, columns: slots.columns, entities: [sourceEntity.index]), in: session.layout)
+        let reader = try SourceReader(session: session, slots: slots, table: source, entities: [sourceEntity.index])
         var batch = session.sourceBatch(slots: slots.columns.count)
         var made = 0
         while try reader.next(into: &batch) {
@@ -149,19 +170,20 @@ struct StagedMigration {
         _ mapping: PlannedMapping, _ policy: EntityMigrationPolicy, _ runtime: StagedRuntime
     ) throws {
         guard let entity = mapping.source, let table = mapping.sourceTable else { return }
-        let program = try runtime.program(of: mapping)
-        var columns = program.columns
+        let program = try runtime.program(of: try runtime.current(mapping))
+        var slots = program.slots
         var filter: PredicateProgram?
         if let predicate = mapping.filter {
-            var slots = SourceSlots(entity: entity, schema: session.layout.schema, columns: columns)
             filter = try PredicateProgram(compiling: predicate, resolver: &slots, context: mapping.context)
-            columns = slots.columns
         }
-        let reader = try session.source.rows(
-            RowSelection(table: table, columns: columns, entities: [entity.index]), in: session.layout)
+        let reader = try SourceReader(session: session, slots: slots, table: table, entities: [entity.index])
         let sources = runtime.sources
-        sources.openWindow(session.sourceBatch(slots: columns.count), table: table)
-        defer { sources.closeWindow() }
+        sources.openWindow(session.sourceBatch(slots: slots.columns.count), table: table)
+        runtime.scanning = program
+        defer {
+            runtime.scanning = nil
+            sources.closeWindow()
+        }
         var line = session.counts.mappings[mapping.index]
         while try reader.next(into: &sources.window) {
             try session.checkCancelled()
@@ -195,6 +217,8 @@ struct StagedMigration {
         for relationship in mapping.destination?.relationships ?? [] {
             try runtime.objects.links.store(of: relationship)?.store.compact()
         }
+        try runtime.relating.begin(mapping)
+        defer { runtime.relating.end() }
         let cursor = try runtime.associations[mapping.index].pairs.destinationsInOrderOfFirstAssociation()
         while let pair = try cursor.next() {
             let entity = session.destinationSchema.model.entity(at: Int(pair.destination.entity))

@@ -22,21 +22,32 @@ final class StagedRuntime {
     private var isAssociated = false
     /// The destination object that a policy relates, and the first source it was associated with.
     var relatingFrom: (mapping: Int, destination: ManagedObject, source: Int64)?
-    private var programs: [Int: CreationProgram] = [:]
+    private var programs: [ObjectIdentifier: CreationProgram] = [:]
+    private let edits: MappingEdits
+    /// Evaluates what only objects can; set once, right after the runtime is made.
+    private(set) var dynamicValues: DynamicValues?
+    /// The program whose slots the sources' window has.
+    var scanning: CreationProgram?
     private var lastPlanned: PlannedMapping?
     /// What a lookup found; kept for the next one.
     private var found: [ObjectReference] = []
 
-    /// A mapping's attribute program and the source columns it reads: all own columns of the table first.
+    /// A mapping's attribute program and the source slots it reads: all own columns of the table first.
     final class CreationProgram {
+        /// Kept, so that no other mapping gets its identity.
+        private let mapping: PlannedMapping
         let attributes: AttributeProgram
-        let columns: [SelectedColumn]
+        let slots: SourceSlots
+        /// Rows that are not in the batch at hand.
+        let rows: SourceRowReader
         var single: RowBatch
 
-        init(attributes: AttributeProgram, columns: [SelectedColumn]) {
+        init(mapping: PlannedMapping, attributes: AttributeProgram, slots: SourceSlots, rows: SourceRowReader) {
+            self.mapping = mapping
             self.attributes = attributes
-            self.columns = columns
-            single = RowBatch(slots: columns.count, rowCapacity: 1, byteTarget: 4096)
+            self.slots = slots
+            self.rows = rows
+            single = RowBatch(slots: slots.columns.count, rowCapacity: 1, byteTarget: 4096)
         }
     }
 
@@ -47,12 +58,14 @@ final class StagedRuntime {
         self.session = session
         self.mappings = mappings
         self.associations = associations
+        edits = MappingEdits(
+            mappings: mappings, source: session.layout.schema, destination: session.destinationSchema)
         sources = SourceObjects(session: session)
         objects = DestinationObjects(session: session, rows: rows, links: links)
-        sourceContext = ManagedObjectContext(
-            backing: sources, failures: failures, storeUUID: session.source.metadata.uuid, isDestination: false)
-        destinationContext = ManagedObjectContext(
-            backing: objects, failures: failures, storeUUID: storeUUID, isDestination: true)
+        sourceContext = StagedRuntime.context(
+            of: sources, session: session, storeUUID: session.source.metadata.uuid, failures: failures)
+        destinationContext = StagedRuntime.context(
+            of: objects, session: session, storeUUID: storeUUID, failures: failures)
         relating = DeclaredLinks(
             session: session, mappings: mappings, associations: associations, objects: objects, sources: sources)
         sources.context = sourceContext
@@ -66,11 +79,18 @@ final class StagedRuntime {
         destinationContext.close()
     }
 
+    /// Says what `$manager` and `$entityPolicy` are.
+    func evaluate(with manager: MigrationManager, _ policies: Policies) {
+        let values = DynamicValues(runtime: self, manager: manager, policies: policies)
+        dynamicValues = values
+        relating.dynamicValues = values
+    }
+
     // MARK: - Creation
 
     /// The program of a mapping, compiled once.
     func program(of mapping: PlannedMapping) throws(MigrationError) -> CreationProgram {
-        if let known = programs[mapping.index] { return known }
+        if let known = programs[ObjectIdentifier(mapping)] { return known }
         guard let entity = mapping.source, let table = mapping.sourceTable else {
             throw MigrationError(
                 "mapping.noSource", .configuration, "The entity mapping has no source entity", context: mapping.context)
@@ -79,8 +99,12 @@ final class StagedRuntime {
         var slots = SourceSlots(
             entity: entity, schema: session.layout.schema, columns: (0..<own).map { .own($0) })
         let attributes = try AttributeProgram(mapping: mapping, slots: &slots)
-        let program = CreationProgram(attributes: attributes, columns: slots.columns)
-        programs[mapping.index] = program
+        let program = CreationProgram(
+            mapping: mapping, attributes: attributes, slots: slots,
+            rows: try SourceRowReader(session: session, slots: slots, table: table))
+        // Policies that change expressions for every object leave a program each.
+        if programs.count > mappings.count + 64 { programs = [:] }
+        programs[ObjectIdentifier(mapping)] = program
         return program
     }
 
@@ -93,39 +117,40 @@ final class StagedRuntime {
         return isAssociated
     }
 
+    /// A mapping as its policy's begin may have changed it.
+    func current(_ mapping: PlannedMapping) throws(MigrationError) -> PlannedMapping {
+        try edits.current(mapping.mapping, mapping)
+    }
+
     /// What the default creation method does: one object, its attributes, the association.
     func createDefault(for source: ManagedObject, in mapping: EntityMapping) throws {
-        let planned = try planned(mapping)
+        let planned = try edits.current(mapping, try planned(mapping))
         guard let entity = planned.destination else { return }
         guard source.context === sourceContext else { throw ObjectFailure.foreign(source).inside(planned.context) }
         let place = source.place
         let program = try program(of: planned)
         let id = try objects.insertBare(entity)
         let rows = objects.rows[id.table]
-        if sources.windowTable == place.table, sources.window.slots >= program.columns.count,
-            let row = sources.rowInWindow(table: place.table, key: place.key)
-        {
+        if scanning === program, let row = sources.rowInWindow(table: place.table, key: place.key) {
             try rows.write(id.key) { batch, target throws(MigrationError) in
                 try program.attributes.run(sources.window, row: row, into: &batch, destinationRow: target)
             }
         } else {
-            program.single.removeAll()
-            guard
-                try session.source.row(
-                    table: place.table, key: place.key, columns: program.columns,
-                    in: session.layout,
-                    into: &program.single)
-            else { throw ObjectFailure.gone(source) }
+            guard try program.rows.fetch(place.key, into: &program.single) else { throw ObjectFailure.gone(source) }
             try rows.write(id.key) { batch, target throws(MigrationError) in
                 try program.attributes.run(program.single, row: 0, into: &batch, destinationRow: target)
             }
+        }
+        if !planned.dynamicAttributes.isEmpty {
+            try dynamicValues?.setAttributes(
+                planned.dynamicAttributes, in: planned, source: source, destination: destinationContext.object(at: id))
         }
         try associate(place, id, planned)
     }
 
     /// What the default relating method does: evaluates the relationship mappings for one destination object.
     func relateDefault(_ destination: ManagedObject, in mapping: EntityMapping) throws {
-        let planned = try planned(mapping)
+        let planned = try edits.current(mapping, try planned(mapping))
         if let relating = relatingFrom, relating.mapping == planned.index, relating.destination === destination {
             return try self.relating.setAll(of: objects.end(destination.place), source: relating.source, in: planned)
         }
@@ -138,11 +163,12 @@ final class StagedRuntime {
 
     private func planned(_ mapping: EntityMapping) throws(MigrationError) -> PlannedMapping {
         if let last = lastPlanned, last.mapping === mapping { return last }
-        if let same = mappings.first(where: { $0.mapping === mapping }) {
+        // A mapping model may have run before: its last turn is this one.
+        if let same = mappings.last(where: { $0.mapping === mapping }) {
             lastPlanned = same
             return same
         }
-        guard let named = mappings.first(where: { $0.name == mapping.name }) else {
+        guard let named = mappings.last(where: { $0.name == mapping.name }) else {
             throw MigrationError(
                 "manager.unknownMapping", .data, "The mapping model has no entity mapping \(mapping.name ?? "")",
                 context: .init(entityMapping: mapping.name))
@@ -239,7 +265,7 @@ final class StagedRuntime {
     }
 
     private func table(named name: String) throws(MigrationError) -> MappingAssociations {
-        guard let known = associations.first(where: { $0.mapping.name == name }) else {
+        guard let known = associations.last(where: { $0.mapping.name == name }) else {
             throw MigrationError(
                 "manager.unknownMapping", .data, "There is no entity mapping \(name)",
                 remedy: "Name one of: \(mappings.map(\.name).joined(separator: ", "))",

@@ -38,6 +38,8 @@ package enum Command {
             let command = try PlanCommand(arguments, console: console)
             work = { try command.run() }
         case "infer": work = { try InferCommand.run(arguments, console: console) }
+        case "port": work = { try PortCommand.run(arguments, console: console) }
+        case "convert": work = { try ConvertCommand.run(arguments, console: console) }
         case "inspect": work = { try InspectCommand.run(arguments, console: console) }
         default: work = { try DemoCommand(arguments, console: console).run() }
         }

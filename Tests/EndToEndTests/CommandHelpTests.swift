@@ -17,6 +17,7 @@ struct CommandHelpTests {
                       migrate  Migrate a store to another model version
                       plan     Show the passes, tables and keys of a migration
                       infer    Infer the mapping model between two model versions
+                      convert  Write a mapping model of any form as JSON
                       inspect  Show what a store, a model or a mapping model holds
                       demo     Make a store, migrate it and show what happened
 
@@ -64,15 +65,16 @@ struct CommandHelpTests {
                 Reads SOURCE, which is not changed by a byte, and writes a fresh store at DESTINATION, where nothing may
                 stand yet. A run that fails or is interrupted leaves no destination.
 
-                MODEL is an .xcdatamodel, an .xcdatamodeld (its current version), Bundle.xcdatamodeld:Version, or a store
-                (its cached model).
+                MODEL is an .xcdatamodel, an .xcdatamodeld or .momd (its current version), Bundle.xcdatamodeld:Version or
+                Bundle.momd:Version, a .mom, or a store (its cached model).
 
                 Options:
                       --to MODEL            The model version to migrate to.
                       --from MODEL          The model version that wrote the store. Left out:
                                             the store's cached model, or the version in the --to
                                             bundle whose hashes match.
-                      --mapping FILE        The mapping model as JSON. Left out: inferred.
+                      --mapping FILE        The mapping model: JSON, .xcmappingmodel or .cdm.
+                                            Left out: inferred.
                       --memory-limit SIZE   Peak resident memory, as 64M or 1G. Left out: 256M,
                                             or three quarters of the cgroup's limit where that
                                             is lower.

@@ -41,17 +41,17 @@ struct ExpressionHostileTests {
         func parentheses(_ count: Int) -> String {
             String(repeating: "(", count: count) + "a" + String(repeating: ")", count: count)
         }
-        #expect(try ValueExpression(format: parentheses(199)).format == "a")
-        #expect(throws: MigrationError.self) { try ValueExpression(format: parentheses(200)) }
+        #expect(try ValueExpression(parsing: parentheses(199)).format == "a")
+        #expect(throws: MigrationError.self) { try ValueExpression(parsing: parentheses(200)) }
         let long = Array(repeating: "a", count: 399).joined(separator: " + ")
-        #expect(try ValueExpression(format: long).format == long)
-        #expect(throws: MigrationError.self) { try ValueExpression(format: long + " + a + a + a") }
+        #expect(try ValueExpression(parsing: long).format == long)
+        #expect(throws: MigrationError.self) { try ValueExpression(parsing: long + " + a + a + a") }
         let chain = Array(repeating: "a == 1", count: 50_000).joined(separator: " AND ")
         #expect(try SourcePredicate(format: chain).format == chain)
         #expect(throws: MigrationError.self) {
-            try ValueExpression(format: String(repeating: " ", count: 1 << 20) + "a")
+            try ValueExpression(parsing: String(repeating: " ", count: 1 << 20) + "a")
         }
-        #expect(try ValueExpression(format: String(repeating: " ", count: (1 << 20) - 1) + "a").format == "a")
+        #expect(try ValueExpression(parsing: String(repeating: " ", count: (1 << 20) - 1) + "a").format == "a")
     }
 
     @Test("the deepest allowed text is read and printed on a stack of two MiB")

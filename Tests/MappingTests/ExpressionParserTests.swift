@@ -63,9 +63,9 @@ struct ExpressionParserTests {
 
     @Test("value expressions read as Apple's grammar says, and print canonically", arguments: values)
     func value(text: String, canonical: String) throws {
-        let expression = try ValueExpression(format: text)
+        let expression = try ValueExpression(parsing: text)
         #expect(expression.format == canonical)
-        #expect(try ValueExpression(format: expression.format) == expression)
+        #expect(try ValueExpression(parsing: expression.format) == expression)
     }
 
     static let predicates: [(String, String)] = [
@@ -158,16 +158,16 @@ struct ExpressionParserTests {
     func trees() throws {
         let source = ExpressionNode.variable("source")
         #expect(
-            try ValueExpression(format: "$source.a.@sum.b").node
+            try ValueExpression(parsing: "$source.a.@sum.b").node
                 == .keyPath(target: source, components: ["a", "@sum", "b"]))
-        #expect(try ValueExpression(format: "SELF.a").node == .keyPath(target: .evaluatedObject, components: ["a"]))
+        #expect(try ValueExpression(parsing: "SELF.a").node == .keyPath(target: .evaluatedObject, components: ["a"]))
         #expect(
-            try ValueExpression(format: "max(a)").node
+            try ValueExpression(parsing: "max(a)").node
                 == .function(target: nil, selector: "max:", arguments: [.keyPath(target: nil, components: ["a"])]))
-        #expect(try ValueExpression(format: "-1").node == .constant(.integer(-1)))
-        #expect(try ValueExpression(format: "-(1)").node == .negation(.constant(.integer(1))))
-        #expect(try ValueExpression(format: "CAST(2.5, 'NSDate')").node == .constant(.date(2.5)))
-        #expect(try ValueExpression(format: "TRUEPREDICATE").node == .predicate(.constant(true)))
+        #expect(try ValueExpression(parsing: "-1").node == .constant(.integer(-1)))
+        #expect(try ValueExpression(parsing: "-(1)").node == .negation(.constant(.integer(1))))
+        #expect(try ValueExpression(parsing: "CAST(2.5, 'NSDate')").node == .constant(.date(2.5)))
+        #expect(try ValueExpression(parsing: "TRUEPREDICATE").node == .predicate(.constant(true)))
         #expect(try SourcePredicate(format: "TRUE").node == .expression(.constant(.boolean(true))))
     }
 }

@@ -37,7 +37,7 @@ struct ExpressionRelationshipTests {
 
     @Test("lookups are recognised", arguments: lookups)
     func lookup(format: String, expected: RelationshipExpression) throws {
-        #expect(try RelationshipExpression(ValueExpression(format: format), context: .init()) == expected)
+        #expect(try RelationshipExpression(ValueExpression(parsing: format), context: .init()) == expected)
     }
 
     @Test(
@@ -52,7 +52,7 @@ struct ExpressionRelationshipTests {
             "now()",
         ])
     func refused(format: String) throws {
-        let expression = try ValueExpression(format: format)
+        let expression = try ValueExpression(parsing: format)
         let error = try #require(throws: MigrationError.self) {
             try RelationshipExpression(expression, context: .init(property: "p", entityMapping: "M"))
         }

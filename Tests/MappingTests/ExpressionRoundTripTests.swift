@@ -123,7 +123,7 @@ struct ExpressionRoundTripTests {
             let depth = generator.random.below(5)
             let expression = ValueExpression(node: generator.value(depth))
             let text = expression.format
-            let again = try? ValueExpression(format: text)
+            let again = try? ValueExpression(parsing: text)
             #expect(again == expression, "seed \(seed): \(text)")
             #expect(again?.format == text)
             let predicate = SourcePredicate(node: generator.predicate(depth))

@@ -86,7 +86,7 @@ struct ExpressionRow: KeyPathResolver {
     static func program(_ format: String, _ type: AttributeType) throws -> ExpressionProgram {
         var resolver = ExpressionRow()
         return try ExpressionProgram(
-            compiling: ValueExpression(format: format), to: type, resolver: &resolver,
+            compiling: ValueExpression(parsing: format), to: type, resolver: &resolver,
             context: .init(entity: "E", property: "p"), now: 5000)
     }
 

@@ -238,7 +238,7 @@ struct InferenceValidationTests {
             let make = { (name: String?) -> PropertyMapping in
                 let property = PropertyMapping()
                 property.name = name
-                property.valueExpression = value.flatMap { try? ValueExpression(format: $0) }
+                property.valueExpression = value.flatMap { try? ValueExpression(parsing: $0) }
                 return property
             }
             result.attributeMappings = attributes.map(make)

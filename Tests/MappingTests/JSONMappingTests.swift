@@ -224,11 +224,11 @@ struct JSONMappingTests {
         }
     }
 
-    @Test("The compiler's source expression is written as the filter it holds, any other is refused")
+    @Test("The compiler's source expression is written as the filter it holds, any other as it is")
     func sourceExpressions() throws {
         func model(_ fetch: String) throws -> MappingModel {
             let model = try JSONModels.read(try fixture("shop"))
-            model.entityMappings[0].sourceExpression = try ValueExpression(format: fetch)
+            model.entityMappings[0].sourceExpression = try ValueExpression(parsing: fetch)
             return model
         }
         let plain = try JSONModels.read(try fixture("shop"))
@@ -245,17 +245,19 @@ struct JSONMappingTests {
         #expect(read.differences(from: filtered) == [])
         for other in [fetch("Trade", "TRUEPREDICATE"), "$manager.sourceContext.everything"] {
             let strange = try model(other)
-            #expect(throws: MigrationError.self) { try strange.json() }
             #expect(strange.differences(from: plain) != [])
+            let again = try JSONModels.read(try strange.json())
+            #expect(again.differences(from: strange) == [])
+            #expect(again.entityMappings[0].sourceExpression?.format == (try ValueExpression(format: other)).format)
         }
     }
 
     @Test("What JSON has no place for is refused when it is written")
     func notWritable() throws {
         let changes: [(EntityMapping) -> Void] = [
-            { $0.userInfo = ["day": Date()] },
+            { $0.userInfo = ["uuid": UUID()] },
             { $0.userInfo = [1: "x"] },
-            { $0.attributeMappings?[0].userInfo = ["a": 1] },
+            { $0.attributeMappings?[0].userInfo = ["a": [UUID()]] },
             { $0.attributeMappings?[0].name = nil },
             { $0.name = nil },
             { $0.destinationEntityName = nil },
@@ -271,6 +273,63 @@ struct JSONMappingTests {
                 #expect(error.category == .configuration)
                 #expect(error.context.line == 4)
             }
+        }
+    }
+
+    @Test("A property's userInfo, dates, data, decimals and their look-alikes survive")
+    func userInfo() throws {
+        let model = try JSONModels.read(try fixture("shop"))
+        let info: [AnyHashable: Any] = [
+            "day": Date(timeIntervalSinceReferenceDate: 12.5), "bytes": Data([1, 2]),
+            "price": Decimal(string: "12.50") as Any,
+            "number": NSDecimalNumber(string: "1e20"), "alike": ["$date": 5], "nested": ["$object": ["$data": "x"]],
+            "list": [["$decimal": "1"], 1, true, NSNull()] as [Any],
+        ]
+        model.entityMappings[0].userInfo = info
+        model.entityMappings[0].attributeMappings?[0].userInfo = ["a": 1]
+        let note = try #require(model.entityMappings[0].attributeMapping(named: "note"))
+        note.userInfo = ["b": Data()]
+        note.isAutomatic = true
+        note.replacesNil = true
+        note.valueExpression = try ValueExpression(format: "$source.note")
+        let text = try model.json()
+        let again = try JSONModels.read(text)
+        #expect(again.differences(from: model) == [])
+        #expect(try again.json() == text)
+        #expect(again.entityMappings[0].userInfo?["day"] as? Date == Date(timeIntervalSinceReferenceDate: 12.5))
+        #expect(
+            (again.entityMappings[0].userInfo?["number"] as? NSDecimalNumber)?.stringValue == "100000000000000000000")
+        #expect(again.entityMappings[0].attributeMapping(named: "note")?.userInfo?["b"] as? Data == Data())
+    }
+
+    @Test("Unlisted properties can be left alone, and hashes of other versions are refused")
+    func unlisted() throws {
+        func text(_ more: String) -> String {
+            """
+            {"formatVersion": 1, "entityMappings": [
+              {"sourceEntity": "Customer", "destinationEntity": "Customer",
+               \(more), "attributes": {"rank": "$source.rank"}}]}
+            """
+        }
+        let model = try JSONModels.read(text("\"unlisted\": \"untouched\""))
+        let customer = model.entityMappings[0]
+        #expect(customer.attributeMapping(named: "name")?.valueExpression == nil)
+        #expect(customer.attributeMapping(named: "name")?.isAutomatic == false)
+        #expect(customer.attributeMapping(named: "rank")?.isAutomatic == true)
+        let automatic = try JSONModels.read(text("\"unlisted\": \"automatic\""))
+        #expect(automatic.entityMappings[0].attributeMapping(named: "name")?.isAutomatic == true)
+        let hash = try #require(customer.sourceEntityVersionHash)
+        let stated = try JSONModels.read(text("\"sourceEntityVersionHash\": \"\(hash.base64EncodedString())\""))
+        #expect(try stated.json().contains(hash.base64EncodedString()))
+        for (more, code) in [
+            ("\"unlisted\": \"whatever\"", "mapping.valueType"),
+            ("\"sourceEntityVersionHash\": \"AAAA\"", "mapping.valueType"),
+            ("\"destinationEntityVersionHash\": \"\(Data(count: 32).base64EncodedString())\"", "mapping.versionHash"),
+            ("\"sourceExpression\": \"1 +\"", "mapping.expression"),
+        ] {
+            let error = try #require(throws: MigrationError.self) { try JSONModels.read(text(more)) }
+            #expect(error.code.rawValue == code, "\(error)")
+            #expect(error.context.line != nil && error.context.path == "shop.json")
         }
     }
 }

@@ -170,6 +170,46 @@ private func randomRecord(_ width: Int, _ form: Int, _ number: Int, _ random: in
         #expect(try fixture.files().isEmpty)
     }
 
+    @Test("Many logs that share one memory read like sorted arrays", arguments: [0, 1 << 20])
+    func sharing(bytes: Int) throws {
+        let seed: UInt64 = 77
+        var random = SeededGenerator(seed: seed)
+        let fixture = try SpillFixture()
+        let memory = RecordMemory(bytes: bytes)
+        let widths = (0..<40).map { 2 + $0 % 6 }
+        var logs = widths.map {
+            RecordLog(directory: fixture.directory, name: "log", width: $0, indexWords: 2, memory: memory)
+        }
+        var model = widths.map { _ in [[UInt64]]() }
+        for number in 0..<60_000 {
+            // For a time one log is filled, then others.
+            let index = random.chance(3) ? random.below(40) : number / 5000
+            let record = randomRecord(widths[index], number / 5000 % 4, number, &random)
+            try logs[index].append(record)
+            model[index].append(record)
+            if random.chance(2000) {
+                let prefix = Array(model[index][random.below(model[index].count)][..<1])
+                var found: [[UInt64]] = []
+                try logs[index].forEach(prefix: prefix, words: 1) { pointer in
+                    found.append((0..<widths[index]).map { pointer[$0] })
+                }
+                #expect(
+                    found.sorted(by: isBefore) == model[index].filter { $0.starts(with: prefix) }.sorted(by: isBefore),
+                    "seed \(seed), record \(number)")
+            }
+            if random.chance(5000) { try logs[index].release() }
+        }
+        #expect(logs.contains { $0.runsWritten > 0 })
+        for (index, log) in logs.enumerated() {
+            #expect(try all(log.scan(), width: widths[index]) == model[index].sorted(by: isBefore), "log \(index)")
+        }
+        // A log that is gone leaves its memory to the others.
+        logs.removeLast(30)
+        for (index, log) in logs.enumerated() {
+            #expect(try all(log.scan(), width: widths[index]) == model[index].sorted(by: isBefore), "log \(index)")
+        }
+    }
+
     @Test("A changed byte in a run is an error, never a wrong record")
     func damage() throws {
         let fixture = try SpillFixture()

@@ -73,7 +73,7 @@ func mapping(
 
 private func property(_ name: String, _ text: String?, _ isAutomatic: Bool) throws -> PropertyMapping {
     PropertyMapping(
-        name: name, valueExpression: try text.map { try ValueExpression(format: $0) }, isAutomatic: isAutomatic)
+        name: name, valueExpression: try text.map { try ValueExpression(parsing: $0) }, isAutomatic: isAutomatic)
 }
 
 func mappings(_ entityMappings: EntityMapping..., inferred: Bool = false) -> MappingModel {

@@ -73,6 +73,9 @@ struct RandomMapping {
                 PropertyMapping(name: relationship.name, valueExpression: node.map { ValueExpression(node: $0) }))
         }
         mapping.attributeMappings = attributes
+        if generator.chance(4) {
+            mapping.sourceFilter = filter(from: pair.source, &generator).map { SourcePredicate(node: $0) }
+        }
         mapping.relationshipMappings = relationships
         return mapping
     }
@@ -90,7 +93,8 @@ struct RandomMapping {
         case 0: return nil
         case 1: return .constant(.null)
         case 2: return constant(attribute.attributeType, &generator)
-        case 3, 4:
+        case 3: return fold(for: attribute, from: entity, &generator) ?? path(for: attribute, from: entity, &generator)
+        case 4:
             let computed = self.computed(for: attribute, from: entity, &generator)
             return computed ?? path(for: attribute, from: entity, &generator)
         default: return path(for: attribute, from: entity, &generator)

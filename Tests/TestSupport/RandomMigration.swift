@@ -39,6 +39,7 @@ package struct RandomMigration: CustomStringConvertible {
             lines.append(
                 "mapping \(mapping.name ?? ""): \(mapping.sourceEntityName ?? "-") > \(mapping.destinationEntityName ?? "-")"
             )
+            if let filter = mapping.sourceFilter { lines.append("  where \(filter.format)") }
             for property in (mapping.attributeMappings ?? []) + (mapping.relationshipMappings ?? []) {
                 lines.append("  \(property.name ?? "") = \(property.valueExpression?.format ?? "untouched")")
             }

@@ -8,6 +8,8 @@ enum ReferenceResult {
     /// A stored value and the type it came with; `isExternal` where it carries an external storage marker.
     case value(ReferenceValue, AttributeType, isExternal: Bool = false)
     case objects([ReferenceMember], ReferenceOrdering)
+    /// The distinct values that a path over a to-many gives, without nil, ascending.
+    case values([ReferenceValue], AttributeType)
 }
 
 /// What is known of the order of a list of objects.
@@ -31,6 +33,10 @@ struct ReferenceEvaluator {
     /// Decision: the references that relationship mappings look up are counted, each mapping's on its own; key paths
     /// of attributes are not, they would count the same references again.
     var place: String?
+    /// Whether comparisons follow SQL's logic for nil, and bare key paths begin at the source object.
+    var isFilter = false
+    /// What SUBQUERY binds.
+    var variables: [String: ReferenceObject] = [:]
 
     func evaluate(_ node: ExpressionNode) throws(ReferenceFailure) -> ReferenceResult {
         switch node {
@@ -42,6 +48,16 @@ struct ReferenceEvaluator {
         case .arithmetic(let operation, let left, let right):
             return try arithmetic(operation, evaluate(left), evaluate(right))
         case .function(let target?, let selector, let arguments): return try call(target, selector, arguments)
+        case .evaluatedObject where isFilter: return try object("source")
+        case .predicate(let predicate):
+            return .value(.integer(try holds(predicate) == true ? 1 : 0), .boolean)
+        case .keyPath(nil, let components) where isFilter: return try keyPath(object("source"), components)
+        case .ternary(let condition, let then, let otherwise):
+            return try holds(condition) == true ? evaluate(then) : evaluate(otherwise)
+        case .subquery(let collection, let variable, let condition):
+            return try subquery(evaluate(collection), variable, condition)
+        case .function(nil, let selector, let arguments) where arguments.count == 1:
+            return try fold(selector, evaluate(arguments[0]))
         default: throw .unsupported("expression \(node)")
         }
     }
@@ -64,22 +80,27 @@ struct ReferenceEvaluator {
         switch name {
         case "source": object = source
         case "destination": object = destination
+        case _ where variables[name] != nil: object = variables[name]
         default: throw .unsupported("$\(name)")
         }
         return object.map { .objects([ReferenceMember(object: $0)], .none) } ?? .null
     }
 
-    private func keyPath(
+    func keyPath(
         _ start: ReferenceResult, _ components: [String]
     ) throws(ReferenceFailure) -> ReferenceResult {
         var current = start
+        var isCollection = isCollection(start)
         for (position, name) in components.enumerated() {
-            guard case .objects(let members, _) = current else {
-                if case .null = current { return .null }
-                throw .unsupported("key path \(components)")
+            if name.hasPrefix("@") { return try apply(name, components[(position + 1)...], to: current) }
+            // Nil goes on as nil, which a collection operator takes for an empty collection.
+            if case .null = current { continue }
+            guard case .objects(let members, _) = current else { throw .unsupported("key path \(components)") }
+            if isCollection {
+                current = try step(members, name)
+                continue
             }
             guard let object = members.first?.object else { return .null }
-            guard members.count == 1 else { throw .unsupported("key path through a to-many \(components)") }
             if let attribute = object.entity.attribute(named: name) {
                 guard position == components.count - 1 else { throw .unsupported("key path \(components)") }
                 let value = object[name]
@@ -88,6 +109,7 @@ struct ReferenceEvaluator {
             } else if let relationship = object.entity.relationship(named: name) {
                 if let place, position == components.count - 1 { migrator.noteDangling(object, name, at: place) }
                 if relationship.isToMany {
+                    isCollection = true
                     let isDirect = position == 0 && object === source
                     let ordering: ReferenceOrdering = relationship.isOrdered ? (isDirect ? .copied : .list) : .none
                     current = .objects(object.toMany[name] ?? [], ordering)
@@ -104,7 +126,7 @@ struct ReferenceEvaluator {
     // MARK: Arithmetic
 
     /// Integer by integer stays integer, a Decimal operand makes the result Decimal, all else is Double.
-    private func arithmetic(
+    func arithmetic(
         _ operation: ArithmeticOperator, _ left: ReferenceResult, _ right: ReferenceResult
     ) throws(ReferenceFailure) -> ReferenceResult {
         if case .null = left { return .null }

@@ -14,7 +14,6 @@ extension ReferenceMigrator {
     /// Decision: forced `kept` is refused wherever `auto` would not keep. A mapping without source entity says nothing
     /// about keys unless it names a policy class. Roots that no mapping with a source makes objects of are sequential.
     func decideKeys() throws(ReferenceFailure) {
-        pairsByMapping = Array(repeating: [], count: mappings.count)
         for root in destinationModel.entities where root.superentity == nil {
             let table = destination.schema.tableIndex(of: root)
             let into = mappings.filter {
@@ -31,7 +30,7 @@ extension ReferenceMigrator {
             let highest: Int64
             if isKept, let first = sources.first {
                 let rows = sourceObjects[source.schema.tableIndex(of: first)]
-                highest = max(source.maximum(of: first), rows.last?.key ?? 0)
+                highest = max(source.maximum(of: first), rows.last?.key ?? 0, destination.maximum(of: root))
             } else {
                 highest = max(destination.maximum(of: root), destination.tables[table].keys.max() ?? 0)
             }

@@ -28,9 +28,10 @@ extension ReferenceMigrator {
     /// Computes the links of all mappings without policy, as one set for each inverse pair.
     func resolveDeclarativeLinks() throws(ReferenceFailure) {
         for object in objects {
-            object.toOne = [:]
-            object.toMany = [:]
-            object.hiddenOwners = [:]
+            let before = links[ObjectIdentifier(object)]
+            object.toOne = before?.toOne ?? [:]
+            object.toMany = before?.toMany ?? [:]
+            object.hiddenOwners = before?.hiddenOwners ?? [:]
         }
         var claims: [ObjectIdentifier: [String: ReferenceClaim]] = [:]
         for (index, mapping) in mappings.enumerated() where !mapping.hasPolicy {
@@ -87,8 +88,12 @@ extension ReferenceMigrator {
             case (true, false?): break  // Handled by the to-one side.
             }
         }
-        for object in objects {
+        for object in objects where !object.isDeleted {
             for relationship in object.entity.relationships where relationship.isToMany {
+                if object.isExisting, claim(object, relationship.name) == nil {
+                    arrangeNew(object, relationship)
+                    continue
+                }
                 arrange(object, relationship, claim(object, relationship.name))
             }
         }
@@ -117,6 +122,23 @@ extension ReferenceMigrator {
         }
         if !relationship.isOrdered { for index in result.indices { result[index].order = nil } }
         owner.toMany[relationship.name] = result
+    }
+
+    /// Decision: members that are linked to an object which was there before, from their own side, come after those that
+    /// it had before, by ascending key.
+    private func arrangeNew(_ owner: ReferenceObject, _ relationship: RelationshipDescription) {
+        guard relationship.isOrdered, let members = owner.toMany[relationship.name] else { return }
+        let before = links[ObjectIdentifier(owner)]?.toMany[relationship.name] ?? []
+        let kept = members.filter { member in before.contains { $0.object === member.object } }
+        let added = members.map(\.object).filter { object in !kept.contains { $0.object === object } }
+        guard !added.isEmpty else { return }
+        var highest = before.compactMap(\.order).max() ?? 1024
+        owner.toMany[relationship.name] =
+            kept
+            + added.sorted { $0.key < $1.key }.map { object in
+                highest += 1024
+                return ReferenceMember(object: object, order: highest)
+            }
     }
 
     private static func numbered(_ objects: [ReferenceObject]) -> [ReferenceMember] {

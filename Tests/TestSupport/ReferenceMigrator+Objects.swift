@@ -74,7 +74,7 @@ extension ReferenceMigrator {
     package func sourceInstances(
         _ mapping: String, destinations: [ReferenceObject]?
     ) throws(ReferenceFailure) -> [ReferenceObject] {
-        let pairs = pairsByMapping[try mappingIndex(named: mapping)]
+        let pairs = pairsByMapping[try mappingIndex(named: mapping)] ?? []
         var seen: Set<ObjectIdentifier> = []
         let found =
             destinations.map { wanted in

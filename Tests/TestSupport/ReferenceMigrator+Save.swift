@@ -8,6 +8,9 @@ extension ReferenceMigrator {
         var store = destination
         let schema = store.schema
         if destination.rowCount == 0 { store.uuid = source.uuid }
+        for object in existing { store.tables[schema.tableIndex(of: object.entity)][object.key] = nil }
+        // Links are written anew, those of rows that were there before too.
+        store.joins = store.joins.map { _ in [:] }
         for object in objects where !object.isDeleted {
             let table = schema.tableIndex(of: object.entity)
             var values = [ReferenceValue](repeating: .null, count: schema.tables[table].columns.count)
@@ -70,7 +73,7 @@ extension ReferenceMigrator {
             }
         }
         for (index, mapping) in mappings.enumerated() {
-            for pair in pairsByMapping[index] where !pair.destination.isDeleted {
+            for pair in pairsByMapping[index] ?? [] where !pair.destination.isDeleted {
                 report.associations.append(
                     ReferenceAssociation(
                         mapping: mapping.name, sourceEntity: pair.source.entity.definition.name,
@@ -78,8 +81,9 @@ extension ReferenceMigrator {
                         destinationKey: pair.destination.key))
             }
         }
-        let associated = Set(pairsByMapping.joined().map { ObjectIdentifier($0.destination) })
-        for object in objects where !object.isDeleted && !associated.contains(ObjectIdentifier(object)) {
+        let associated = Set(pairsByMapping.values.joined().map { ObjectIdentifier($0.destination) })
+        for object in objects
+        where !object.isDeleted && !object.isExisting && !associated.contains(ObjectIdentifier(object)) {
             report.createdByPolicy[object.entity.definition.name, default: 0] += 1
         }
         for object in sourceObjects.joined() {

@@ -25,7 +25,12 @@ package final class ReferenceMigrator {
     /// Key numbering by destination root entity's index.
     var numbering: [Int: ReferenceNumbering] = [:]
     /// Pairs by entity mapping, in order of association.
-    var pairsByMapping: [[(source: ReferenceObject, destination: ReferenceObject)]] = []
+    var pairsByMapping: [Int: [(source: ReferenceObject, destination: ReferenceObject)]] = [:]
+    /// Entity mappings of earlier mapping models by name: their indices are negative, in order.
+    private var earlierMappings: [String: Int] = [:]
+    /// Objects that the destination had before, and their links then.
+    let existing: [ReferenceObject]
+    var links: [ObjectIdentifier: ReferenceLinks] = [:]
     private var pairsBySource: [ObjectIdentifier: [(mapping: Int, destination: ReferenceObject)]] = [:]
     /// The mapping and source that a default policy made an object from.
     var origins: [ObjectIdentifier: (mapping: Int, source: ReferenceObject)] = [:]
@@ -37,12 +42,15 @@ package final class ReferenceMigrator {
 
     /// - Parameters:
     ///   - destination: an existing store to append to; nil makes a fresh one.
+    ///   - earlier: what earlier mapping models associated; their objects are in the destination.
+    ///   - earlierNames: all entity mappings of those models, in order.
     ///   - policies: makes the policy of an entity mapping; key: the mapping's policy class name.
     ///   - filters: stands for a mapping's source filter; key: the entity mapping's name.
     package init(
         source: ReferenceStore, destinationModel: ManagedObjectModel, mappingModel: MappingModel,
-        keys: ReferenceKeys = .auto, destination: ReferenceStore? = nil,
-        policies: [String: () -> any ReferencePolicy] = [:], filters: [String: (ReferenceObject) -> Bool] = [:]
+        keys: ReferenceKeys = .auto, destination: ReferenceStore? = nil, earlier: [ReferenceAssociation] = [],
+        earlierNames: [String] = [], policies: [String: () -> any ReferencePolicy] = [:],
+        filters: [String: (ReferenceObject) -> Bool] = [:]
     ) {
         self.source = source
         self.destinationModel = destinationModel
@@ -52,6 +60,71 @@ package final class ReferenceMigrator {
         policyFactories = policies
         self.filters = filters
         sourceObjects = source.objects()
+        existing = self.destination.objects().flatMap { $0 }
+        objects = existing
+        for object in existing {
+            object.isExisting = true
+            for relationship in object.entity.relationships
+            where relationship.isToMany && Self.inverse(of: relationship) == nil {
+                for member in object.related(relationship.name) {
+                    member.hiddenOwners[relationship.reference] = object
+                }
+            }
+        }
+        for object in existing { links[ObjectIdentifier(object)] = ReferenceLinks(of: object) }
+        associate(earlier, names: earlierNames)
+    }
+
+    /// Makes the pairs of earlier mapping models. Of equal names the latest mapping model's are given.
+    private func associate(_ earlier: [ReferenceAssociation], names: [String]) {
+        func key(_ entity: String, _ key: Int64) -> String { "\(entity)/\(key)" }
+        let sources = Dictionary(
+            sourceObjects.joined().map { (key($0.entity.definition.name, $0.key), $0) }, uniquingKeysWith: { $1 })
+        let destinations = Dictionary(
+            existing.map { (key($0.entity.definition.name, $0.key), $0) }, uniquingKeysWith: { $1 })
+        let own = Set(mappings.map { $0.name ?? "" })
+        for (position, name) in names.enumerated() where !own.contains(name) {
+            earlierMappings[name] = position - names.count
+            for pair in earlier where pair.mapping == name {
+                guard let source = sources[key(pair.sourceEntity, pair.sourceKey)],
+                    let destination = destinations[key(pair.destinationEntity, pair.destinationKey)]
+                else { continue }
+                addPair(source, destination, position - names.count)
+            }
+        }
+    }
+
+    /// Runs several mapping models in turn, each appending to what the earlier ones made and looking up their objects.
+    ///
+    /// - Returns: the last outcome, its counts summed over all.
+    package static func migrate(
+        source: ReferenceStore, destinationModel: ManagedObjectModel, mappingModels: [MappingModel],
+        keys: ReferenceKeys = .auto, destination: ReferenceStore? = nil,
+        policies: [String: () -> any ReferencePolicy] = [:]
+    ) -> Result<ReferenceOutcome, ReferenceFailure> {
+        var store = destination
+        var associations: [ReferenceAssociation] = []
+        var known: [String] = []
+        var dangling = 0
+        var last: Result<ReferenceOutcome, ReferenceFailure> = .failure(.unsupported("no mapping model"))
+        for model in mappingModels {
+            last = ReferenceMigrator(
+                source: source, destinationModel: destinationModel, mappingModel: model, keys: keys,
+                destination: store, earlier: associations, earlierNames: known, policies: policies
+            ).migrate()
+            guard case .success(var outcome) = last else { return last }
+            let names = model.entityMappings.map { $0.name ?? "" }
+            associations.removeAll { names.contains($0.mapping) }
+            known.removeAll(where: names.contains)
+            known += names
+            associations += outcome.report.associations
+            dangling += outcome.report.danglingReferences
+            outcome.report.associations = associations
+            outcome.report.danglingReferences = dangling
+            store = outcome.store
+            last = .success(outcome)
+        }
+        return last
     }
 
     /// Runs the three stages and the save once.
@@ -87,11 +160,8 @@ package final class ReferenceMigrator {
             if destinationModel.entity(named: name)?.isAbstract == true, !rows.isEmpty, !mapping.hasPolicy {
                 throw .abstractDestination(mapping.name)
             }
-            if mapping.sourceFilter != nil, filters[mapping.name] == nil {
-                throw .unsupported("source filter of \(mapping.name ?? "")")
-            }
             for object in rows {
-                guard filters[mapping.name]?(object) ?? true else {
+                guard try passes(object, mapping) else {
                     report.filtered[mapping.name, default: 0] += 1
                     continue
                 }
@@ -100,6 +170,14 @@ package final class ReferenceMigrator {
             }
             try hook { try policy.endInstanceCreation(mapping, self) }
         }
+    }
+
+    /// Whether a source object passes the mapping's filter: unknown does not.
+    private func passes(_ object: ReferenceObject, _ mapping: EntityMapping) throws(ReferenceFailure) -> Bool {
+        if let filter = filters[mapping.name] { return filter(object) }
+        guard let filter = mapping.sourceFilter else { return true }
+        let evaluator = ReferenceEvaluator(migrator: self, source: object, destination: nil, isFilter: true)
+        return try evaluator.holds(filter.node) ?? false
     }
 
     private func relate() throws(ReferenceFailure) {
@@ -154,7 +232,7 @@ package final class ReferenceMigrator {
                     value = try ReferenceConversion.withMarker(
                         value, from: isExternal, to: attribute.definition.allowsExternalBinaryDataStorage)
                 }
-            case .objects: throw .mismatch("objects for \(object.entity).\(name)")
+            case .objects, .values: throw .mismatch("objects for \(object.entity).\(name)")
             }
             if value.isNull, property.isAutomatic, !attribute.isOptional,
                 let standard = attribute.definition.defaultValue
@@ -170,7 +248,7 @@ package final class ReferenceMigrator {
     func relationshipValues(
         of object: ReferenceObject, mapping index: Int
     ) throws(ReferenceFailure) -> [(RelationshipDescription, ReferenceClaim)] {
-        let source = pairsByMapping[index].first { $0.destination === object }?.source
+        let source = pairsByMapping[index]?.first { $0.destination === object }?.source
         var evaluator = ReferenceEvaluator(migrator: self, source: source, destination: object)
         var values: [(RelationshipDescription, ReferenceClaim)] = []
         for property in mappings[index].relationshipMappings ?? [] {
@@ -182,7 +260,7 @@ package final class ReferenceMigrator {
             evaluator.place = "\(index) \(name)"
             switch try evaluator.evaluate(expression.node) {
             case .null: values.append((relationship, ReferenceClaim(members: [], ordering: .none)))
-            case .value: throw .mismatch("a value for \(object.entity).\(name)")
+            case .value, .values: throw .mismatch("a value for \(object.entity).\(name)")
             case .objects(let members, let ordering):
                 var fitting = members.filter { $0.object.entity.isKindOf(entity: relationship.destination) }
                 // A to-one takes the first in mapping order.
@@ -201,8 +279,8 @@ package final class ReferenceMigrator {
     var mappings: [EntityMapping] { mappingModel.entityMappings }
 
     package func mappingIndex(named name: String) throws(ReferenceFailure) -> Int {
-        guard let index = mappings.firstIndex(where: { $0.name == name }) else { throw .unknownMapping(name) }
-        return index
+        if let index = mappings.firstIndex(where: { $0.name == name }) ?? earlierMappings[name] { return index }
+        throw .unknownMapping(name)
     }
 
     func noteDangling(_ object: ReferenceObject, _ relationship: String, at place: String) {
@@ -239,13 +317,13 @@ package final class ReferenceMigrator {
         let known = pairsBySource[ObjectIdentifier(source)] ?? []
         guard !known.contains(where: { $0.mapping == mapping && $0.destination === object }) else { return }
         pairsBySource[ObjectIdentifier(source), default: []].append((mapping, object))
-        pairsByMapping[mapping].append((source, object))
+        pairsByMapping[mapping, default: []].append((source, object))
     }
 
     /// Distinct destination objects of a mapping in order of first association.
     func destinations(ofMapping index: Int) -> [ReferenceObject] {
         var seen: Set<ObjectIdentifier> = []
-        return pairsByMapping[index].map(\.destination).filter {
+        return (pairsByMapping[index] ?? []).map(\.destination).filter {
             !$0.isDeleted && seen.insert(ObjectIdentifier($0)).inserted
         }
     }

@@ -19,6 +19,8 @@ package final class ReferenceObject {
     /// Relationships of a source object to rows that do not exist, and how many.
     package internal(set) var dangling: [String: Int] = [:]
     package internal(set) var isDeleted = false
+    /// Whether the destination had the object before.
+    package internal(set) var isExisting = false
 
     init(entity: EntityDescription, key: Int64, lock: Int64, creation: Int) {
         self.entity = entity
@@ -41,6 +43,19 @@ package final class ReferenceObject {
 
 extension ReferenceObject: CustomStringConvertible {
     package var description: String { "\(entity)/p\(key)" }
+}
+
+/// An object's links at one time.
+struct ReferenceLinks {
+    let toOne: [String: ReferenceObject]
+    let toMany: [String: [ReferenceMember]]
+    let hiddenOwners: [PropertyReference: ReferenceObject]
+
+    init(of object: ReferenceObject) {
+        toOne = object.toOne
+        toMany = object.toMany
+        hiddenOwners = object.hiddenOwners
+    }
 }
 
 /// A member of a to-many with its ordering key, where the relationship is ordered.

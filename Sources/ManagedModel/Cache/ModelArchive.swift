@@ -9,8 +9,11 @@ import Diagnostics
 /// and order. Read but not written: predicates of fetch requests and of partial indexes, expressions of index
 /// elements. A composite's name is not in the archive: the reader names it after its first attribute.
 package enum ModelArchive {
+    /// Refused above this.
+    static let greatestByteCount = 64 << 20
     /// Real archives are below 60 kB and 5000 values.
-    private static let limits = BinaryPropertyList.Limits(bytes: 64 << 20, expandedValues: 2 << 20, depth: 64)
+    private static let limits = BinaryPropertyList.Limits(
+        bytes: greatestByteCount, expandedValues: 2 << 20, depth: 64)
 
     /// Reads a model.
     ///

@@ -31,7 +31,7 @@ public struct EntityDescription: Sendable, Hashable {
     public var managedObjectClassName: String! { resolved.definition.managedObjectClassName ?? "NSManagedObject" }
     public var renamingIdentifier: String? { resolved.definition.renamingIdentifier ?? resolved.definition.name }
     public var versionHashModifier: String? { resolved.definition.versionHashModifier }
-    public var userInfo: [String: String] { resolved.definition.userInfo }
+    public var userInfo: [AnyHashable: Any]? { resolved.definition.userInfo }
 
     public var superentity: EntityDescription? { resolved.superentity.map(entity) }
     /// Direct subentities, by name.

@@ -14,7 +14,7 @@ public struct AttributeDescription: Sendable, Equatable {
     public var isTransient: Bool { definition.isTransient }
     public var renamingIdentifier: String? { definition.renamingIdentifier ?? definition.name }
     public var versionHashModifier: String? { definition.versionHashModifier }
-    public var userInfo: [String: String] { definition.userInfo }
+    public var userInfo: [AnyHashable: Any]? { definition.userInfo }
     /// Whether the attribute has a column.
     package var isStored: Bool { !definition.isTransient && definition.type != .undefined }
     package var isDerived: Bool { definition.derivationExpression != nil }
@@ -62,7 +62,7 @@ public struct RelationshipDescription: Sendable, Equatable {
     public var maxCount: Int { resolved.definition.maximumCount }
     public var deleteRule: DeleteRule { resolved.definition.deleteRule }
     public var renamingIdentifier: String? { resolved.definition.renamingIdentifier ?? resolved.definition.name }
-    public var userInfo: [String: String] { resolved.definition.userInfo }
+    public var userInfo: [AnyHashable: Any]? { resolved.definition.userInfo }
 
     /// The entity that declares the relationship (not the subentity it was asked of).
     public var entity: EntityDescription {

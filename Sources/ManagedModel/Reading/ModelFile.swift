@@ -59,7 +59,7 @@ enum ModelFile {
     static func notFound(_ path: String) -> MigrationError {
         MigrationError(
             "model.notFound", .noInput, "There is no such model",
-            remedy: "Name an .xcdatamodeld or .xcdatamodel folder, or Bundle.xcdatamodeld:Version",
+            remedy: "Name an .xcdatamodeld, .xcdatamodel, .momd or .mom, or Bundle.xcdatamodeld:Version",
             context: .init(path: path))
     }
 

@@ -14,11 +14,16 @@ public struct LoadedModel: Sendable {
 public enum ModelLocator {
     /// Reads a model.
     ///
-    /// - Parameter argument: An `.xcdatamodeld` folder (its current version), `Bundle.xcdatamodeld:Version` (the
-    ///   version with or without extension), an `.xcdatamodel` folder, or a bare `contents` file.
+    /// A compiled version's hashes are those that the compiler wrote beside it, into `VersionInfo.plist`, and are compared
+    /// with the computed ones.
+    ///
+    /// - Parameter argument: An `.xcdatamodeld` or `.momd` folder (its current version), `Bundle.xcdatamodeld:Version` or
+    ///   `Bundle.momd:Version` (the version with or without extension), an `.xcdatamodel` folder, a bare `contents` file,
+    ///   or a `.mom` file.
     /// - Throws: `model.notFound`, `model.unknownVersion` (66), `model.permission` (77), `model.unreadable` (74),
     ///   `model.noVersion`, `model.currentVersion`, `model.ambiguousVersion`, `model.oldFormat`,
-    ///   `model.unknownKind` (78), and what ``ModelXMLReader`` throws (78).
+    ///   `model.unknownKind`, `model.versionInfo`, `model.versionHash`, `model.archive` (78: the archive's error is the
+    ///   cause), and what ``ModelXMLReader`` throws (78).
     /// - Complexity: O(file) time and memory.
     public static func load(_ argument: String) throws(MigrationError) -> LoadedModel {
         let (path, version) = split(argument)
@@ -33,29 +38,91 @@ public enum ModelLocator {
         case .contents?:
             let folder = lastComponent(String(path.dropLast(lastComponent(path).count)))
             return try load(contents: path, versionName: versionName(folder))
+        case .compiledBundle?:
+            let bundle = try CompiledBundle(path: path)
+            let name = if let version { try bundle.version(named: version) } else { try bundle.currentVersion() }
+            return try load(compiled: bundle.file(of: name), versionName: name, info: bundle.info)
+        case .compiledVersion?:
+            let name = lastComponent(path)
+            let folder = String(path.dropLast(name.count))
+            // Only there do the two belong together.
+            let isBundled = withoutTrailingSlashes(folder).hasSuffix(CompiledBundle.suffix)
+            return try load(
+                compiled: path, versionName: String(name.dropLast(CompiledBundle.versionSuffix.count)),
+                info: isBundled ? try CompiledVersionInfo(folder: withoutTrailingSlashes(folder)) : nil)
         case nil:
             throw MigrationError(
                 "model.unknownKind", .configuration, "The name does not say that this is a model",
-                remedy: "Name an .xcdatamodeld or .xcdatamodel folder, or its contents file",
+                remedy: path.hasSuffix(CompiledBundle.optimizedSuffix)
+                    ? "Name the .mom beside it: an .omo is Core Data's private copy of that"
+                    : "Name an .xcdatamodeld or .xcdatamodel folder, its contents file, a .momd or a .mom",
                 context: .init(path: path))
         }
     }
 
-    /// Names of the versions in an `.xcdatamodeld` folder, without extension, numbers in them compared as numbers.
-    ///
-    /// - Throws: `model.notFound` (66), `model.noVersion` (78), `model.permission` (77), `model.unreadable` (74).
-    public static func versions(in bundle: String) throws(MigrationError) -> [String] {
-        try ModelBundle(path: withoutTrailingSlashes(bundle)).versions
+    /// Whether a path's name says that it is a model, or a version in a folder of versions.
+    package static func isModel(name argument: String) -> Bool {
+        let path = withoutTrailingSlashes(argument)
+        return ModelKind(name: lastComponent(path)) != nil || path.hasSuffix(CompiledBundle.optimizedSuffix)
+            || bundle(of: path) != nil
     }
 
-    /// Cuts `Bundle.xcdatamodeld:Version` in two; a path that exists as it stands is left whole.
+    /// The folder of versions that an argument names, alone or with a version; nil where it names none.
+    package static func bundle(of argument: String) -> String? {
+        let whole = withoutTrailingSlashes(argument)
+        for suffix in [ModelBundle.suffix, CompiledBundle.suffix] {
+            if whole.hasSuffix(suffix) { return whole }
+            if let colon = whole.range(of: suffix + ":", options: .backwards) {
+                return String(whole[..<whole.index(before: colon.upperBound)])
+            }
+        }
+        return nil
+    }
+
+    /// Names of the versions in an `.xcdatamodeld` or `.momd` folder, without extension, numbers in them compared as
+    /// numbers.
+    ///
+    /// - Throws: `model.notFound` (66), `model.noVersion`, `model.versionInfo` (78), `model.permission` (77),
+    ///   `model.unreadable` (74).
+    public static func versions(in bundle: String) throws(MigrationError) -> [String] {
+        let path = withoutTrailingSlashes(bundle)
+        if path.hasSuffix(CompiledBundle.suffix) { return try CompiledBundle(path: path).versions }
+        return try ModelBundle(path: path).versions
+    }
+
+    /// Cuts `Bundle.xcdatamodeld:Version` and `Bundle.momd:Version` in two; a path that exists as it stands is left whole.
     private static func split(_ argument: String) -> (path: String, version: String?) {
         let whole = withoutTrailingSlashes(argument)
-        guard ModelFile.kind(at: whole) == nil,
-            let colon = argument.range(of: ModelBundle.suffix + ":", options: .backwards)
-        else { return (whole, nil) }
-        let path = String(argument[..<argument.index(before: colon.upperBound)])
-        return (path, withoutTrailingSlashes(String(argument[colon.upperBound...])))
+        guard ModelFile.kind(at: whole) == nil else { return (whole, nil) }
+        for suffix in [ModelBundle.suffix, CompiledBundle.suffix] {
+            guard let colon = argument.range(of: suffix + ":", options: .backwards) else { continue }
+            let path = String(argument[..<argument.index(before: colon.upperBound)])
+            return (path, withoutTrailingSlashes(String(argument[colon.upperBound...])))
+        }
+        return (whole, nil)
+    }
+
+    private static func load(
+        compiled path: String, versionName: String, info: CompiledVersionInfo?
+    ) throws(MigrationError) -> LoadedModel {
+        let bytes = Array(try ModelFile.read(path, limit: ModelArchive.greatestByteCount))
+        let definition: ModelDefinition
+        do throws(MigrationError) {
+            definition = try ModelArchive.decode(bytes)
+        } catch {
+            throw MigrationError(
+                "model.archive", .configuration, "The compiled model cannot be read",
+                remedy: "Name a .mom that Xcode's compiler made",
+                context: error.context.filled(from: .init(path: path)),
+                cause: error)
+        }
+        do throws(MigrationError) {
+            let model = try ManagedObjectModel(definition)
+            try info?.apply(to: model, version: versionName)
+            return LoadedModel(model: model, path: path, versionName: versionName)
+        } catch {
+            throw error.inside(.init(path: path))
+        }
     }
 
     private static func load(versionFolder folder: String) throws(MigrationError) -> LoadedModel {

@@ -5,9 +5,9 @@ import Foundation
 /// in the file a tag stands.
 ///
 /// Memory: the bytes, once.
-struct XMLSource {
+package struct XMLSource {
     /// Refused above this; the largest `contents` known has 0.2 MB.
-    static let greatestByteCount = 16 << 20
+    package static let greatestByteCount = 16 << 20
 
     let bytes: [UInt8]
     /// For messages.
@@ -19,15 +19,19 @@ struct XMLSource {
     /// with it go entity declarations, external entities and their expansion. No file that Xcode writes for a model
     /// has one.
     ///
-    /// - Parameter allowsDocumentType: Whether `<!DOCTYPE name PUBLIC …>` may stand in the prolog, as in property
-    ///   lists. An internal subset, where entities are declared, is refused in any case.
+    /// - Parameters:
+    ///   - allowsDocumentType: Whether `<!DOCTYPE name PUBLIC …>` may stand in the prolog, as in property lists. An
+    ///     internal subset, where entities are declared, is refused in any case.
+    ///   - byteLimit: Greater files are refused.
     /// - Throws: `model.tooLarge`, `model.encoding`, `model.documentType`, all 78.
-    init(_ data: Data, path: String, allowsDocumentType: Bool = false) throws(MigrationError) {
+    package init(_ data: Data, path: String, allowsDocumentType: Bool = false, byteLimit: Int = greatestByteCount)
+        throws(MigrationError)
+    {
         self.path = path
-        guard data.count <= Self.greatestByteCount else {
+        guard data.count <= byteLimit else {
             throw MigrationError(
                 "model.tooLarge", .configuration,
-                "The file has \(data.count) bytes, more than the \(Self.greatestByteCount) a model may have",
+                "The file has \(data.count) bytes, more than the \(byteLimit) a model may have",
                 remedy: "Check that the path names the model", context: .init(path: path))
         }
         bytes = [UInt8](data)
@@ -151,10 +155,21 @@ struct XMLSource {
     /// alone. O(file).
     ///
     /// - Parameter ordinal: ``XMLTag/ordinal``.
-    func position(ofTag ordinal: Int) -> TextPosition? {
+    package func position(ofTag ordinal: Int) -> TextPosition? { positions(ofTags: [ordinal])[ordinal] }
+
+    /// Where start tags stand, by ordinal; those that the file does not have are absent.
+    ///
+    /// - Complexity: O(file), however many tags are asked for.
+    package func positions(ofTags ordinals: Set<Int>) -> [Int: TextPosition] {
+        var found: [Int: TextPosition] = [:]
         var offset = 0
         var count = 0
-        while offset < bytes.count {
+        var (line, column, counted) = (1, 1, 0)
+        while offset < bytes.count, found.count < ordinals.count {
+            guard bytes[offset] == UInt8(ascii: "<") else {
+                offset += 1
+                continue
+            }
             if matches("<!--", at: offset) {
                 offset = self.offset(after: "-->", from: offset + 4)
             } else if matches("<![CDATA[", at: offset) {
@@ -163,15 +178,24 @@ struct XMLSource {
                 offset = self.offset(after: "?>", from: offset)
             } else if matches("</", at: offset) || matches("<!", at: offset) {
                 offset += 2
-            } else if bytes[offset] == UInt8(ascii: "<") {
-                if count == ordinal { return position(at: offset) }
+            } else {
+                if ordinals.contains(count) {
+                    for byte in bytes[counted..<offset] {
+                        if byte == UInt8(ascii: "\n") {
+                            line += 1
+                            column = 1
+                        } else if byte & 0xC0 != 0x80 {
+                            column += 1
+                        }
+                    }
+                    counted = offset
+                    found[count] = TextPosition(line: line, column: column)
+                }
                 count += 1
                 offset = endOfTag(from: offset)
-            } else {
-                offset += 1
             }
         }
-        return nil
+        return found
     }
 
     /// The offset behind a tag's `>`, which may also stand inside an attribute's value.

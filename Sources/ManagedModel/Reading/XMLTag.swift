@@ -1,15 +1,15 @@
 import Diagnostics
 
 /// A start tag as the parser met it.
-struct XMLTag {
-    let name: String
-    let attributes: [String: String]
+package struct XMLTag {
+    package let name: String
+    package let attributes: [String: String]
     /// The how-manyeth start tag of the file it is, from 0: enough to find its line and column again.
-    let ordinal: Int
+    package let ordinal: Int
 }
 
 /// What takes the tags and the text of an XML file, in the order of the file.
-protocol XMLTagHandler: AnyObject {
+package protocol XMLTagHandler: AnyObject {
     /// A start tag; an empty element gives a start and an end.
     func open(_ tag: XMLTag) throws(MigrationError)
     /// The end of the innermost open element.
@@ -19,8 +19,8 @@ protocol XMLTagHandler: AnyObject {
 }
 
 /// A place in a text file, both counted from one.
-struct TextPosition: Equatable {
-    let line: Int
+package struct TextPosition: Equatable {
+    package let line: Int
     /// In characters (Unicode scalars).
-    let column: Int
+    package let column: Int
 }

@@ -5,7 +5,7 @@ import FoundationXML
 /// Runs Foundation's streaming parser over an ``XMLSource`` and hands tags and text to a handler, within bounds.
 ///
 /// External entities are never resolved. Memory: what the handler keeps, and one tag.
-final class XMLTagParser: XMLParserDelegate {
+package final class XMLTagParser: XMLParserDelegate {
     /// Refused below this many open elements; a model has five.
     static let greatestDepth = 32
 
@@ -29,7 +29,7 @@ final class XMLTagParser: XMLParserDelegate {
     /// - Throws: `model.xml` for what is no well-formed XML, `model.tooDeep`, and the handler's errors, filled with
     ///   path, line and column of the tag that was met last.
     /// - Complexity: O(file) time.
-    static func parse(_ source: XMLSource, into handler: any XMLTagHandler) throws(MigrationError) {
+    package static func parse(_ source: XMLSource, into handler: any XMLTagHandler) throws(MigrationError) {
         let delegate = XMLTagParser(source, handler)
         let parser = XMLParser(data: Data(source.bytes))
         parser.shouldResolveExternalEntities = false
@@ -80,7 +80,7 @@ final class XMLTagParser: XMLParserDelegate {
     }
 
     /// Hands a start tag on, within the bound of depth.
-    func parser(
+    package func parser(
         _ parser: XMLParser, didStartElement elementName: String, namespaceURI: String?,
         qualifiedName qName: String?, attributes attributeDict: [String: String]
     ) {
@@ -98,7 +98,7 @@ final class XMLTagParser: XMLParserDelegate {
     }
 
     /// Hands an end tag on.
-    func parser(
+    package func parser(
         _ parser: XMLParser, didEndElement elementName: String, namespaceURI: String?, qualifiedName qName: String?
     ) {
         depth -= 1
@@ -106,7 +106,7 @@ final class XMLTagParser: XMLParserDelegate {
     }
 
     /// Hands text on.
-    func parser(_ parser: XMLParser, foundCharacters string: String) {
+    package func parser(_ parser: XMLParser, foundCharacters string: String) {
         if failure == nil { handler.text(string) }
     }
 }

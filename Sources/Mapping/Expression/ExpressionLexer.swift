@@ -79,7 +79,8 @@ struct ExpressionLexer {
             case UInt8(ascii: "+"): (.plus, 1)
             case UInt8(ascii: "-"): (.minus, 1)
             case UInt8(ascii: "/"): (.divide, 1)
-            case UInt8(ascii: "%"): (.modulus, 1)
+            // Formats with arguments write a percent sign twice.
+            case UInt8(ascii: "%"): pair("%") ? (.modulus, 2) : (.modulus, 1)
             case UInt8(ascii: "*"): pair("*") ? (.power, 2) : (.times, 1)
             case UInt8(ascii: "="):
                 pair("=") ? (.equal, 2) : pair("<") ? (.lessOrEqual, 2) : pair(">") ? (.greaterOrEqual, 2) : (.equal, 1)
@@ -139,12 +140,25 @@ struct ExpressionLexer {
     mutating func componentAfterDot() throws(ExpressionSyntaxError) -> String? {
         let start = skipBlanks()
         if let first = byte(), Self.isNameStart(first) { return plainName() }
+        if byte() == UInt8(ascii: "%") { return nil }
         guard let first = byte(), first == UInt8(ascii: "#") || first == UInt8(ascii: "@") else { return nil }
         switch try next() {
         case .name(let name): return name
         case .collectionOperator(let name): return "@" + name
         default: throw error(at: start, "expected the name of a property")
         }
+    }
+
+    /// The letters of a placeholder whose percent sign has just been read: `@`, `K`, or a conversion of `printf` without
+    /// its length; nil where none stands there.
+    mutating func placeholder() -> UInt8? {
+        guard offset > 0, bytes[offset - 1] == UInt8(ascii: "%") else { return nil }
+        var ahead = 0
+        while let next = byte(ahead), "hlqjztL".utf8.contains(next) { ahead += 1 }
+        guard let letter = byte(ahead), "@KdDiuUxXoOcCfFeEgGaAsSp".utf8.contains(letter) else { return nil }
+        if let next = byte(ahead + 1), Self.isNamePart(next) { return nil }
+        offset += ahead + 1
+        return letter
     }
 
     // MARK: Literals

@@ -31,6 +31,11 @@ extension ExpressionParser {
             // The lexer stands behind the dot: the next word is a name even where it would be reserved elsewhere.
             let start = lexer.offset
             guard let component = try lexer.componentAfterDot() else {
+                if try lexer.next() == .symbol(.modulus), lexer.placeholder() == UInt8(ascii: "K") {
+                    components += try keyArgument(start)
+                    try advance()
+                    continue
+                }
                 throw lexer.error(at: start, "expected the name of a property after '.'")
             }
             components.append(component)
@@ -88,6 +93,9 @@ extension ExpressionParser {
             let (elements, below) = try list(until: .closeBrace)
             return ExpressionOperand(.aggregate(elements), depth: try depth(above: below))
         case .reserved(let word, let text): return try reserved(word, text: text)
+        case .symbol(.modulus):
+            guard let letter = lexer.placeholder() else { throw unexpected("an expression") }
+            return try placeholder(letter, at: start)
         default: throw unexpected("an expression")
         }
     }
@@ -133,6 +141,7 @@ extension ExpressionParser {
         case .cast: return try cast()
         case .subquery: return try subquery()
         case .fetch: return try fetch()
+        case .first, .last, .size: return try builtInArguments(text.lowercased())
         default:
             throw lexer.error(at: tokenOffset, "'\(text)' is a reserved word and no function")
         }
@@ -160,6 +169,11 @@ extension ExpressionParser {
     /// has: `sum(x)` is `sum:`.
     private mutating func builtIn(_ name: String) throws(ExpressionSyntaxError) -> ExpressionOperand {
         try expect(.openParenthesis)
+        return try builtInArguments(name)
+    }
+
+    /// Reads on behind the parenthesis of a built-in function.
+    private mutating func builtInArguments(_ name: String) throws(ExpressionSyntaxError) -> ExpressionOperand {
         let (arguments, below) = try list(until: .closeParenthesis)
         let selector = name.contains(":") ? name : name + String(repeating: ":", count: arguments.count)
         return ExpressionOperand(

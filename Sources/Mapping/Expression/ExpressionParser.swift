@@ -17,27 +17,32 @@ struct ExpressionParser {
     /// Where it begins, in bytes.
     private(set) var tokenOffset = 0
     private var nesting = 0
+    /// The values of the placeholders `%@`, `%K` …, those not used yet first.
+    var arguments: ArraySlice<Any?>
 
-    private init(_ text: String) throws(ExpressionSyntaxError) {
+    private init(_ text: String, _ arguments: [Any?]) throws(ExpressionSyntaxError) {
         lexer = ExpressionLexer(text)
+        self.arguments = arguments[...]
         try advance()
     }
 
     /// The tree of a value expression.
     ///
+    /// - Parameter arguments: values for the placeholders, in order.
     /// - Throws: `expression.syntax` with the text, the column and what was expected.
-    static func expression(_ text: String) throws(MigrationError) -> ExpressionNode {
-        try whole(text).value
+    static func expression(_ text: String, arguments: [Any?] = []) throws(MigrationError) -> ExpressionNode {
+        try whole(text, arguments).value
     }
 
     /// The tree of a predicate.
     ///
+    /// - Parameter arguments: values for the placeholders, in order.
     /// - Throws: `expression.syntax` with the text, the column and what was expected.
-    static func predicate(_ text: String) throws(MigrationError) -> PredicateNode {
-        try whole(text).predicate
+    static func predicate(_ text: String, arguments: [Any?] = []) throws(MigrationError) -> PredicateNode {
+        try whole(text, arguments).predicate
     }
 
-    private static func whole(_ text: String) throws(MigrationError) -> ExpressionOperand {
+    private static func whole(_ text: String, _ arguments: [Any?]) throws(MigrationError) -> ExpressionOperand {
         guard text.utf8.count <= ExpressionLexer.maximumLength else {
             throw MigrationError(
                 "expression.syntax", .configuration,
@@ -45,7 +50,7 @@ struct ExpressionParser {
                 context: .init(expression: ExpressionLexer.excerpt(text)))
         }
         do {
-            var parser = try ExpressionParser(text)
+            var parser = try ExpressionParser(text, arguments)
             return try parser.whole()
         } catch {
             throw error.described(in: text)

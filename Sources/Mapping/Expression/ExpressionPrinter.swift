@@ -70,6 +70,7 @@ struct ExpressionPrinter {
         case .assignment(let name, let value):
             text += "$\(name) := "
             write(value, .set)
+        case .opaque(let constant): text += constant.format
         case .predicate(let predicate):
             if place == .or {
                 write(predicate)

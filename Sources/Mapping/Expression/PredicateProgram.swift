@@ -38,7 +38,7 @@ package struct PredicateProgram: Sendable {
                 constant = nil
             } else {
                 let empty = RowBatch(slots: 0, rowCapacity: 1, byteTarget: 1)
-                constant = try Self.evaluate(finished, empty, row: 0)
+                constant = try ProgramRun.truth(finished, empty, row: 0)
             }
         } catch {
             throw error.described(.configuration, in: context)
@@ -51,25 +51,9 @@ package struct PredicateProgram: Sendable {
     package func evaluate(_ source: borrowing RowBatch, row: Int) throws(MigrationError) -> Bool {
         if let constant { return constant }
         do throws(ProgramFault) {
-            return try Self.evaluate(code, source, row: row)
+            return try ProgramRun.truth(code, source, row: row)
         } catch {
             throw error.described(.data, in: context)
         }
-    }
-
-    private static func evaluate(
-        _ code: ProgramCode, _ source: borrowing RowBatch, row: Int
-    ) throws(ProgramFault) -> Bool {
-        let value: ProgramRegister
-        if code.usesScratch {
-            // A filter that makes text is rare enough to pay for an arena a row.
-            var arena = RowBatch(slots: 0, rowCapacity: 1, byteTarget: 256)
-            value = try withUnsafeMutablePointer(to: &arena) { arena throws(ProgramFault) in
-                try ProgramRun.evaluate(code, source, row: row, scratch: arena)
-            }
-        } else {
-            value = try ProgramRun.evaluate(code, source, row: row, scratch: nil)
-        }
-        return !value.isNull && value.integerValue != 0
     }
 }

@@ -20,8 +20,8 @@ extension ProgramCompiler {
             if !isFilter { emit(.nullIsFalse, d, d) }
         case .comparison(.direct, let left, let comparison, let right, let options):
             try compare(left, comparison, right, options, into: d)
-        case .comparison(let modifier, _, _, _, _):
-            throw .unsupported("\(modifier.rawValue) compares the members of a to-many, which no row holds")
+        case .comparison(let modifier, let left, let comparison, let right, let options):
+            try quantified(modifier, left, comparison, right, options, into: d)
         }
     }
 
@@ -75,9 +75,11 @@ extension ProgramCompiler {
             try between(left, bounds[0], bounds[1], options, into: d)
         case .isIn:
             if case .aggregate(let elements) = right { return try membership(left, elements, options, into: d) }
+            if try membership(left, inMembersOf: right, options, into: d) { return }
             try search(right, .contains, left, options, into: d)
         case .contains:
             if case .aggregate(let elements) = left { return try membership(right, elements, options, into: d) }
+            if try membership(right, inMembersOf: left, options, into: d) { return }
             try search(left, sign, right, options, into: d)
         case .beginsWith, .endsWith: try search(left, sign, right, options, into: d)
         case .like, .matches: try match(left, sign, right, options, into: d)

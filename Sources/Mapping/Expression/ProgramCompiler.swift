@@ -82,7 +82,8 @@ struct ProgramCompiler<Resolver: KeyPathResolver> {
         try enter()
         defer { leave() }
         try use(d)
-        if let path = sourcePath(node) { return try load(path, into: d) }
+        if let (path, level) = rowPath(node) { return try load(path, level: level, into: d) }
+        if let (fold, level) = try fold(of: node) { return try load(fold, level: level, into: d) }
         switch node {
         case .constant(let constant): return constantValue(constant, into: d)
         case .arithmetic(let sign, let left, let right): return try arithmetic(sign, left, right, into: d)
@@ -100,19 +101,18 @@ struct ProgramCompiler<Resolver: KeyPathResolver> {
         }
     }
 
-    /// The key path from the source object that a node is; nil for other nodes.
-    private func sourcePath(_ node: ExpressionNode) -> [String]? {
-        if let path = node.sourceKeyPath { return path }
-        guard isFilter else { return nil }
-        if case .keyPath(nil, let components) = node, components.allSatisfy({ !$0.hasPrefix("@") }) {
-            return components
-        }
-        return node.keyPath(from: .evaluatedObject)
+    /// The key path without collection operators that a node is, and the level of its object; nil for other nodes.
+    private func rowPath(_ node: ExpressionNode) -> (path: [String], level: Int)? {
+        guard let (root, path) = node.keyPathParts, let level = level(of: root),
+            !path.contains(where: { $0.hasPrefix("@") })
+        else { return nil }
+        return (path, level)
     }
 
     /// Why a form cannot run in a program.
     private func refusal(of node: ExpressionNode) -> ProgramFault {
         let form: String
+        if case .opaque(let constant) = node, let error = constant.failure { return ProgramFault(error) }
         switch node {
         case .variable(let name): form = "the variable $\(name)"
         case .evaluatedObject: form = "SELF"
@@ -139,12 +139,21 @@ struct ProgramCompiler<Resolver: KeyPathResolver> {
             "\(form) cannot be evaluated per row", remedy: "Compute the value in a migration policy")
     }
 
-    private mutating func load(_ path: [String], into d: Int) throws(ProgramFault) -> ExpressionType {
-        guard !path.isEmpty else {
+    private mutating func load(
+        _ path: [String], level: Int, into d: Int
+    ) throws(ProgramFault) -> ExpressionType {
+        if path.isEmpty, depth == 1 {
             throw .unsupported("the source object itself is no value", remedy: "Name one of its attributes")
         }
+        guard resolver.collectionLength(of: path, level: level) == nil else {
+            throw .unsupported(
+                "\(path.joined(separator: ".")) gives the values of several objects",
+                remedy: "Use a collection operator: @sum, @count …")
+        }
         let found: (slot: Int, type: AttributeType)
-        do throws(MigrationError) { found = try resolver.slot(forKeyPath: path) } catch { throw ProgramFault(error) }
+        do throws(MigrationError) { found = try resolver.slot(forKeyPath: path, level: level) } catch {
+            throw ProgramFault(error)
+        }
         guard let type = ExpressionType(found.type) else {
             throw .unsupported(
                 "\(path.joined(separator: ".")) has the type \(found.type.label), which has no values here")

@@ -40,6 +40,8 @@ enum ProgramOperation: UInt8 {
     // Loading: n is a slot, or the index of a constant.
     case loadWhole, loadReal, loadDecimal, loadText, loadBlob, loadReference
     case loadConstant, loadNull
+    /// A value folded over a collection, as ``CollectionFoldProgram`` stores it; throws where folding failed.
+    case loadFold
     /// d stays as it is: room for a conversion that turned out not to be needed.
     case nothing
     // Jumps to instruction n.

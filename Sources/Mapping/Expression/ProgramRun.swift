@@ -18,10 +18,13 @@ struct ProgramRun {
 
     /// Runs a program and returns register 0.
     ///
-    /// - Parameter scratch: needed where `code.usesScratch`.
+    /// - Parameters:
+    ///   - scratch: needed where `code.usesScratch`.
+    ///   - decimal: takes the value where it is a decimal.
     /// - Throws: value errors of the row.
     static func evaluate(
-        _ code: ProgramCode, _ source: borrowing RowBatch, row: Int, scratch: UnsafeMutablePointer<RowBatch>?
+        _ code: ProgramCode, _ source: borrowing RowBatch, row: Int, scratch: UnsafeMutablePointer<RowBatch>?,
+        decimal: UnsafeMutablePointer<ExactDecimal>? = nil
     ) throws(ProgramFault) -> ProgramRegister {
         let outcome: Result<ProgramRegister, ProgramFault> = withUnsafePointer(to: source) { source in
             withUnsafeTemporaryAllocation(of: ProgramRegister.self, capacity: code.registers) { registers in
@@ -38,7 +41,11 @@ struct ProgramRun {
                     let run = ProgramRun(
                         code: code, source: source, row: row, scratch: scratch, registers: first,
                         decimals: firstDecimal)
-                    do throws(ProgramFault) { return .success(try run.run()) } catch { return .failure(error) }
+                    do throws(ProgramFault) {
+                        let value = try run.run()
+                        if value.kind == .decimal { decimal?.pointee = firstDecimal.pointee }
+                        return .success(value)
+                    } catch { return .failure(error) }
                 }
             }
         }
@@ -78,6 +85,7 @@ struct ProgramRun {
         let a = registers[Int(step.a)]
         switch step.operation {
         case .loadWhole, .loadReal, .loadDecimal, .loadText, .loadBlob, .loadReference: return try load(step)
+        case .loadFold: return try loadFold(step)
         // What knows nil.
         case .isNull: return .truth(a.isNull)
         case .isNotNull: return .truth(!a.isNull)

@@ -30,6 +30,8 @@ package indirect enum ExpressionNode: Hashable, Sendable {
     case anyKey
     /// A predicate used as a value.
     case predicate(PredicateNode)
+    /// What no text can write: an object, a closure; or a text that could not be read.
+    case opaque(OpaqueConstant)
 }
 
 package enum ExpressionConstant: Hashable, Sendable {

@@ -12,7 +12,7 @@ public struct ValueExpression: Sendable, Hashable {
     /// - Parameter format: at most 1 MiB of text, nested at most 200 levels deep.
     /// - Throws: `expression.syntax` with the text, the column and what was expected.
     /// - Complexity: O(bytes) time and memory.
-    public init(format: String) throws(MigrationError) {
+    public init(parsing format: String) throws(MigrationError) {
         node = try ExpressionParser.expression(format)
     }
 

@@ -26,6 +26,10 @@ package struct AutomaticMapping {
         /// Whether a nil source value becomes the model's default: the attribute was optional, and is now required
         /// with a default.
         package let replacesNil: Bool
+        /// What Xcode's compiler fills in: the expression also where the two properties do not fit, which shows when it
+        /// runs, unless a policy deals with the property; nil for a new property, and where an attribute became a
+        /// relationship or the reverse.
+        package let compiledExpression: ValueExpression?
 
         /// The expression; nil where the property is new, or where it cannot be mapped.
         package var expression: ValueExpression? {
@@ -97,30 +101,54 @@ package struct AutomaticMapping {
             destinations: new.map(\.renamable), sources: old.map(\.renamable),
             mayReturn: { incompatibility(from: old[$1], to: new[$0]) == nil })
         return zip(new, counterparts).map { property, counterpart in
-            Property(
+            let counterpart = counterpart.map { old[$0] }
+            let expression = counterpart.flatMap { self.expression(of: property, from: $0) }
+            return Property(
                 name: property.name, isRelationship: property.isRelationship,
                 declaringEntity: property.declaringEntity,
-                outcome: outcome(of: property, from: counterpart.map { old[$0] }),
-                replacesNil: counterpart.map { property.replacesNil(of: old[$0]) } ?? false)
+                outcome: outcome(of: property, from: counterpart, expression),
+                replacesNil: counterpart.map { property.replacesNil(of: $0) } ?? false,
+                compiledExpression: expression)
         }
     }
 
-    private func outcome(of property: StoredProperty, from counterpart: StoredProperty?) -> Outcome {
+    private func outcome(
+        of property: StoredProperty, from counterpart: StoredProperty?, _ expression: ValueExpression?
+    ) -> Outcome {
         guard let counterpart else { return .new }
         if let problem = incompatibility(from: counterpart, to: property) { return .incompatible(problem) }
+        return expression.map { .mapped($0, from: counterpart.name) } ?? .new
+    }
+
+    /// Nil where the two are not both attributes or both relationships.
+    private func expression(of property: StoredProperty, from counterpart: StoredProperty) -> ValueExpression? {
         let value = ExpressionNode.keyPath(target: .variable("source"), components: [counterpart.name])
-        switch property {
-        case .attribute: return .mapped(ValueExpression(node: value), from: counterpart.name)
-        case .relationship(let relationship):
-            let only = producers[relationship.destination.index].flatMap {
-                $0.count == 1 && $0.hasSource ? $0.name : nil
-            }
-            let node = ExpressionNode.function(
-                target: .variable("manager"),
-                selector: only == nil ? LookupSelector.bySourceRelationship : LookupSelector.byEntityMapping,
-                arguments: [.constant(.string(only ?? counterpart.name)), value])
-            return .mapped(ValueExpression(node: node), from: counterpart.name)
+        switch (property, counterpart) {
+        case (.attribute, .attribute): return ValueExpression(node: value)
+        case (.relationship(let relationship), .relationship):
+            return lookup(of: value, in: relationship, mapping: nil, name: counterpart.name)
+        default: return nil
         }
+    }
+
+    /// The expression that looks up the destination objects of source objects, for a relationship.
+    ///
+    /// - Parameters:
+    ///   - value: The source objects.
+    ///   - mapping: The entity mapping that made the objects; nil: the only one that leads to the relationship's
+    ///     destination entity, or whichever did.
+    ///   - name: The source relationship.
+    func lookup(
+        of value: ExpressionNode, in relationship: RelationshipDescription, mapping: String?, name: String
+    ) -> ValueExpression {
+        let only =
+            mapping
+            ?? producers[relationship.destination.index].flatMap { $0.count == 1 && $0.hasSource ? $0.name : nil }
+        let node = ExpressionNode.function(
+            target: .variable("manager"),
+            selector: only == nil ? LookupSelector.bySourceRelationship : LookupSelector.byEntityMapping,
+            arguments: [.constant(.string(only ?? name)), value])
+        return ValueExpression(node: node)
     }
 
     private func incompatibility(from old: StoredProperty, to new: StoredProperty) -> Incompatibility? {

@@ -1,46 +1,79 @@
 import Diagnostics
 import ManagedModel
 
-/// Resolves key paths against an entity alone, to check expressions before there are batches: slots are only counted.
+/// Resolves key paths against entities alone, to check expressions before there are batches: slots are only counted.
 struct EntityKeyPathResolver: KeyPathResolver {
-    private let entity: EntityDescription
-    private var slots: [[String]: Int] = [:]
+    /// The entity of the row's own object, then those of the objects around it.
+    private let entities: [EntityDescription]
+    let scope: [String]
+    private var slots = 0
 
-    init(_ entity: EntityDescription) { self.entity = entity }
+    init(_ entity: EntityDescription) {
+        entities = [entity]
+        scope = ["source"]
+    }
+
+    private init(_ entities: [EntityDescription], scope: [String]) {
+        self.entities = entities
+        self.scope = scope
+    }
 
     /// - Throws: `mapping.unknownKeyPath` where a component names no property of its entity; `expression.unsupported` for
     ///   paths over to-many relationships and to properties that the store does not hold, which only objects have.
     mutating func slot(forKeyPath path: [String]) throws(MigrationError) -> (slot: Int, type: AttributeType) {
-        let type = try self.type(of: path)
-        let slot = slots[path] ?? slots.count
-        slots[path] = slot
-        return (slot, type)
+        try slot(forKeyPath: path, level: 0)
     }
 
-    private func type(of path: [String]) throws(MigrationError) -> AttributeType {
+    mutating func slot(
+        forKeyPath path: [String], level: Int
+    ) throws(MigrationError) -> (slot: Int, type: AttributeType) {
+        let type = try Self.type(of: path, from: entities[level])
+        slots += 1
+        return (slots - 1, type)
+    }
+
+    mutating func slot(
+        for fold: CollectionFold, level: Int
+    ) throws(MigrationError) -> (slot: Int, type: AttributeType) {
+        let path = try CollectionPath(fold.path, from: entities[level])
+        let fold = try fold.resolved(path)
+        var member = EntityKeyPathResolver(
+            [path.member] + entities[level...], scope: [fold.variable] + scope[level...])
+        let program = try CollectionFoldProgram(compiling: fold, resolver: &member)
+        slots += 1
+        return (slots - 1, program.type)
+    }
+
+    func collectionLength(of path: [String], level: Int) -> Int? {
+        CollectionPath.length(of: path, from: entities[level])
+    }
+
+    private static func type(
+        of path: [String], from entity: EntityDescription
+    ) throws(MigrationError) -> AttributeType {
         var current = entity
         for (index, name) in path.enumerated() {
             if let attribute = current.attribute(named: name) {
                 guard index == path.count - 1 else {
                     throw failure("\(current).\(name) is an attribute and has no \(path[index + 1])")
                 }
-                if !attribute.isStored { throw Self.unsupported("\(current).\(name) is not in the store") }
+                if !attribute.isStored { throw unsupported("\(current).\(name) is not in the store") }
                 return attribute.attributeType
             }
             guard let relationship = current.relationship(named: name) else {
                 // Fetched properties and the like exist for objects only.
                 if current.definition.fetchedProperties.contains(where: { $0.name == name }) {
-                    throw Self.unsupported("\(current).\(name) is a fetched property")
+                    throw unsupported("\(current).\(name) is a fetched property")
                 }
                 throw failure("The source entity \(current) has no property \(name)")
             }
-            if relationship.isToMany { throw Self.unsupported("\(current).\(name) is to-many") }
+            if relationship.isToMany { throw unsupported("\(current).\(name) is to-many") }
             current = relationship.destination
         }
         return .objectID
     }
 
-    private func failure(_ message: String) -> MigrationError {
+    private static func failure(_ message: String) -> MigrationError {
         MigrationError("mapping.unknownKeyPath", .configuration, message)
     }
     private static func unsupported(_ message: String) -> MigrationError {

@@ -2,6 +2,15 @@ import Diagnostics
 
 /// A mapping model's JSON text, with what every reading of it needs: keys, types and places.
 struct MappingDocument {
+    /// The keys of an entity mapping.
+    static let entityMappingKeys = [
+        "name", "mappingType", "sourceEntity", "destinationEntity", "sourceEntityVersionHash",
+        "destinationEntityVersionHash", "sourceFilter", "sourceExpression", "migrationPolicy", "userInfo", "unlisted",
+        "attributes", "relationships",
+    ]
+    /// The keys of a property that is written as an object.
+    static let propertyKeys = ["expression", "userInfo"]
+
     let root: JSONNode
     let path: String
 

@@ -1,27 +1,41 @@
 import Diagnostics
-import Foundation
 import ManagedModel
 
 extension MappingModel {
-    /// Reads a mapping model in Stagecoach's JSON form.
+    /// Reads a mapping model: Stagecoach's JSON form, Xcode's `.xcmappingmodel` (the folder, or the XML file in it) or
+    /// a compiled `.cdm`; the first bytes tell which.
     ///
     /// - Parameters:
-    ///   - path: the file.
+    ///   - path: the file or folder.
     ///   - sourceModel: the version that the mapping model migrates from.
     ///   - destinationModel: the version that it migrates to.
-    /// - Throws: `mapping.unreadable` (66), `mapping.…` and `expression.…` (78) with line and column.
+    ///   - earlier: mapping models that run before, whose entity mappings expressions may look up.
+    /// - Throws: `mapping.notFound`, `mapping.notAFile` (66), `mapping.permission` (77), `mapping.unreadable` (74),
+    ///   `mapping.…` and `expression.…` (78) with line and column where the form has them.
     /// - Complexity: O(file) time and memory.
     public static func read(
-        path: String, sourceModel: ManagedObjectModel, destinationModel: ManagedObjectModel
+        path: String, sourceModel: ManagedObjectModel, destinationModel: ManagedObjectModel,
+        after earlier: [MappingModel] = []
     ) throws(MigrationError) -> MappingModel {
-        let data: Data
-        do {
-            data = try Data(contentsOf: URL(fileURLWithPath: path))
-        } catch {
-            throw MigrationError(
-                "mapping.unreadable", .noInput, "The mapping model cannot be read", context: .init(path: path),
-                cause: error)
+        try read(MappingFile(path: path), sourceModel: sourceModel, destinationModel: destinationModel, after: earlier)
+    }
+
+    /// ``read(path:sourceModel:destinationModel:)`` for a file that has been read.
+    package static func read(
+        _ file: MappingFile, sourceModel: ManagedObjectModel, destinationModel: ManagedObjectModel,
+        after earlier: [MappingModel] = []
+    ) throws(MigrationError) -> MappingModel {
+        let names = Set(earlier.flatMap(\.entityMappingNames))
+        return switch file.form {
+        case .json:
+            try reading(
+                json: file.bytes, path: file.path, source: sourceModel, destination: destinationModel, earlier: names)
+        case .xcode:
+            try XcodeMapping(file.bytes, path: file.path).mappingModel(
+                source: sourceModel, destination: destinationModel, earlier: names)
+        case .compiled:
+            try reading(
+                compiled: file.bytes, path: file.path, source: sourceModel, destination: destinationModel, earlier: names)
         }
-        return try reading(json: Array(data), path: path, source: sourceModel, destination: destinationModel)
     }
 }

@@ -1,6 +1,8 @@
 import Diagnostics
 import ManagedModel
 
+import struct Foundation.Data
+
 extension MappingModel {
     /// Reads a mapping model in Stagecoach's JSON form (format version 1) and checks it against its two models.
     ///
@@ -11,20 +13,28 @@ extension MappingModel {
     ///   written mapping model that lists everything means what the inferred one means. The exception is an attribute
     ///   that was optional and is now required with a default: there an automatic expression replaces nil by the
     ///   default, a listed one is never patched, and ``json()`` leaves the automatic one out.
+    /// - With `"unlisted": "untouched"` the properties that are not listed have no expression instead of the automatic
+    ///   one.
+    /// - A property may be listed with an object instead of its expression: `{"expression": "…", "userInfo": {…}}`;
+    ///   without `expression` it is mapped as an unlisted one.
+    /// - Version hashes that are written (`sourceEntityVersionHash`, `destinationEntityVersionHash`, base64) must be
+    ///   those of the models, as far as they are known there.
     /// - Attribute and relationship mappings are sorted by name, in code point order.
     ///
     /// - Parameters:
     ///   - json: The text, UTF-8.
     ///   - path: The file, for errors.
+    ///   - earlier: Names of the entity mappings of mapping models that run before, which expressions may look up.
     /// - Throws: `mapping.json`, `mapping.duplicateKey`, `mapping.unknownKey`, `mapping.missingKey`, `mapping.valueType`,
-    ///   `mapping.formatVersion`, `mapping.type`, `mapping.unlistedProperty`, `mapping.expression`, and what
+    ///   `mapping.formatVersion`, `mapping.type`, `mapping.versionHash`, `mapping.unlistedProperty`, `mapping.expression`, and what
     ///   ``validate(source:destination:)`` throws; all 78, with path, line and column.
     /// - Complexity: O(n log n) in the text and in the properties of the mapped entities.
     package static func reading(
-        json: [UInt8], path: String, source: ManagedObjectModel, destination: ManagedObjectModel
+        json: [UInt8], path: String, source: ManagedObjectModel, destination: ManagedObjectModel,
+        earlier: Set<String> = []
     ) throws(MigrationError) -> MappingModel {
         let document = try MappingDocument(json, path: path)
-        var reader = MappingModelReader(document: document, source: source, destination: destination)
+        var reader = MappingModelReader(document: document, source: source, destination: destination, earlier: earlier)
         return try reader.read()
     }
 }
@@ -37,10 +47,15 @@ private struct MappingModelReader {
         let key: TextPosition
         let place: TextPosition
         let expression: ValueExpression?
+        /// Listed for its userInfo only.
+        var isAutomatic = false
+        var userInfo: [AnyHashable: Any]?
     }
     private struct Draft {
         let mapping: EntityMapping
         let position: TextPosition
+        /// Whether properties that are not listed are left alone.
+        let leavesUnlisted: Bool
         var attributes: [String: Listed] = [:]
         var relationships: [String: Listed] = [:]
     }
@@ -48,9 +63,14 @@ private struct MappingModelReader {
     private let document: MappingDocument
     private let source: ManagedObjectModel
     private let destination: ManagedObjectModel
+    /// Names of entity mappings of mapping models that run before.
+    private let earlier: Set<String>
     private var drafts: [Draft] = []
 
-    init(document: MappingDocument, source: ManagedObjectModel, destination: ManagedObjectModel) {
+    init(
+        document: MappingDocument, source: ManagedObjectModel, destination: ManagedObjectModel, earlier: Set<String>
+    ) {
+        self.earlier = earlier
         self.document = document
         self.source = source
         self.destination = destination
@@ -89,13 +109,9 @@ private struct MappingModelReader {
 
     // MARK: What is listed
 
-    private static let keys = [
-        "name", "mappingType", "sourceEntity", "destinationEntity", "sourceFilter", "migrationPolicy", "userInfo",
-        "attributes", "relationships",
-    ]
-
     private func draft(_ node: JSONNode) throws(MigrationError) -> Draft {
-        let members = try document.members(of: node, what: "an entity mapping", known: Self.keys)
+        let members = try document.members(
+            of: node, what: "an entity mapping", known: MappingDocument.entityMappingKeys)
         let mapping = EntityMapping()
         mapping.line = node.position.line
         mapping.column = node.position.column
@@ -125,19 +141,54 @@ private struct MappingModelReader {
                 throw document.failure(parsing: filter.value, error, context: context)
             }
         }
-        if let member = members["userInfo"] {
-            guard case .object(let entries) = member.value.value else {
-                throw document.wrongType(of: member.value, what: "\"userInfo\"", expected: "an object")
+        if let member = members["sourceExpression"], let text = try document.string(member) {
+            do {
+                mapping.sourceExpression = try ValueExpression(parsing: text)
+            } catch {
+                throw document.failure(parsing: member.value, error, context: context)
             }
-            for entry in entries { try checkNumbers(entry.value) }
-            mapping.userInfo = Dictionary(
-                entries.map { (AnyHashable($0.key), UserInfoValue($0.value).any) },
-                uniquingKeysWith: { first, _ in first })
         }
-        var draft = Draft(mapping: mapping, position: node.position)
+        mapping.userInfo = try userInfo(members["userInfo"])
+        mapping.sourceEntityVersionHash = try hash(members["sourceEntityVersionHash"])
+        mapping.destinationEntityVersionHash = try hash(members["destinationEntityVersionHash"])
+        mapping.statesVersionHashes =
+            mapping.sourceEntityVersionHash != nil || mapping.destinationEntityVersionHash != nil
+        var draft = Draft(
+            mapping: mapping, position: node.position, leavesUnlisted: try leavesUnlisted(members["unlisted"]))
         draft.attributes = try listed(members["attributes"], of: mapping)
         draft.relationships = try listed(members["relationships"], of: mapping)
         return draft
+    }
+
+    private func userInfo(_ member: JSONMember?) throws(MigrationError) -> [AnyHashable: Any]? {
+        guard let member else { return nil }
+        guard case .object(let entries) = member.value.value else {
+            throw document.wrongType(of: member.value, what: "\"userInfo\"", expected: "an object")
+        }
+        for entry in entries { try checkNumbers(entry.value) }
+        return Dictionary(
+            entries.map { (AnyHashable($0.key), UserInfoValue($0.value).any) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    private func hash(_ member: JSONMember?) throws(MigrationError) -> Data? {
+        guard let member, let text = try document.string(member) else { return nil }
+        guard let hash = Data(base64Encoded: text), hash.count == 32 else {
+            throw document.failure(
+                "mapping.valueType", "\"\(member.key)\" must be the base64 of 32 bytes", at: member.value.position)
+        }
+        return hash
+    }
+
+    private func leavesUnlisted(_ member: JSONMember?) throws(MigrationError) -> Bool {
+        guard let member, let word = try document.string(member) else { return false }
+        switch word {
+        case "automatic": return false
+        case "untouched": return true
+        default:
+            throw document.failure(
+                "mapping.valueType", "\"unlisted\" must be \"automatic\" or \"untouched\", not \"\(word)\"",
+                at: member.value.position)
+        }
     }
 
     private func defaultName(_ mapping: EntityMapping) -> String {
@@ -203,22 +254,47 @@ private struct MappingModelReader {
             {
                 throw document.failure(problem.code, problem.message, at: entry.keyPosition, context: context)
             }
-            let expression: ValueExpression?
-            switch entry.value.value {
-            case .null: expression = nil
-            case .string(let text):
-                do {
-                    expression = try ValueExpression(format: text)
-                } catch {
-                    throw document.failure(parsing: entry.value, error, context: context)
-                }
-            default:
-                throw document.wrongType(
-                    of: entry.value, what: "\"\(entry.key)\"", expected: "a string with an expression, or null")
+            do throws(MigrationError) {
+                listed[entry.key] = try property(entry)
+            } catch {
+                throw error.inside(context)
             }
-            listed[entry.key] = Listed(key: entry.keyPosition, place: entry.value.position, expression: expression)
         }
         return listed
+    }
+
+    /// A property: its expression, `null`, or an object with the expression and a `userInfo`.
+    private func property(_ entry: JSONMember) throws(MigrationError) -> Listed {
+        guard case .object = entry.value.value else {
+            return Listed(
+                key: entry.keyPosition, place: entry.value.position,
+                expression: try expression(entry.value, key: entry.key))
+        }
+        let members = try document.members(of: entry.value, what: "a property", known: MappingDocument.propertyKeys)
+        let userInfo = try userInfo(members["userInfo"])
+        guard let expression = members["expression"] else {
+            return Listed(
+                key: entry.keyPosition, place: entry.value.position, expression: nil, isAutomatic: true,
+                userInfo: userInfo)
+        }
+        return Listed(
+            key: entry.keyPosition, place: expression.value.position,
+            expression: try self.expression(expression.value, key: "expression"), userInfo: userInfo)
+    }
+
+    private func expression(_ node: JSONNode, key: String) throws(MigrationError) -> ValueExpression? {
+        switch node.value {
+        case .null: return nil
+        case .string(let text):
+            do {
+                return try ValueExpression(parsing: text)
+            } catch {
+                throw document.failure(parsing: node, error, context: .init())
+            }
+        default:
+            throw document.wrongType(
+                of: node, what: "\"\(key)\"", expected: "a string with an expression, or null")
+        }
     }
 
     // MARK: What is left out
@@ -233,20 +309,19 @@ private struct MappingModelReader {
         for draft in drafts {
             let mapping = draft.mapping
             let origin = mapping.sourceEntityName.flatMap { source.entity(named: $0) }
-            mapping.sourceEntityVersionHash = origin.flatMap { hashes.old[$0] }
+            let target = mapping.destinationEntityName.flatMap { destination.entity(named: $0) }
+            try mapping.checkHashes(
+                source: origin.flatMap { hashes.old[$0] }, target.flatMap { hashes.new[$0] }, document.path)
             mapping.attributeMappings = []
             mapping.relationshipMappings = []
-            guard let target = mapping.destinationEntityName.flatMap({ destination.entity(named: $0) }) else {
-                continue
-            }
-            mapping.destinationEntityVersionHash = hashes.new[target]
+            guard let target else { continue }
             let properties = automatic.properties(from: origin, to: target)
             mapping.attributeMappings = try mappings(
                 properties.filter { !$0.isRelationship }, listed: draft.attributes, draft)
             mapping.relationshipMappings = try mappings(
                 properties.filter(\.isRelationship), listed: draft.relationships, draft)
         }
-        try model.validate(source: source, destination: destination)
+        try model.validate(source: source, destination: destination, earlier: earlier)
         return model
     }
 
@@ -256,7 +331,14 @@ private struct MappingModelReader {
         var mappings: [PropertyMapping] = []
         var remaining = listed
         for property in properties {
-            guard let entry = remaining.removeValue(forKey: property.name) else {
+            let entry = remaining.removeValue(forKey: property.name)
+            guard let entry, !entry.isAutomatic else {
+                if draft.leavesUnlisted, entry == nil {
+                    mappings.append(
+                        PropertyMapping(
+                            name: property.name, valueExpression: nil, isAutomatic: property.isReproduced(by: nil)))
+                    continue
+                }
                 if case .incompatible(let reason) = property.outcome {
                     throw document.failure(
                         "mapping.unlistedProperty", "A property that is not listed cannot be mapped: " + reason.reason,
@@ -267,6 +349,7 @@ private struct MappingModelReader {
                             entityMapping: draft.mapping.name))
                 }
                 mappings.append(property.propertyMapping())
+                mappings.last?.userInfo = entry?.userInfo
                 continue
             }
             mappings.append(mapping(property.name, entry, automatic: property))
@@ -284,6 +367,7 @@ private struct MappingModelReader {
         let mapping = PropertyMapping(
             name: name, valueExpression: entry.expression,
             isAutomatic: automatic.map { $0.isReproduced(by: entry.expression) } ?? false)
+        mapping.userInfo = entry.userInfo
         mapping.line = entry.place.line
         mapping.column = entry.place.column
         return mapping
@@ -292,7 +376,7 @@ private struct MappingModelReader {
 
 extension AutomaticMapping.Property {
     /// Whether listing an expression says the same as leaving the property out.
-    fileprivate func isReproduced(by listed: ValueExpression?) -> Bool {
+    func isReproduced(by listed: ValueExpression?) -> Bool {
         switch outcome {
         case .mapped(let expression, _): !replacesNil && listed == expression
         case .new: listed == nil

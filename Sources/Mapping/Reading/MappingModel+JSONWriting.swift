@@ -8,11 +8,22 @@ extension MappingModel {
     /// that was optional and is now required with a default (see ``reading(json:path:source:destination:)``), and the
     /// properties of an entity mapping without source, as long as they have no expression.
     ///
-    /// Version hashes and places are not written; they follow from the models and the text.
+    /// The keys of an entity mapping, those without a value left out: `name`, `mappingType`, `sourceEntity`,
+    /// `destinationEntity`; `sourceEntityVersionHash` and `destinationEntityVersionHash` (base64; only where a compiled
+    /// mapping model stated them, else they follow from the models); `sourceFilter`; `sourceExpression` (only where it is
+    /// not the usual fetch of the source entity, which the filter says); `migrationPolicy`; `userInfo`; `unlisted`
+    /// (`untouched` where properties that are not listed are left alone, which is so for a compiled mapping model that
+    /// was read without its models); `attributes`; `relationships`.
     ///
-    /// - Throws: `mapping.notWritable` (78) for what the form has no place for: a source expression other than the usual
-    ///   fetch of the source entity, a `userInfo` of a property, a `userInfo` value that is not JSON, a type that does
-    ///   not fit, a missing name.
+    /// A property is written as its expression, as `null` for none (the property is left alone; `"nil"` is the expression
+    /// that sets nil), or as `{"expression": …, "userInfo": {…}}` where it has a `userInfo`
+    /// (without `expression` where reading restores it). Dates, data and decimals in
+    /// a `userInfo` are objects of one key (``UserInfoValue``).
+    ///
+    /// Places are not written.
+    ///
+    /// - Throws: `mapping.notWritable` (78) for what the form has no place for: a `userInfo` key that is no string, a
+    ///   `userInfo` value that is none of the above, a type that does not fit, a missing name.
     /// - Complexity: O(n log n) in properties.
     public func json() throws(MigrationError) -> String {
         for mapping in entityMappings ?? [] { try mapping.checkWritable(path: path) }
@@ -42,22 +53,21 @@ extension EntityMapping {
         }
         if (name ?? "").isEmpty { throw failure("An entity mapping without name cannot be written as JSON") }
         if let typeProblem { throw failure(typeProblem) }
-        if case .other = sourceFetch {
-            throw failure("The mapping's source expression cannot be written as JSON, which knows source filters only")
-        }
-        if let userInfo {
+        func check(_ userInfo: [AnyHashable: Any]?, property: String? = nil) throws(MigrationError) {
+            guard let userInfo else { return }
             guard let members = UserInfoValue.members(userInfo) else {
-                throw failure("The mapping's userInfo has keys that are no strings, which JSON cannot hold")
+                throw failure(
+                    "The mapping's userInfo has keys that are no strings, which JSON cannot hold", property: property)
             }
             if let type = UserInfoValue.object(members).foreignType {
-                throw failure("The mapping's userInfo holds a value of type \(type), which JSON cannot hold")
+                throw failure(
+                    "The mapping's userInfo holds a value of type \(type), which JSON cannot hold", property: property)
             }
         }
+        try check(userInfo)
         for mapping in (attributeMappings ?? []) + (relationshipMappings ?? []) {
             if (mapping.name ?? "").isEmpty { throw failure("A property mapping has no name") }
-            if mapping.userInfo?.isEmpty == false {
-                throw failure("The userInfo of a property mapping has no place in JSON", property: mapping.name)
-            }
+            try check(mapping.userInfo, property: mapping.name)
         }
     }
 
@@ -72,20 +82,43 @@ extension EntityMapping {
             member("mappingType", effectiveType.jsonName)
             member("sourceEntity", sourceEntityName)
             member("destinationEntity", destinationEntityName)
-            if case .filtered(let filter) = sourceFetch { member("sourceFilter", filter) }
-            if hasPolicy { member("migrationPolicy", entityMigrationPolicyClassName) }
-            if let members = userInfo.flatMap(UserInfoValue.members), !members.isEmpty {
-                writer.key("userInfo")
-                UserInfoValue.object(members).write(to: &writer)
+            if statesVersionHashes {
+                member("sourceEntityVersionHash", sourceEntityVersionHash?.base64EncodedString())
+                member("destinationEntityVersionHash", destinationEntityVersionHash?.base64EncodedString())
             }
+            switch sourceFetch {
+            case .all: break
+            case .filtered(let filter): member("sourceFilter", filter)
+            case .other:
+                member("sourceFilter", sourceFilter?.format)
+                member("sourceExpression", sourceExpression?.format)
+            }
+            if hasPolicy { member("migrationPolicy", entityMigrationPolicyClassName) }
+            Self.write(userInfo, to: &writer)
+            if leavesUnlisted { member("unlisted", "untouched") }
             write("attributes", attributeMappings ?? [], to: &writer)
             write("relationships", relationshipMappings ?? [], to: &writer)
         }
     }
 
+    /// Whether reading restores what is left out.
+    private func isRestored(_ mapping: PropertyMapping) -> Bool {
+        mapping.isAutomatic && (mapping.replacesNil || (sourceEntityName == nil && mapping.valueExpression == nil))
+    }
+
+    private static func write(_ userInfo: [AnyHashable: Any]?, to writer: inout JSONWriter) {
+        guard let members = userInfo.flatMap(UserInfoValue.members), !members.isEmpty else { return }
+        writer.key("userInfo")
+        UserInfoValue.write(members, to: &writer)
+    }
+
+    private static func write(_ expression: ValueExpression?, to writer: inout JSONWriter) {
+        if let expression { writer.string(expression.format) } else { writer.literal("null") }
+    }
+
     private func write(_ key: String, _ mappings: [PropertyMapping], to writer: inout JSONWriter) {
         let listed = mappings.filter {
-            !($0.isAutomatic && ($0.replacesNil || (sourceEntityName == nil && $0.valueExpression == nil)))
+            $0.userInfo?.isEmpty == false || !isRestored($0)
         }
         guard !listed.isEmpty else { return }
         writer.key(key)
@@ -95,10 +128,16 @@ extension EntityMapping {
             }
             for mapping in sorted {
                 writer.key(mapping.name ?? "")
-                if let expression = mapping.valueExpression {
-                    writer.string(expression.format)
+                if mapping.userInfo?.isEmpty == false {
+                    writer.container("{", "}") { writer in
+                        if !isRestored(mapping) {
+                            writer.key("expression")
+                            Self.write(mapping.valueExpression, to: &writer)
+                        }
+                        Self.write(mapping.userInfo, to: &writer)
+                    }
                 } else {
-                    writer.literal("null")
+                    Self.write(mapping.valueExpression, to: &writer)
                 }
             }
         }

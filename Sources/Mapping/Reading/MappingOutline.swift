@@ -1,13 +1,15 @@
 import Diagnostics
 
-/// What a mapping model's JSON file says, without the two models it speaks of: for looking at it.
+/// What a mapping model's file says, without the two models it speaks of: for looking at it.
 ///
-/// Keys and types are checked; names of entities and properties, and expressions, are not.
+/// Keys and types are checked; names of entities and properties are not, nor are expressions in JSON.
 package struct MappingOutline: Sendable, Equatable, Encodable {
-    /// A property and its expression; nil for `null`.
+    /// A property and its expression; nil for none.
     package struct Property: Sendable, Equatable, Encodable {
         package let name: String
         package let expression: String?
+        /// Whether the expression is left out, to be filled in.
+        package var isAutomatic = false
     }
 
     /// An entity mapping as it is written: what is left out is nil or empty.
@@ -17,16 +19,73 @@ package struct MappingOutline: Sendable, Equatable, Encodable {
         package let sourceEntity: String?
         package let destinationEntity: String?
         package let sourceFilter: String?
+        /// Where it is not a plain fetch of the source entity.
+        package let sourceExpression: String?
         package let migrationPolicy: String?
         /// In the order of the file.
         package let attributes: [Property]
         package let relationships: [Property]
     }
 
-    package let formatVersion: String
+    package let form: MappingForm
+    /// Of JSON.
+    package let formatVersion: String?
+    /// Where Xcode found the models, relative to a project.
+    package var sourceModelPath: String?
+    package var destinationModelPath: String?
     package let entityMappings: [EntityMapping]
 
-    /// Reads the outline.
+    /// Reads the outline of a file of any form.
+    ///
+    /// - Throws: what reading the form throws (78), with path, and line and column where the form has them.
+    /// - Complexity: O(file).
+    package static func reading(_ file: MappingFile) throws(MigrationError) -> MappingOutline {
+        switch file.form {
+        case .json: try reading(json: file.bytes, path: file.path)
+        case .xcode: MappingOutline(try XcodeMapping(file.bytes, path: file.path))
+        case .compiled: MappingOutline(try MappingModel.reading(compiled: file.bytes, path: file.path))
+        }
+    }
+
+    private init(formatVersion: String, _ entityMappings: [EntityMapping]) {
+        form = .json
+        self.formatVersion = formatVersion
+        self.entityMappings = entityMappings
+    }
+
+    private init(_ mapping: XcodeMapping) {
+        form = .xcode
+        formatVersion = nil
+        sourceModelPath = mapping.sourceModelPath
+        destinationModelPath = mapping.destinationModelPath
+        entityMappings = mapping.entities.map { entity in
+            EntityMapping(
+                name: entity.name, mappingType: entity.mappingType.jsonName, sourceEntity: entity.source,
+                destinationEntity: entity.destination, sourceFilter: entity.filter?.format,
+                sourceExpression: entity.sourceExpression?.format, migrationPolicy: entity.policy,
+                attributes: entity.properties.filter { !$0.isRelationship }.map(Property.init),
+                relationships: entity.properties.filter(\.isRelationship).map(Property.init))
+        }
+    }
+
+    private init(_ model: MappingModel) {
+        func properties(_ mappings: [PropertyMapping]?) -> [Property] {
+            (mappings ?? []).map { Property(name: $0.name ?? "", expression: $0.valueExpression?.format) }
+        }
+        form = .compiled
+        formatVersion = nil
+        entityMappings = (model.entityMappings ?? []).map { mapping in
+            EntityMapping(
+                name: mapping.name, mappingType: mapping.effectiveType.jsonName,
+                sourceEntity: mapping.sourceEntityName, destinationEntity: mapping.destinationEntityName,
+                sourceFilter: mapping.sourceFilter?.format, sourceExpression: mapping.sourceExpression?.format,
+                migrationPolicy: mapping.entityMigrationPolicyClassName,
+                attributes: properties(mapping.attributeMappings),
+                relationships: properties(mapping.relationshipMappings))
+        }
+    }
+
+    /// Reads the outline of a JSON text.
     ///
     /// - Throws: `mapping.json`, `mapping.duplicateKey`, `mapping.unknownKey`, `mapping.missingKey`,
     ///   `mapping.valueType` (78), with path, line and column.
@@ -52,7 +111,7 @@ package struct MappingOutline: Sendable, Equatable, Encodable {
         }
         var mappings: [EntityMapping] = []
         for element in elements { mappings.append(try mapping(element, in: document)) }
-        return MappingOutline(formatVersion: number, entityMappings: mappings)
+        return MappingOutline(formatVersion: number, mappings)
     }
 
     private static func mapping(
@@ -60,15 +119,13 @@ package struct MappingOutline: Sendable, Equatable, Encodable {
     ) throws(MigrationError) -> EntityMapping {
         let members = try document.members(
             of: node, what: "an entity mapping",
-            known: [
-                "name", "mappingType", "sourceEntity", "destinationEntity", "sourceFilter", "migrationPolicy",
-                "userInfo", "attributes", "relationships",
-            ])
+            known: MappingDocument.entityMappingKeys)
         return EntityMapping(
             name: try document.string(members["name"]), mappingType: try document.string(members["mappingType"]),
             sourceEntity: try document.string(members["sourceEntity"]),
             destinationEntity: try document.string(members["destinationEntity"]),
             sourceFilter: try document.string(members["sourceFilter"]),
+            sourceExpression: try document.string(members["sourceExpression"]),
             migrationPolicy: try document.string(members["migrationPolicy"]),
             attributes: try properties(members["attributes"], in: document),
             relationships: try properties(members["relationships"], in: document))
@@ -83,7 +140,13 @@ package struct MappingOutline: Sendable, Equatable, Encodable {
         }
         var properties: [Property] = []
         for entry in entries {
-            switch entry.value.value {
+            var value: JSONNode? = entry.value
+            if case .object = entry.value.value {
+                value = try document.members(
+                    of: entry.value, what: "a property", known: MappingDocument.propertyKeys)["expression"]?.value
+            }
+            switch value?.value {
+            case nil: properties.append(Property(name: entry.key, expression: nil, isAutomatic: true))
             case .null: properties.append(Property(name: entry.key, expression: nil))
             case .string(let text): properties.append(Property(name: entry.key, expression: text))
             default:
@@ -92,5 +155,18 @@ package struct MappingOutline: Sendable, Equatable, Encodable {
             }
         }
         return properties
+    }
+}
+
+extension MappingOutline.Property {
+    fileprivate init(_ property: XcodeMapping.Property) {
+        name = property.name
+        switch property.content {
+        case .automatic: (expression, isAutomatic) = (nil, true)
+        case .unset: expression = nil
+        case .expression(let own): expression = own.format
+        case .lookup(let keyPath, let mapping):
+            expression = [keyPath?.format, mapping.map { "by \($0)" }].compactMap { $0 }.joined(separator: " ")
+        }
     }
 }

@@ -15,7 +15,7 @@ enum SyntaxNode {
 extension ExpressionNode {
     fileprivate var children: [SyntaxNode] {
         switch self {
-        case .constant, .variable, .evaluatedObject, .anyKey: []
+        case .constant, .variable, .evaluatedObject, .anyKey, .opaque: []
         case .keyPath(let target, _): target.map { [.expression($0)] } ?? []
         case .function(let target, _, let arguments):
             (target.map { [.expression($0)] } ?? []) + arguments.map(SyntaxNode.expression)

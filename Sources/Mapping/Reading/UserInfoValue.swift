@@ -4,6 +4,10 @@ import Foundation
 ///
 /// JSON gives Swift's own types: String, Int (Double where a number has a fraction, an exponent or more than 63 bits),
 /// Bool, `[Any]`, `[String: Any]`, NSNull. Archives and code may give Foundation's; the two kinds compare as equal.
+///
+/// Dates, data and decimals are written as objects of one key: `{"$date": 483291.5}` (seconds since 2001-01-01 00:00:00
+/// UTC), `{"$data": "AP8="}` (base64), `{"$decimal": "12.5"}`. An object that would read as one of these is written as
+/// `{"$object": {…}}`.
 enum UserInfoValue: Hashable {
     case null
     case boolean(Bool)
@@ -12,6 +16,10 @@ enum UserInfoValue: Hashable {
     case string(String)
     case array([UserInfoValue])
     case object([String: UserInfoValue])
+    /// Seconds since 2001-01-01 00:00:00 UTC.
+    case date(Double)
+    case data([UInt8])
+    case decimal(Decimal)
     /// What JSON cannot hold: its type's name, and a description that tells two apart.
     case foreign(type: String, description: String)
 
@@ -29,7 +37,13 @@ enum UserInfoValue: Hashable {
             self = .null
         } else if let text = value as? String {
             self = .string(text)
-        } else if let number = value as? NSNumber, !(number is NSDecimalNumber) {
+        } else if let decimal = value as? Decimal ?? (value as? NSDecimalNumber)?.decimalValue {
+            self = decimal.isFinite ? .decimal(decimal) : .foreign(type: "Decimal", description: "\(decimal)")
+        } else if let date = value as? Date {
+            self = .date(date.timeIntervalSinceReferenceDate)
+        } else if let data = value as? Data {
+            self = .data(Array(data))
+        } else if let number = value as? NSNumber {
             self.init(number)
         } else if let array = value as? [Any] {
             self = .array(array.map(UserInfoValue.init))
@@ -54,10 +68,32 @@ enum UserInfoValue: Hashable {
         case .string(let text): self = .string(text)
         case .array(let elements): self = .array(elements.map { UserInfoValue($0) })
         case .object(let members):
-            self = .object(
-                Dictionary(members.map { ($0.key, UserInfoValue($0.value)) }, uniquingKeysWith: { first, _ in first }))
+            if members.count == 1, let member = members.first, let special = Self.special(member) {
+                self = special
+            } else {
+                self.init(members: members)
+            }
         }
     }
+
+    private init(members: [JSONMember]) {
+        self = .object(
+            Dictionary(members.map { ($0.key, UserInfoValue($0.value)) }, uniquingKeysWith: { first, _ in first }))
+    }
+
+    /// What the only member of an object stands for; nil where it is an ordinary one.
+    private static func special(_ member: JSONMember) -> UserInfoValue? {
+        switch (member.key, member.value.value) {
+        case (dateKey, .number(let text)): return Double(text).map { .date($0) }
+        case (dataKey, .string(let text)): return Data(base64Encoded: text).map { .data(Array($0)) }
+        case (decimalKey, .string(let text)): return Decimal(exactText: text).map { .decimal($0) }
+        case (objectKey, .object(let members)): return UserInfoValue(members: members)
+        default: return nil
+        }
+    }
+
+    private static let (dateKey, dataKey, decimalKey, objectKey) = ("$date", "$data", "$decimal", "$object")
+    private static let specialKeys: Set<String> = [dateKey, dataKey, decimalKey, objectKey]
 
     private init(finite number: Double) {
         self = number.isFinite ? .double(number) : .foreign(type: "Double", description: "\(number)")
@@ -93,6 +129,9 @@ enum UserInfoValue: Hashable {
         case .string(let text): text
         case .array(let elements): elements.map(\.any)
         case .object(let members): members.mapValues(\.any)
+        case .date(let seconds): Date(timeIntervalSinceReferenceDate: seconds)
+        case .data(let bytes): Data(bytes)
+        case .decimal(let number): NSDecimalNumber(decimal: number)
         case .foreign(_, let description): description
         }
     }
@@ -100,7 +139,8 @@ enum UserInfoValue: Hashable {
     /// The name of the first type that JSON cannot hold, depth first; nil where all can be written.
     var foreignType: String? {
         switch self {
-        case .null, .boolean, .integer, .double, .string: nil
+        case .null, .boolean, .integer, .double, .string, .data, .decimal: nil
+        case .date(let seconds): seconds.isFinite ? nil : "Date"
         case .array(let elements): elements.lazy.compactMap(\.foreignType).first
         case .object(let members): members.sorted { $0.key < $1.key }.lazy.compactMap(\.value.foreignType).first
         case .foreign(let type, _): type
@@ -123,13 +163,32 @@ enum UserInfoValue: Hashable {
                 }
             }
         case .object(let members):
-            writer.container("{", "}") { writer in
-                for (key, value) in members.sorted(by: { $0.key < $1.key }) {
-                    writer.key(key)
-                    value.write(to: &writer)
-                }
+            if members.count == 1, let key = members.keys.first, Self.specialKeys.contains(key) {
+                Self.write(Self.objectKey, to: &writer) { Self.write(members, to: &$0) }
+            } else {
+                Self.write(members, to: &writer)
             }
+        case .date(let seconds): Self.write(Self.dateKey, to: &writer) { $0.literal("\(seconds)") }
+        case .data(let bytes): Self.write(Self.dataKey, to: &writer) { $0.string(Data(bytes).base64EncodedString()) }
+        case .decimal(let number): Self.write(Self.decimalKey, to: &writer) { $0.string("\(number)") }
         case .foreign(_, let description): writer.string(description)
+        }
+    }
+
+    /// Writes the members of a dictionary as they are, by key.
+    static func write(_ members: [String: UserInfoValue], to writer: inout JSONWriter) {
+        writer.container("{", "}") { writer in
+            for (key, value) in members.sorted(by: { $0.key < $1.key }) {
+                writer.key(key)
+                value.write(to: &writer)
+            }
+        }
+    }
+
+    private static func write(_ key: String, to writer: inout JSONWriter, _ value: (inout JSONWriter) -> Void) {
+        writer.container("{", "}") { writer in
+            writer.key(key)
+            value(&writer)
         }
     }
 }

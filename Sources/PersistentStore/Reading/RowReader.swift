@@ -29,8 +29,10 @@ package enum SelectedColumn: Sendable, Hashable {
     /// the index of the table it points into; `column` is an index in the last table. Null where a step is null or
     /// dangling.
     case related(path: [ToOneStep], column: Int)
-    /// The key (Z_PK) of the row that the path ends at; null where it does not exist.
+    /// The key (Z_PK) of the row that the path ends at; null where it does not exist. An empty path means the row itself.
     case relatedKey(path: [ToOneStep])
+    /// A slot that the reader leaves null: its owner computes the value. The number tells such slots apart.
+    case computed(Int)
 }
 
 /// One step of a key path through a to-one relationship.

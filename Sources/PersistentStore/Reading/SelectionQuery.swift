@@ -4,7 +4,8 @@ import Diagnostics
 struct SelectionQuery {
     /// The columns of the result after the key, as SQL.
     private(set) var columns: [String] = []
-    private var joins: [String] = []
+    /// The joins of the related rows to `t`.
+    private(set) var joins: [String] = []
     private var aliases: [[ToOneStep]: String] = [:]
     private let layout: StoreLayout
     private let table: Int
@@ -19,6 +20,7 @@ struct SelectionQuery {
             case .related(let path, let index):
                 let (alias, last) = join(path[...])
                 columns.append("\(alias).\(layout.tables[last].columns[index].quoted)")
+            case .computed: columns.append("NULL")
             case .relatedKey(let path): columns.append("\(join(path[...]).alias).\"Z_PK\"")
             }
         }

@@ -41,8 +41,9 @@ enum DestinationFile {
 
     /// Checks that the header's page count is the file's size, then brings the file to the disk.
     ///
+    /// - Parameter isOurs: whether the file was made here; one that was appended to keeps its own page size.
     /// - Throws: `store.damaged` (an internal error here: the file is ours), `store.io`, `store.full`.
-    static func checkAndSync(_ path: String) throws(MigrationError) {
+    static func checkAndSync(_ path: String, isOurs: Bool) throws(MigrationError) {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw failure("Opening", path) }
         defer { close(descriptor) }
@@ -51,8 +52,11 @@ enum DestinationFile {
         let size = lseek(descriptor, 0, SEEK_END)
         guard count == header.count, size >= 0 else { throw failure("Reading", path) }
         let pages = header[28..<32].reduce(Int64(0)) { $0 << 8 | Int64($1) }
-        let pageSize = Int64(header[16]) << 8 | Int64(header[17])
-        guard header.starts(with: Array("SQLite format 3\0".utf8)), pageSize == 4096, pages * pageSize == size else {
+        // One stands for 65536, which two bytes cannot hold.
+        let stated = Int64(header[16]) << 8 | Int64(header[17])
+        let pageSize = stated == 1 ? 65536 : stated
+        let isExpected = isOurs ? pageSize == 4096 : pageSize >= 512
+        guard header.starts(with: Array("SQLite format 3\0".utf8)), isExpected, pages * pageSize == size else {
             throw MigrationError(
                 "store.damaged", .internal,
                 "The written file is inconsistent: \(pages) pages of \(pageSize) bytes in \(size) bytes",

@@ -16,6 +16,14 @@ package final class DestinationStore {
     package let schema: StoreSchema
     /// The connection, for checks; nothing but this type and its writers may change the store through it.
     package let connection: Connection
+    /// Whether the file stood before, with rows, indexes and metadata of its own.
+    private let isAppending: Bool
+    /// Whether indexes of tables without rows wait until the end: where later mapping models may fill them.
+    package var defersEmptyIndexes = false
+    /// Tables and join tables that have their indexes, and those whose indexes are away while rows come.
+    private var indexed: Set<Int> = []
+    private var indexedJoins: Set<Int> = []
+    private var absent: [String: AbsentIndexes] = [:]
 
     /// Makes the file with all its tables, fixed ones included, and opens the transaction.
     ///
@@ -32,15 +40,8 @@ package final class DestinationStore {
     ) throws(MigrationError) {
         self.path = path
         self.schema = schema
-        if let attribute = schema.unstorableAttributes.first {
-            let entity = schema.model.entity(at: attribute.entity)
-            let type = entity.attribute(named: attribute.name)?.attributeType.label ?? ""
-            throw MigrationError(
-                "model.unstorableAttribute", .configuration,
-                "How Core Data stores an attribute of type \(type) is not known",
-                remedy: "Make the attribute transient or replace it by attributes of simple types",
-                context: .init(path: path, entity: entity.name, property: attribute.name))
-        }
+        isAppending = false
+        try Self.refuseUnstorable(schema, path)
         try DestinationFile.create(path)
         do throws(MigrationError) {
             connection = try Self.open(path, schema: schema, cacheBytes: cacheBytes, vfs: vfs)
@@ -48,6 +49,56 @@ package final class DestinationStore {
             unlink(path)
             throw error
         }
+    }
+
+    /// Opens a private copy of a store to add rows to, and begins the transaction.
+    ///
+    /// - Parameters:
+    ///   - path: the copy; nobody else uses it, and no -wal or journal stands beside it.
+    ///   - schema: under the file's own names and entity numbers (``StoreSchema/adopting(_:)``).
+    ///   - cacheBytes: size of the page cache.
+    ///   - vfs: name of the SQLite VFS, nil for the default.
+    /// - Throws: `model.unstorableAttribute`, `destination.virtualTable` (78) for an index that only Core Data keeps up;
+    ///   what SQLite reports.
+    package init(
+        appendingTo path: String, schema: StoreSchema, cacheBytes: Int, vfs: String?
+    ) throws(MigrationError) {
+        self.path = path
+        self.schema = schema
+        isAppending = true
+        try Self.refuseUnstorable(schema, path)
+        connection = try Connection(path: path, flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, vfs: vfs)
+        if let handle = connection.handle {
+            _ = stagecoach_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 0)
+            // Triggers of derived attributes call functions of Apple's process.
+            _ = stagecoach_db_config(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
+        }
+        try connection.execute(
+            """
+            PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA temp_store=FILE;
+            PRAGMA secure_delete=OFF; PRAGMA cache_size=-\(max(1, cacheBytes / 1024)); BEGIN EXCLUSIVE
+            """)
+        let virtual = try connection.prepare(
+            "SELECT name FROM sqlite_master WHERE sql LIKE 'CREATE VIRTUAL TABLE%' LIMIT 1")
+        if try virtual.step() {
+            throw MigrationError(
+                "destination.virtualTable", .configuration,
+                "The destination has the index \(virtual.text(0) ?? ""), which only Core Data can keep up",
+                remedy: "Migrate to a fresh destination", context: .init(path: path))
+        }
+        indexed = Set(schema.tables.indices)
+        indexedJoins = Set(schema.joinTables.indices)
+    }
+
+    private static func refuseUnstorable(_ schema: StoreSchema, _ path: String) throws(MigrationError) {
+        guard let attribute = schema.unstorableAttributes.first else { return }
+        let entity = schema.model.entity(at: attribute.entity)
+        let type = entity.attribute(named: attribute.name)?.attributeType.label ?? ""
+        throw MigrationError(
+            "model.unstorableAttribute", .configuration,
+            "How Core Data stores an attribute of type \(type) is not known",
+            remedy: "Make the attribute transient or replace it by attributes of simple types",
+            context: .init(path: path, entity: entity.name, property: attribute.name))
     }
 
     private static func open(
@@ -78,6 +129,20 @@ package final class DestinationStore {
         return connection
     }
 
+    /// Rows of every table and join table, as they are now.
+    ///
+    /// - Complexity: O(rows), the smallest index of each table.
+    package func rowCounts() throws(MigrationError) -> (tables: [Int], joinTables: [Int]) {
+        func counts(_ names: [String]) throws(MigrationError) -> [Int] {
+            var counts: [Int] = []
+            for name in names {
+                counts.append(Int(try connection.integer("SELECT count(*) FROM \(SQLName.quoted(name))") ?? 0))
+            }
+            return counts
+        }
+        return (try counts(schema.tables.map(\.name)), try counts(schema.joinTables.map(\.name)))
+    }
+
     /// A writer for an entity table: one slot for each column after Z_PK.
     ///
     /// - Parameter table: index in the schema's tables.
@@ -87,7 +152,9 @@ package final class DestinationStore {
             connection: connection,
             target: .init(
                 table: description.name, columns: description.columns.count + 1, isKeyed: true,
-                ignoresDuplicates: false, entity: schema.model.entity(at: description.root).name))
+                ignoresDuplicates: false, entity: schema.model.entity(at: description.root).name,
+                columnNames: isAppending ? ["Z_PK"] + description.columns.map(\.name) : nil),
+            conflicts: InsertConflicts(connection: connection, table: description, model: schema.model))
     }
 
     /// A writer for a join table: one slot for each of its columns (``JoinTable/columnNames``); the batch's keys are
@@ -106,13 +173,51 @@ package final class DestinationStore {
             target: .init(
                 table: join.name, columns: join.columnNames.count, isKeyed: false,
                 ignoresDuplicates: ignoresDuplicates,
-                entity: schema.model.entity(at: join.sides[0].relationship.entity).name))
+                entity: schema.model.entity(at: join.sides[0].relationship.entity).name,
+                columnNames: isAppending ? join.columnNames : nil))
     }
 
-    /// Builds the indexes of an entity table, after its rows are in.
+    /// Makes an entity table ready for many rows: where it has rows and indexes already, and as many are to come, the
+    /// indexes go until ``createIndexes(table:)``, because building them afterwards costs less than keeping them up.
+    ///
+    /// - Parameter rows: how many are expected.
+    package func prepareRows(table: Int, expecting rows: Int) throws(MigrationError) {
+        guard indexed.contains(table) else { return }
+        try takeIndexes(of: schema.tables[table].name, key: "Z_PK", expecting: rows)
+    }
+
+    /// The same for a join table.
+    package func prepareRows(joinTable: Int, expecting rows: Int) throws(MigrationError) {
+        guard indexedJoins.contains(joinTable) else { return }
+        try takeIndexes(of: schema.joinTables[joinTable].name, key: "rowid", expecting: rows)
+    }
+
+    /// Makes an entity table ready for changes of attributes: values that two rows exchange break a uniqueness constraint
+    /// for a moment, so its indexes go until ``createIndexes(table:)``.
+    func prepareUpdates(table: Int) throws(MigrationError) {
+        let name = schema.tables[table].name
+        guard indexed.contains(table), absent[name] == nil, schema.indexes[table].contains(where: \.isUnique) else {
+            return
+        }
+        absent[name] = try AbsentIndexes(takingFrom: name, connection, onlyUnique: true)
+    }
+
+    private func takeIndexes(of table: String, key: String, expecting rows: Int) throws(MigrationError) {
+        let name = SQLName.quoted(table)
+        let present = try connection.integer("SELECT max(\(key)) FROM \(name)") ?? 0
+        guard rows > 0, Int64(rows) >= present / 4, absent[table] == nil else { return }
+        absent[table] = try AbsentIndexes(takingFrom: table, connection)
+    }
+
+    /// Builds the indexes of an entity table, after its rows are in; those that it has are left as they are.
     ///
     /// - Throws: `validation.uniqueness` (65) where rows break a uniqueness constraint, `store.full`, `store.io`.
     package func createIndexes(table: Int) throws(MigrationError) {
+        if let absent = absent.removeValue(forKey: schema.tables[table].name) {
+            return try absent.rebuild(connection, table: schema.tables[table], model: schema.model)
+        }
+        guard !indexed.contains(table), try !waits(schema.tables[table].name) else { return }
+        indexed.insert(table)
         for index in schema.indexes[table] {
             do throws(MigrationError) {
                 try connection.execute(index.statement(on: schema.tables[table]))
@@ -125,15 +230,51 @@ package final class DestinationStore {
         }
     }
 
-    /// Builds the index of a join table, after its rows are in.
+    /// Builds the index of a join table, after its rows are in; one that it has is left as it is.
     package func createIndexes(joinTable: Int) throws(MigrationError) {
+        let name = schema.joinTables[joinTable].name
+        if let absent = absent.removeValue(forKey: name) { return try absent.rebuild(connection) }
+        guard !indexedJoins.contains(joinTable), try !waits(name) else { return }
+        indexedJoins.insert(joinTable)
         for statement in schema.indexStatements(forJoinTable: joinTable) { try connection.execute(statement) }
+    }
+
+    /// Whether a table's indexes wait for rows of a later mapping model.
+    private func waits(_ table: String) throws(MigrationError) -> Bool {
+        guard defersEmptyIndexes else { return false }
+        return try connection.integer("SELECT 1 FROM \(SQLName.quoted(table)) LIMIT 1") == nil
     }
 
     /// Makes the triggers of derived attributes. They call functions of Apple's process: no row may be written
     /// afterwards.
     package func createTriggers() throws(MigrationError) {
         for statement in schema.triggerStatements() { try connection.execute(statement) }
+    }
+
+    /// Writes Z_MAX into an appended store, commits, closes, checks the file's header and brings the file to the disk.
+    /// Metadata and cached model stay as they are. All writers must be finished.
+    ///
+    /// - Parameter maximumKeys: the highest key ever given, by table.
+    package func finishAppending(maximumKeys: [Int64]) throws(MigrationError) {
+        precondition(maximumKeys.count == schema.tables.count, "one maximum key a table")
+        try updatePrimaryKeys(maximumKeys)
+        try commit()
+    }
+
+    private func updatePrimaryKeys(_ maximumKeys: [Int64]) throws(MigrationError) {
+        let update = try connection.prepare("UPDATE Z_PRIMARYKEY SET Z_MAX = ?2 WHERE Z_ENT = ?1")
+        for (table, maximum) in zip(schema.tables, maximumKeys) {
+            update.bind(Int64(schema.entityNumbers[table.root]), at: 1)
+            update.bind(maximum, at: 2)
+            try update.run()
+        }
+    }
+
+    private func commit() throws(MigrationError) {
+        precondition(sqlite3_next_stmt(connection.handle, nil) == nil, "a writer is not finished")
+        try connection.execute("COMMIT")
+        try connection.close()
+        try DestinationFile.checkAndSync(path, isOurs: !isAppending)
     }
 
     /// Writes Z_PRIMARYKEY, Z_METADATA and Z_MODELCACHE, commits, closes, checks the file's header and brings the
@@ -155,10 +296,7 @@ package final class DestinationStore {
             insert.bind(modelCache, at: 1)
             try insert.run()
         }
-        precondition(sqlite3_next_stmt(connection.handle, nil) == nil, "a writer is not finished")
-        try connection.execute("COMMIT")
-        try connection.close()
-        try DestinationFile.checkAndSync(path)
+        try commit()
     }
 
     private func writePrimaryKeys(_ maximumKeys: [Int64]) throws(MigrationError) {

@@ -21,6 +21,8 @@ final class SQLiteTableWriter: TableWriter {
         var ignoresDuplicates: Bool
         /// Root entity of the table, for messages.
         var entity: String?
+        /// Names of the columns, where the file may have them in another order; nil: they stand as the schema says.
+        var columnNames: [String]?
     }
 
     private static let rowsWanted = 50
@@ -32,11 +34,14 @@ final class SQLiteTableWriter: TableWriter {
     private let sizes: [Int]
     private var statements: [Statement?]
     private var isFinished = false
+    /// Says what a row conflicts with, where the table had constraints before its rows came.
+    private let conflicts: InsertConflicts?
 
     /// - Throws: `schema.tooManyColumns` where not even one row's values can be bound.
-    init(connection: Connection, target: Target) throws(MigrationError) {
+    init(connection: Connection, target: Target, conflicts: InsertConflicts? = nil) throws(MigrationError) {
         self.connection = connection
         self.target = target
+        self.conflicts = conflicts
         slots = target.isKeyed ? target.columns - 1 : target.columns
         let variables = Int(sqlite3_limit(connection.handle, SQLITE_LIMIT_VARIABLE_NUMBER, -1))
         guard variables >= target.columns, target.columns > 0 else {
@@ -77,8 +82,10 @@ final class SQLiteTableWriter: TableWriter {
         let first = row
         row = "," + first
         let verb = target.ignoresDuplicates ? "INSERT OR IGNORE INTO " : "INSERT INTO "
+        let names = target.columnNames.map { " (" + $0.map(SQLName.quoted).joined(separator: ", ") + ")" } ?? ""
         let text =
-            verb + SQLName.quoted(target.table) + " VALUES " + first + String(repeating: row, count: sizes[size] - 1)
+            verb + SQLName.quoted(target.table) + names + " VALUES " + first
+            + String(repeating: row, count: sizes[size] - 1)
         let prepared = try connection.prepare(text)
         statements[size] = prepared
         return prepared
@@ -99,6 +106,11 @@ final class SQLiteTableWriter: TableWriter {
         let error = SQLiteFailure.error(
             connection.handle, code: code, doing: "Writing \(place(batch, first))", path: connection.path)
         sqlite3_reset(handle)
+        if error.code == "store.constraint", let conflicts,
+            let conflict = try conflicts.error(batch, rows: first..<first + count, cause: error)
+        {
+            throw conflict
+        }
         throw error.inside(.init(entity: target.entity))
     }
 

@@ -3,10 +3,10 @@ import ManagedModel
 
 /// Rows that share the values of a uniqueness constraint, looked up after its index could not be built.
 struct UniquenessViolation {
-    private let table: String
-    private let columns: [String]
-    private let entity: String
-    private let attributes: [String]
+    let table: String
+    let columns: [String]
+    let entity: String
+    let attributes: [String]
 
     /// Nil where the index is not a uniqueness constraint's.
     init?(_ index: StoreIndex, _ table: EntityTable, _ model: ManagedObjectModel) {
@@ -15,6 +15,23 @@ struct UniquenessViolation {
         columns = index.terms.map { SQLName.quoted(table.columns[$0.column].name) }
         self.entity = model.entity(at: entity).definition.name
         self.attributes = attributes
+    }
+
+    /// - Parameter columns: of a uniqueness constraint in a file, by name. Nil where one holds no property of the model.
+    init?(columns: [String], _ table: EntityTable, _ model: ManagedObjectModel) {
+        var references: [PropertyReference] = []
+        for name in columns {
+            let column = table.columns.first { $0.name.uppercased() == name.uppercased() }
+            switch column?.role {
+            case .attribute(let reference), .toOne(let reference): references.append(reference)
+            default: return nil
+            }
+        }
+        guard let deepest = references.map(\.entity).max() else { return nil }
+        self.table = SQLName.quoted(table.name)
+        self.columns = columns.map(SQLName.quoted)
+        entity = model.entity(at: deepest).definition.name
+        attributes = references.map(\.name)
     }
 
     /// The error with the conflict of the lowest key: its values and up to three of its keys.
@@ -45,7 +62,7 @@ struct UniquenessViolation {
     }
 
     /// The row's values as SQL literals, long ones cut.
-    private func values(_ connection: Connection, key: Int64) throws(MigrationError) -> [String] {
+    func values(_ connection: Connection, key: Int64) throws(MigrationError) -> [String] {
         let parts = columns.map {
             "CASE typeof(\($0)) WHEN 'text' THEN quote(substr(\($0), 1, 60)) "
                 + "WHEN 'blob' THEN quote(substr(\($0), 1, 32)) ELSE quote(\($0)) END"

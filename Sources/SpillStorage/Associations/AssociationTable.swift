@@ -93,6 +93,15 @@ package final class AssociationTable {
         try addGeneral(source: source, destination: destination)
     }
 
+    /// Puts the pairs on disk and gives their memory back, where they are more than some.
+    ///
+    /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
+    package func park() throws(MigrationError) {
+        try monotonic?.keys.park()
+        try forward?.release()
+        try backward?.release()
+    }
+
     /// Forgets all pairs and removes the files. Cursors made before keep theirs.
     package func removeAll() {
         monotonic = nil

@@ -2,9 +2,32 @@ import Diagnostics
 
 /// The chunks of a ``KeyIndex`` on disk, and the decoded ones in memory.
 extension KeyIndex {
+    /// Puts the chunks on disk and gives their memory back, where they are more than some: for a set that is looked into
+    /// again much later. Keys may still be appended.
+    ///
+    /// - Throws: `spill.full`, `spill.io` (74), `spill.permission` (77).
+    package func park() throws(MigrationError) {
+        try seal()
+        guard residentBytes > 64 << 10 else { return }
+        try spill()
+        for slot in slotChunks.indices where slotChunks[slot] >= 0 {
+            let chunk = slotChunks[slot]
+            chunks[chunk].payload?.deallocate()
+            chunks[chunk].payload = nil
+            chunks[chunk].slot = -1
+            residentBytes -= Int(chunks[chunk].bytes)
+            slotChunks[slot] = -1
+        }
+        recency = RecencyList(capacity: slotChunks.count)
+    }
+
     /// Writes the chunks that are only in memory, once the allowance is used up.
     func spillIfNeeded() throws(MigrationError) {
         guard file != nil || residentBytes > memory else { return }
+        try spill()
+    }
+
+    private func spill() throws(MigrationError) {
         let target: BlockFile
         if let file {
             target = file

@@ -1,6 +1,6 @@
 import Diagnostics
 
-/// The blocks of a log's runs that were used last, unpacked.
+/// The blocks of runs that were used last, unpacked.
 ///
 /// Memory: `slots` blocks of records, allocated as they are needed. A lookup of the block used last costs a comparison.
 struct RecordBlockCache: ~Copyable {
@@ -17,7 +17,7 @@ struct RecordBlockCache: ~Copyable {
     private let blockWords: Int
 
     init(slots: Int, blockWords: Int) {
-        recency = RecencyList(capacity: slots)
+        recency = RecencyList(capacity: max(4, slots))
         self.blockWords = blockWords
     }
 

@@ -1,4 +1,5 @@
 import Diagnostics
+import Glibc
 
 /// Records of fixed width that are appended in any order and can be read in order at any time in between.
 ///
@@ -8,9 +9,8 @@ import Diagnostics
 /// one of the
 /// next. A later record replaces nothing: whoever needs the order of appending puts a sequence number in a word.
 ///
-/// Memory: the allowance, shared by records, their scratch space and unpacked blocks; 16 to 24 bytes for each block of
-/// 1,024
-/// records; at most seven runs a level.
+/// Memory: its share of a ``RecordMemory``, for records, their scratch space and unpacked blocks; 16 to 24 bytes for each
+/// block of about 1,024 records; at most seven runs a level.
 /// Complexity: append O(log n) amortised; a lookup a binary search in each run, and a block's unpacking on a miss.
 package final class RecordLog {
     private static let runsOfLevel = 8
@@ -20,18 +20,15 @@ package final class RecordLog {
     private let name: String
     private let indexWords: Int
     private let recordsPerBlock: Int
-    private let most: Int
-    private var records: UnsafeMutablePointer<UInt64>
-    private var space: UnsafeMutablePointer<UInt64>
-    private var capacity: Int
+    private let memory: RecordMemory
+    private var records: UnsafeMutablePointer<UInt64>?
+    /// Records that the buffer has room for.
+    private var capacity = 0
     private var gathered = 0
     /// Where the sorted segments in memory end; what comes after the last is not sorted.
     private var segmentEnds: [Int] = []
     /// Oldest first; levels never rise towards newer ones.
     private var runs: [RecordRun] = []
-    private var cache: RecordBlockCache
-    private let scratch = RawBuffer()
-    private let block = RawBuffer()
     /// Records in the log.
     package private(set) var count = 0
     /// Runs written, those of merges included.
@@ -39,34 +36,36 @@ package final class RecordLog {
     /// Merges of runs.
     package private(set) var merges = 0
 
-    /// An empty log; no file is made until the allowance is used up.
+    /// An empty log; no file is made until the memory is used up.
     ///
     /// - Parameters:
     ///   - name: the beginning of its files' names.
     ///   - width: words a record, 1 to 8.
     ///   - indexWords: first words of each block to hold in memory; lookups by a longer prefix are slower where these
     /// are equal.
-    ///   - memory: bytes to use; 128 KiB is the least that it keeps to.
-    package init(directory: WorkDirectory, name: String, width: Int, indexWords: Int, memory: Int) {
-        precondition(width >= 1 && width <= 8 && indexWords >= 1 && indexWords <= width && memory >= 0)
+    ///   - memory: what it shares with other logs.
+    package init(directory: WorkDirectory, name: String, width: Int, indexWords: Int, memory: RecordMemory) {
+        precondition(width >= 1 && width <= 8 && indexWords >= 1 && indexWords <= width)
         self.directory = directory
         self.name = name
         self.width = width
         self.indexWords = indexWords
-        let memory = max(memory, 128 * 1024)
-        let recordBytes = width * 8
-        recordsPerBlock = min(1024, memory / 32 / recordBytes)
-        let slots = max(4, min(64, memory / 4 / (recordsPerBlock * recordBytes)))
-        cache = RecordBlockCache(slots: slots, blockWords: recordsPerBlock * width)
-        most = memory / 4 / recordBytes
-        capacity = min(64, most)
-        records = .allocate(capacity: capacity * width)
-        space = .allocate(capacity: capacity * width)
+        self.memory = memory
+        recordsPerBlock = min(1024, memory.blockBytes / (width * 8))
+        memory.enter(self)
+    }
+
+    /// An empty log with a memory of its own.
+    ///
+    /// - Parameter memory: bytes to use; 128 KiB is the least that it keeps to.
+    package convenience init(directory: WorkDirectory, name: String, width: Int, indexWords: Int, memory: Int) {
+        self.init(
+            directory: directory, name: name, width: width, indexWords: indexWords, memory: RecordMemory(bytes: memory))
     }
 
     deinit {
-        records.deallocate()
-        space.deallocate()
+        memory.leave(self)
+        free(records)
     }
 
     /// Runs on disk.
@@ -105,9 +104,25 @@ package final class RecordLog {
     /// Forgets all records and removes the files. Cursors made before keep theirs.
     package func removeAll() {
         runs.removeAll()
+        count = 0
+        forget()
+    }
+
+    /// Writes the records in memory as a run and gives their memory back.
+    ///
+    /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
+    package func release() throws(MigrationError) {
+        if gathered > 0 { try spill() }
+        forget()
+    }
+
+    private func forget() {
         segmentEnds.removeAll()
         gathered = 0
-        count = 0
+        free(records)
+        records = nil
+        capacity = 0
+        memory.giveBack(self)
     }
 
     // MARK: Reading
@@ -137,7 +152,7 @@ package final class RecordLog {
             }
             var begin = 0
             for end in segmentEnds {
-                let segment = records + begin * width
+                let segment = buffer + begin * width
                 var (first, last) = (0, end - begin)
                 if words > 0 {
                     first = RecordOrder.lowerBound(
@@ -171,7 +186,7 @@ package final class RecordLog {
         for run in runs {
             var index = run.blockHolding(prefix, words: words, blocks: run.blockCount)
             while index < run.blockCount, !run.block(index, beginsAfter: prefix, words: words) {
-                let (found, inBlock) = try cache.block(index, of: run)
+                let (found, inBlock) = try memory.cache.block(index, of: run)
                 var position = RecordOrder.lowerBound(
                     found, from: 0, count: inBlock, width: width, prefix: prefix, words: words)
                 while position < inBlock, RecordOrder.isEqual(found + position * width, prefix, words: words) {
@@ -184,7 +199,7 @@ package final class RecordLog {
         }
         var begin = 0
         for end in segmentEnds {
-            let segment = records + begin * width
+            let segment = buffer + begin * width
             var position = RecordOrder.lowerBound(
                 segment, from: 0, count: end - begin, width: width, prefix: prefix, words: words)
             while position < end - begin, RecordOrder.isEqual(segment + position * width, prefix, words: words) {
@@ -249,7 +264,7 @@ package final class RecordLog {
         }
         var begin = 0
         for end in segmentEnds {
-            let segment = records + begin * width
+            let segment = buffer + begin * width
             var position = 0
             for probe in 0..<prefixCount {
                 let prefix = prefixes + probe * words
@@ -282,24 +297,26 @@ package final class RecordLog {
     @inline(__always)
     private func room() throws(MigrationError) -> UnsafeMutablePointer<UInt64> {
         if gathered == capacity { try grow() }
-        let place = records + gathered * width
+        let place = buffer + gathered * width
         gathered += 1
         count += 1
         return place
     }
 
+    /// The records in memory.
+    ///
+    /// - Precondition: there are some, or room for some.
+    @inline(__always)
+    private var buffer: UnsafeMutablePointer<UInt64> { records.unsafelyUnwrapped }
+
     private func grow() throws(MigrationError) {
-        if capacity == most {
-            try spill()
-            return
+        let larger = max(capacity * 2, RecordMemory.leastWords / width)
+        guard try memory.extend(self, to: larger * width) else { return try spill() }
+        // Large blocks move without being copied.
+        guard let wider = realloc(records, larger * width * 8) else {
+            preconditionFailure("malloc gives no \(larger * width * 8) bytes")
         }
-        let larger = min(most, capacity * 2)
-        let wider = UnsafeMutablePointer<UInt64>.allocate(capacity: larger * width)
-        wider.update(from: records, count: gathered * width)
-        records.deallocate()
-        records = wider
-        space.deallocate()
-        space = .allocate(capacity: larger * width)
+        records = wider.assumingMemoryBound(to: UInt64.self)
         capacity = larger
     }
 
@@ -307,12 +324,14 @@ package final class RecordLog {
     private func settle() {
         let sorted = segmentEnds.last ?? 0
         guard gathered > sorted else { return }
-        RecordOrder.sort(records + sorted * width, scratch: space, count: gathered - sorted, width: width)
+        let unsorted = gathered - sorted
+        RecordOrder.sort(
+            buffer + sorted * width, scratch: memory.space(words: unsorted * width), count: unsorted, width: width)
         segmentEnds.append(gathered)
         while segmentEnds.count > 1 {
             let begin = segmentEnds.count > 2 ? segmentEnds[segmentEnds.count - 3] : 0
             let middle = segmentEnds[segmentEnds.count - 2]
-            let isInOrder = !RecordOrder.isLess(records + middle * width, records + (middle - 1) * width, words: width)
+            let isInOrder = !RecordOrder.isLess(buffer + middle * width, buffer + (middle - 1) * width, words: width)
             guard isInOrder || (gathered - middle) * 2 >= middle - begin else { return }
             if !isInOrder { join(begin, middle, gathered) }
             segmentEnds.remove(at: segmentEnds.count - 2)
@@ -330,6 +349,8 @@ package final class RecordLog {
 
     /// Merges two neighbouring segments, from their ends backwards, the newer one out of the scratch space.
     private func join(_ begin: Int, _ middle: Int, _ end: Int) {
+        let records = buffer
+        let space = memory.space(words: (end - middle) * width)
         space.update(from: records + middle * width, count: (end - middle) * width)
         var left = middle
         var right = end - middle
@@ -352,11 +373,11 @@ package final class RecordLog {
 
     private func spill() throws(MigrationError) {
         if segmentEnds.isEmpty { settle() } else { joinSegments() }
-        if let last = runs.last, !RecordOrder.isLess(records, last.last, words: width) {
-            try last.append(records, count: gathered)
+        if let last = runs.last, !RecordOrder.isLess(buffer, last.last, words: width) {
+            try last.append(buffer, count: gathered)
         } else {
             let run = try newRun(level: 0)
-            try run.append(records, count: gathered)
+            try run.append(buffer, count: gathered)
             runs.append(run)
         }
         gathered = 0
@@ -385,7 +406,8 @@ package final class RecordLog {
         runsWritten += 1
         return try RecordRun(
             directory: directory, named: name, width: width, indexWords: indexWords,
-            recordsPerBlock: recordsPerBlock, number: runsWritten, level: level, scratch: scratch, block: block)
+            recordsPerBlock: recordsPerBlock, number: memory.nextRun(), level: level, scratch: memory.stored,
+            block: memory.block)
     }
 
     private func withPrefix(

@@ -30,7 +30,8 @@ package final class RowSpill {
     private var cache: RowBlockCache
     private let scratch = RawBuffer()
     private var runNumber = 0
-    private var lastKey: Int64?
+    /// The key of the row appended last, also where it was deleted since.
+    package private(set) var lastKey: Int64?
     /// Rows appended, the deleted ones included.
     package private(set) var appended = 0
     /// Runs of patches written, those of merges included.

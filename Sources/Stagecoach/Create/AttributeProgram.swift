@@ -35,6 +35,8 @@ struct AttributeProgram {
                 if let initial = planned.defaultValue { steps.append(.value(initial, to: planned.column)) }
                 continue
             }
+            // Objects evaluate those, after the row is made.
+            if planned.needsObjects { continue }
             try compile(planned, expression, slots: &slots)
         }
     }
@@ -114,9 +116,7 @@ struct AttributeProgram {
     }
 
     private func located(_ error: MigrationError, _ key: Int64, _ attribute: String) -> MigrationError {
-        var context = mapping.context
-        context.entity = mapping.source?.definition.name
-        context.objectID = "\(mapping.source?.definition.name ?? "?")/p\(key)"
+        var context = mapping.context(ofSource: key)
         context.property = attribute
         return error.inside(context)
     }

@@ -22,6 +22,8 @@ final class DestinationRows {
         fileprivate(set) var isSealed = false
         /// Keys of the run's rows, where several runs share a table.
         let keys: MappingKeys?
+        /// The greatest key of the run's rows, deleted ones included; nil where there is none.
+        var lastKey: Int64? { open.isEmpty ? spill.lastKey : open.key(open.count - 1) }
 
         init(spill: RowSpill, open: consuming RowBatch, keys: MappingKeys?) {
             self.spill = spill
@@ -39,6 +41,11 @@ final class DestinationRows {
     private(set) var nextKey: Int64
     private var scratch: RowBatch
     private var scratchKey: Int64?
+    /// Takes the keys of rows that change, while an index of fetches needs them.
+    var changes: ChangedRows?
+    /// The rows that were in the table before; nil where there are none.
+    private var stored: StoredRows?
+    private var touched: TouchedRows?
 
     init(table: Int, firstKey: Int64, session: MigrationSession) {
         self.table = table
@@ -47,6 +54,25 @@ final class DestinationRows {
         nextKey = firstKey
         scratch = RowBatch(slots: columns, rowCapacity: 1, byteTarget: 4096)
         runs.append(makeRun(keys: nil))
+    }
+
+    /// Lays the table on the rows that it has already.
+    func begin(on destination: DestinationStore, touched: TouchedRows) {
+        guard session.hasRows[table] else { return }
+        stored = StoredRows(destination, table: table)
+        self.touched = touched
+    }
+
+    /// Lets the statements on the destination go.
+    func end() {
+        stored = nil
+        touched = nil
+    }
+
+    /// Whether a row was in the table before the mapping model.
+    private func earlier(_ key: Int64) -> StoredRows? {
+        guard let stored, session.isExisting(key, table: table) else { return nil }
+        return stored
     }
 
     private func makeRun(keys: MappingKeys?) -> Run {
@@ -82,13 +108,16 @@ final class DestinationRows {
         let base = nextKey - 1
         let (next, overflow) = nextKey.addingReportingOverflow(Int64(count))
         guard !overflow else {
-            throw MigrationError(
-                "plan.keysExhausted", .data, "There are no keys left after \(nextKey)",
-                remedy: "Run with --keys sequential",
-                context: .init(entity: session.destinationSchema.tables[table].name))
+            throw DestinationRows.keysExhausted(after: nextKey, session.destinationSchema.tables[table].name)
         }
         nextKey = next
         return base
+    }
+
+    static func keysExhausted(after key: Int64, _ entity: String?) -> MigrationError {
+        MigrationError(
+            "plan.keysExhausted", .data, "There are no keys left after \(key)",
+            remedy: "Run with --keys sequential", context: .init(entity: entity))
     }
 
     /// Makes a row in the last run and returns its key; every cell is null but Z_ENT and Z_OPT.
@@ -146,6 +175,15 @@ final class DestinationRows {
     func read<Value>(
         _ key: Int64, _ body: (borrowing RowBatch, Int) throws(MigrationError) -> Value
     ) throws(MigrationError) -> Value? {
+        if let earlier = earlier(key) {
+            if scratchKey != key {
+                scratch.removeAll()
+                scratchKey = nil
+                guard try earlier.fetch(key, into: &scratch) else { return nil }
+                scratchKey = key
+            }
+            return try body(scratch, 0)
+        }
         let run = try run(of: key)
         if let row = openRow(run, key) { return try body(run.open, row) }
         if scratchKey != key {
@@ -162,6 +200,15 @@ final class DestinationRows {
     func write(
         _ key: Int64, _ body: (inout RowBatch, Int) throws(MigrationError) -> Void
     ) throws(MigrationError) {
+        try changes?.note(key)
+        if let earlier = earlier(key) {
+            try change(key) { scratch, row throws(MigrationError) in
+                try body(&scratch, row)
+                try earlier.update(key, from: scratch, row: row)
+            }
+            try touched?.note(key, table: table)
+            return
+        }
         let run = try run(of: key)
         if let row = openRow(run, key) {
             try body(&run.open, row)
@@ -169,17 +216,32 @@ final class DestinationRows {
             if run.open.arenaCount > 2 * run.open.byteTarget { try flush(run) }
             return
         }
+        try change(key) { scratch, row throws(MigrationError) in
+            try body(&scratch, row)
+            try run.spill.patch(key: key, row: row, of: scratch)
+        }
+    }
+
+    /// Runs `body` on a row without cells.
+    private func change(
+        _ key: Int64, _ body: (inout RowBatch, Int) throws(MigrationError) -> Void
+    ) throws(MigrationError) {
         scratchKey = nil
         scratch.removeAll()
         let row = scratch.appendRow(key: key)
         for slot in 0..<columns { scratch[row, slot] = .absent }
         try body(&scratch, row)
-        try run.spill.patch(key: key, row: row, of: scratch)
         scratch.removeAll()
     }
 
     /// Deletes a row.
     func delete(_ key: Int64) throws(MigrationError) {
+        if let earlier = earlier(key) {
+            scratchKey = nil
+            try earlier.delete(key)
+            session.rowsWritten[table] -= 1
+            return
+        }
         let run = try run(of: key)
         try flush(run)
         scratchKey = nil

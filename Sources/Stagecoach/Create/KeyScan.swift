@@ -24,14 +24,15 @@ struct KeyScan {
             tables.flatMap { table in table.mappings.map { ($0, table.keys) } }, uniquingKeysWith: { first, _ in first }
         )
         // Tables that are only looked into are scanned too: what is not there is counted as dangling.
-        let scanned = Set(mappings.compactMap(\.sourceTable)).union(argumentTables)
-        let indexCount = mappings.count + scanned.count
+        let scanned = Set(mappings.filter { !$0.isEarlier }.compactMap(\.sourceTable)).union(argumentTables)
+        // Indices of mappings stay for the lookups of later mapping models.
+        let indexCount = session.mappingCount + scanned.count
         let allowance = max(64 * 1024, session.budget.keys / max(1, indexCount))
         for table in scanned.sorted() {
             let all = KeyIndex(directory: session.work, name: "keys", memory: allowance)
             var plain: [Int: [KeyIndex]] = [:]
             for mapping in mappings where mapping.sourceTable == table && mapping.isDeclarative {
-                let index = KeyIndex(directory: session.work, name: "keys", memory: allowance)
+                let index = KeyIndex(directory: session.associations.directory, name: "keys", memory: allowance)
                 byMapping[mapping.index] = MappingKeys(
                     mapping: mapping, mode: modeByMapping[mapping.index] ?? .sequential, index: index)
                 if mapping.filter == nil, let entity = mapping.source { plain[entity.index, default: []].append(index) }
@@ -44,19 +45,22 @@ struct KeyScan {
             try scan(keys, filter: filter)
         }
         for table in tables where table.keys == .sequential {
-            var base: Int64 = 0
+            var base = session.highestKeys[table.table]
             for index in table.mappings {
                 guard let keys = byMapping[index] else { continue }
                 keys.base = base
-                base += Int64(keys.index.count)
+                let (next, overflow) = base.addingReportingOverflow(Int64(keys.index.count))
+                guard !overflow else { throw DestinationRows.keysExhausted(after: base, keys.mapping.context.entity) }
+                base = next
             }
         }
+        for (index, keys) in session.associations.keys { byMapping[index] = keys }
         return (byMapping, byTable)
     }
 
     /// The tables that relationship mappings look objects up in.
     private var argumentTables: [Int] {
-        mappings.flatMap(\.relationships).compactMap { planned in
+        mappings.filter { !$0.isEarlier }.flatMap(\.relationships).compactMap { planned in
             if case .lookup(let argument, _)? = planned.value { argument.table } else { nil }
         }
     }
@@ -92,15 +96,23 @@ struct KeyScan {
         guard let entity = mapping.source, let table = mapping.sourceTable else { return }
         var slots = SourceSlots(entity: entity, schema: session.layout.schema)
         let program = try PredicateProgram(compiling: filter, resolver: &slots, context: mapping.context)
-        let reader = try session.source.rows(
-            RowSelection(table: table, columns: slots.columns, entities: [entity.index]), in: session.layout)
+        let reader = try SourceReader(session: session, slots: slots, table: table, entities: [entity.index])
         var batch = session.sourceBatch(slots: slots.columns.count)
         while try reader.next(into: &batch) {
             try session.checkCancelled()
-            for row in 0..<batch.count where try program.evaluate(batch, row: row) {
+            for row in 0..<batch.count where try passes(program, batch, row, mapping) {
                 try keys.index.append(batch.key(row))
             }
         }
         try keys.index.seal()
+    }
+
+    /// Whether a row passes the filter; an error names the object.
+    private func passes(
+        _ program: PredicateProgram, _ batch: borrowing RowBatch, _ row: Int, _ mapping: PlannedMapping
+    ) throws(MigrationError) -> Bool {
+        do { return try program.evaluate(batch, row: row) } catch {
+            throw error.inside(mapping.context(ofSource: batch.key(row)))
+        }
     }
 }

@@ -19,6 +19,12 @@ final class MappingAssociations {
         pairs = AssociationTable(directory: directory, name: "pairs-\(mapping.index)", memory: memory)
     }
 
+    /// Puts the keys and pairs on disk.
+    func park() throws(MigrationError) {
+        try keys?.index.park()
+        try pairs.park()
+    }
+
     private var probe: [ObjectReference] = []
     /// Whether policies associated anything for the mapping.
     private(set) var hasPairs = false

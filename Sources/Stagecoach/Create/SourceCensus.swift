@@ -64,7 +64,7 @@ struct SourceCensus {
 enum AccountForSources {
     static func count(_ keys: SourceKeys, mappings: [PlannedMapping], in session: MigrationSession) throws {
         for mapping in mappings {
-            guard let own = keys.byMapping[mapping.index] else { continue }
+            guard !mapping.isEarlier, let own = keys.byMapping[mapping.index] else { continue }
             let migrated = own.index.count
             session.counts.mappings[mapping.index].migrated = migrated
             session.counts.mappings[mapping.index].filtered =

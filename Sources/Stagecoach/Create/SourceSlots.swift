@@ -3,20 +3,67 @@ import ManagedModel
 import Mapping
 import PersistentStore
 
-/// The columns that a mapping's programs read, each once: key paths become slots of the source batch.
+/// What a mapping's programs read of a source row, each once: key paths become slots of the source batch, columns that
+/// are read and values that are folded over to-many relationships.
+///
+/// Only a ``SourceReader`` or a ``SourceFolds`` fills all of them.
 struct SourceSlots: KeyPathResolver {
-    let entity: EntityDescription
+    /// The row's entity, then those of the objects around it.
+    let entities: [EntityDescription]
+    let scope: [String]
     let schema: StoreSchema
-    /// One slot each.
+    /// One slot each; `computed` ones are filled by folds or copied from the row around.
     private(set) var columns: [SelectedColumn]
+    /// What fills computed slots, in the order in which they depend on each other.
+    private(set) var folds: [FoldGroup] = []
+    /// Slots that take a value of the object around, and its slot there.
+    private(set) var copies: [SlotCopy] = []
     private var slotByColumn: [SelectedColumn: Int] = [:]
+    private var slotByFold: [FoldKey: (slot: Int, type: AttributeType)] = [:]
+    private var slotByOuterPath: [OuterPath: (slot: Int, type: AttributeType)] = [:]
+    /// The slots of the object around, while a fold over its collection is compiled: one or none.
+    private var around: [SourceSlots] = []
+
+    /// A value of the object around, for a slot of the member.
+    struct SlotCopy {
+        let from: Int
+        let to: Int
+    }
+
+    private struct FoldKey: Hashable {
+        let fold: CollectionFold
+        let entity: EntityDescription
+    }
+    private struct OuterPath: Hashable {
+        let path: [String]
+        let level: Int
+    }
 
     init(entity: EntityDescription, schema: StoreSchema, columns: [SelectedColumn] = []) {
-        self.entity = entity
+        self.init(entities: [entity], scope: ["source"], schema: schema, columns: columns)
+    }
+
+    private init(
+        entities: [EntityDescription], scope: [String], schema: StoreSchema, columns: [SelectedColumn]
+    ) {
+        self.entities = entities
+        self.scope = scope
         self.schema = schema
         self.columns = columns
         for (slot, column) in columns.enumerated() { slotByColumn[column] = slot }
     }
+
+    var entity: EntityDescription { entities[0] }
+
+    /// The same slots, for key paths from another entity of the table.
+    func seen(from entity: EntityDescription) -> SourceSlots {
+        var copy = SourceSlots(entity: entity, schema: schema, columns: columns)
+        copy.folds = folds
+        copy.slotByFold = slotByFold
+        return copy
+    }
+
+    // MARK: - Columns
 
     /// The slot of a column, new or known.
     mutating func slot(for column: SelectedColumn) -> Int {
@@ -30,6 +77,11 @@ struct SourceSlots: KeyPathResolver {
     mutating func slot(steps: [ToOneStep], column: Int) -> Int {
         slot(for: steps.isEmpty ? .own(column) : .related(path: steps, column: column))
     }
+
+    /// A new slot that no column fills.
+    private mutating func computedSlot() -> Int { slot(for: .computed(columns.count)) }
+
+    // MARK: - Key paths
 
     mutating func slot(forKeyPath path: [String]) throws(MigrationError) -> (slot: Int, type: AttributeType) {
         var current = entity
@@ -47,17 +99,37 @@ struct SourceSlots: KeyPathResolver {
             guard let relationship = current.relationship(named: name) else {
                 throw unknown(path, "The source entity \(current) has no property \(name)")
             }
-            guard position < path.count - 1 else {
-                throw unknown(path, "\(name) is a relationship of \(current), and a value is needed")
-            }
-            guard case .toOne(_, let column, _, _) = schema.storage(of: relationship) else {
+            guard let step = toOneStep(relationship) else {
                 throw unknown(path, "\(name) of \(current) is not a stored to-one relationship")
             }
-            steps.append(
-                ToOneStep(column: column, destinationTable: schema.tableIndex(of: relationship.destination)))
+            steps.append(step)
             current = relationship.destination
         }
-        throw unknown(path, "A value is needed, not the object itself")
+        return (slot(for: .relatedKey(path: steps)), .objectID)
+    }
+
+    mutating func slot(
+        forKeyPath path: [String], level: Int
+    ) throws(MigrationError) -> (slot: Int, type: AttributeType) {
+        guard level > 0 else { return try slot(forKeyPath: path) }
+        let key = OuterPath(path: path, level: level)
+        if let known = slotByOuterPath[key] { return known }
+        guard !around.isEmpty else { throw unknown(path, "There is no object around the row's") }
+        let outer = try around[0].slot(forKeyPath: path, level: level - 1)
+        let own = (slot: copySlot(of: outer.slot), type: outer.type)
+        slotByOuterPath[key] = own
+        return own
+    }
+
+    private mutating func copySlot(of outer: Int) -> Int {
+        let slot = computedSlot()
+        copies.append(SlotCopy(from: outer, to: slot))
+        return slot
+    }
+
+    private func toOneStep(_ relationship: RelationshipDescription) -> ToOneStep? {
+        guard case .toOne(_, let column, _, _) = schema.storage(of: relationship) else { return nil }
+        return ToOneStep(column: column, destinationTable: schema.tableIndex(of: relationship.destination))
     }
 
     /// The attribute at the end of a key path over to-one relationships; nil where there is none.
@@ -74,5 +146,111 @@ struct SourceSlots: KeyPathResolver {
         MigrationError(
             "expression.unknownKeyPath", .configuration, message,
             context: .init(expression: (["$source"] + path).joined(separator: ".")))
+    }
+
+    // MARK: - Collections
+
+    func collectionLength(of path: [String], level: Int) -> Int? {
+        CollectionPath.length(of: path, from: entities[level])
+    }
+
+    mutating func slot(
+        for fold: CollectionFold, level: Int
+    ) throws(MigrationError) -> (slot: Int, type: AttributeType) {
+        guard level == 0 else {
+            guard !around.isEmpty else { throw unknown(fold.path, "There is no object around the row's") }
+            let outer = try around[0].slot(for: fold, level: level - 1)
+            return (copySlot(of: outer.slot), outer.type)
+        }
+        let path = try CollectionPath(fold.path, from: entity)
+        // By the entity that declares the way, so that mappings of several entities of a table share it.
+        let key = FoldKey(fold: fold, entity: (path.prefix.first ?? path.steps[0]).entity)
+        // What refers to objects around may mean another one the next time.
+        if scope.count == 1, let known = slotByFold[key] { return known }
+        let found = try addFold(try fold.resolved(path), path, isDistinct: fold.countsDistinctValues(of: path))
+        slotByFold[key] = found
+        return found
+    }
+
+    private mutating func addFold(
+        _ fold: CollectionFold, _ path: CollectionPath, isDistinct: Bool
+    ) throws(MigrationError) -> (slot: Int, type: AttributeType) {
+        var anchor: Int?
+        if !path.prefix.isEmpty {
+            let steps = path.prefix.compactMap(toOneStep)
+            guard steps.count == path.prefix.count else { throw unknown(fold.path, "A relationship is not stored") }
+            anchor = slot(for: .relatedKey(path: steps))
+        }
+        guard let members = memberPath(path.steps) else { throw unknown(fold.path, "A relationship is not stored") }
+        let distinct = isDistinct ? path.attribute.flatMap(schema.column(of:)) : nil
+        // The owner's key has the first slot.
+        let known = folds.firstIndex {
+            $0.anchorSlot == anchor && $0.path == members && $0.distinctColumn == distinct && $0.members.copies.isEmpty
+        }
+        var slots = SourceSlots(
+            entities: [path.member] + entities, scope: [fold.variable] + scope, schema: schema,
+            columns: [.computed(0)])
+        if let known { slots.adopt(folds[known].members) }
+        slots.around = [self]
+        let program = try CollectionFoldProgram(compiling: fold, resolver: &slots)
+        // What the members' part asked of this object has its slots now.
+        self = slots.around[0]
+        slots.around = []
+        let slot = computedSlot()
+        let placed = FoldGroup.PlacedFold(program: program, slot: slot)
+        if let known, slots.copies.isEmpty {
+            folds[known].members = slots
+            folds[known].folds.append(placed)
+        } else {
+            folds.append(
+                FoldGroup(
+                    anchorSlot: anchor, path: members, distinctColumn: distinct, members: slots, folds: [placed]))
+        }
+        return (slot, program.type)
+    }
+
+    /// Takes over the slots of an earlier fold over the same members.
+    private mutating func adopt(_ other: SourceSlots) {
+        columns = other.columns
+        slotByColumn = other.slotByColumn
+        folds = other.folds
+    }
+
+    /// The way to the members as columns; nil where a relationship is not stored.
+    func memberPath(_ relationships: [RelationshipDescription]) -> MemberPath? {
+        var steps: [MemberPath.Step] = []
+        for relationship in relationships {
+            let target = schema.tableIndex(of: relationship.destination)
+            switch schema.storage(of: relationship) {
+            case .toOne(_, let column, _, _): steps.append(.toOne(column: column, table: target))
+            case .toManyByInverse(let table, let column, _, _), .toManyHidden(let table, let column, _):
+                steps.append(.owned(table: table, column: column))
+            case .join(let table, let side): steps.append(.joined(joinTable: table, ownerSide: side, table: target))
+            case .none: return nil
+            }
+        }
+        return steps.isEmpty ? nil : MemberPath(steps: steps)
+    }
+}
+
+/// Folds over one collection: its members are read once for all of them.
+struct FoldGroup {
+    /// A compiled fold and the owner's slot that takes its value.
+    struct PlacedFold {
+        let program: CollectionFoldProgram
+        let slot: Int
+    }
+
+    /// The slot with the key of the object whose collection it is; nil: the row's own key.
+    let anchorSlot: Int?
+    let path: MemberPath
+    /// The members' column whose equal values count once; nil: every member counts.
+    let distinctColumn: Int?
+    /// What is read of a member; slot 0 takes its owner's key.
+    var members: SourceSlots
+    var folds: [PlacedFold]
+
+    var selection: MemberSelection {
+        MemberSelection(path: path, columns: members.columns, ownerSlot: 0, distinctColumn: distinctColumn)
     }
 }

@@ -7,8 +7,8 @@ import SpillStorage
 
 /// The destination's objects: faults over open rows and spills; their links stand in ``LinkStore``s.
 final class DestinationObjects: ManagedObjectContext.Backing {
-    private let session: MigrationSession
-    private let schema: StoreSchema
+    let session: MigrationSession
+    let schema: StoreSchema
     let rows: [DestinationRows]
     let links: LinkStores
     /// The context of these objects; set once, right after it is made.
@@ -20,9 +20,15 @@ final class DestinationObjects: ManagedObjectContext.Backing {
     /// Objects that policies made, less the deleted ones, by entity index.
     private(set) var createdByEntity: [Int]
     /// Whether any object was deleted: links are then checked for their ends.
-    private(set) var hasDeletions = false
+    private(set) var hasDeletions: Bool
     /// The association tables of all mappings; set once, right after the runtime is made.
     var associations: [MappingAssociations] = []
+    /// Temporary indexes of fetches.
+    let indexes: EqualityIndexes
+    /// What counts and indexes know of the rows, by table.
+    var followers: [Int: TableFollower] = [:]
+    /// What fetches have read.
+    var statistics = FetchStatistics()
     /// Stored defaults by entity index: column and value.
     private var defaults: [Int: [(column: Int, value: StoredValue)]] = [:]
 
@@ -31,8 +37,22 @@ final class DestinationObjects: ManagedObjectContext.Backing {
         schema = session.destinationSchema
         self.rows = rows
         self.links = links
+        hasDeletions = session.associations.hasDeletions
         properties = ObjectProperties(schema: schema, stores: links)
+        indexes = EqualityIndexes(directory: session.work, memory: session.budget.sorts / 4)
         createdByEntity = Array(repeating: 0, count: schema.model.entities.count)
+    }
+
+    /// Lays rows and links on those that the store has already.
+    func begin(on destination: DestinationStore, touched: TouchedRows) throws(MigrationError) {
+        for table in rows { table.begin(on: destination, touched: touched) }
+        try links.begin(on: destination, session: session)
+    }
+
+    /// Lets the statements on the destination go.
+    func end() {
+        for table in rows { table.end() }
+        links.end()
     }
 
     func place(entity: EntityDescription, key: Int64) -> ObjectPlace {
@@ -40,6 +60,9 @@ final class DestinationObjects: ManagedObjectContext.Backing {
     }
 
     /// The object of a link's end.
+    /// The object of a link's end.
+    func object(of end: LinkEnd) -> ManagedObject? { object(end) }
+
     private func object(_ end: LinkEnd) -> ManagedObject? {
         guard let entity = schema.entityByNumber[Int(end.entity)] else { return nil }
         return context?.object(at: place(entity: schema.model.entity(at: entity), key: end.key))
@@ -109,6 +132,7 @@ final class DestinationObjects: ManagedObjectContext.Backing {
                 try store.remove(view.object, view.partner, side: .second)
             }
         }
+        try followers[id.table]?.willDelete(entity: id.entity.index)
         try rows[id.table].delete(id.key)
         hasDeletions = true
         try countDeletion(of: id)
@@ -128,6 +152,20 @@ final class DestinationObjects: ManagedObjectContext.Backing {
         guard rows.indices.contains(id.table) else { return false }
         return try rows[id.table].read(id.key) { _, _ throws(MigrationError) in true } ?? false
     }
+
+    func existingPlace(entity: EntityDescription, key: Int64) throws -> ObjectPlace? {
+        let table = rows[schema.tableIndex(of: entity)]
+        let number = try table.read(key) { batch, row throws(MigrationError) in
+            batch[row, EntityTable.entityColumn].integerValue
+        }
+        return number.flatMap { schema.entityByNumber[Int(truncatingIfNeeded: $0)] }.map {
+            place(entity: schema.model.entity(at: $0), key: key)
+        }
+    }
+
+    var fetchEngine: FetchEngine { FetchEngine(side: self, session: session) }
+    func insertedPlaces(table: Int, from key: Int64) throws -> [ObjectPlace] { try places(inTable: table, from: key) }
+    var insertionLimits: [Int64] { rows.map(\.nextKey) }
 
     /// Whether a link's end has a row.
     func exists(_ end: LinkEnd) throws(MigrationError) -> Bool {
@@ -234,6 +272,25 @@ final class DestinationObjects: ManagedObjectContext.Backing {
             members.sort { $0.end.key < $1.end.key }
         }
         return members
+    }
+
+    /// The members that a value expression gives a relationship: as a policy's value, but objects that do not fit the
+    /// relationship are passed over, as in a lookup.
+    func members(fitting relationship: RelationshipDescription, of value: Any?) throws -> [LinkMember] {
+        func fits(_ item: Any) -> Bool {
+            guard let object = item as? ManagedObject else { return true }
+            return object.entity.isKindOf(entity: relationship.destination) || object.context !== context
+        }
+        let fitting: Any?
+        switch ValueBridge.unwrapped(value) {
+        case let one as ManagedObject: fitting = fits(one) ? one : nil
+        case let ordered as NSOrderedSet: fitting = NSOrderedSet(array: ordered.array.filter(fits))
+        case let set as NSSet: fitting = NSSet(array: set.allObjects.filter(fits))
+        case let array as [Any]: fitting = array.filter(fits)
+        case let other: fitting = other
+        }
+        guard let property = properties.property(relationship.name, of: relationship.entity) else { return [] }
+        return try members(fitting, of: property)
     }
 
     private func member(_ object: ManagedObject, of property: ObjectProperties.Property) throws -> LinkMember? {

@@ -4,6 +4,9 @@ import ManagedModel
 
 /// The objects of one side of a migration: made as faults when asked for, unique by id, kept only as long as somebody
 /// holds them.
+///
+/// The source's context is read-only. What is changed in the destination's is seen at once by everybody and saved once,
+/// after the last policy's `end`.
 public final class ManagedObjectContext {
     /// Reads and writes the objects of a side.
     protocol Backing: AnyObject {
@@ -13,27 +16,47 @@ public final class ManagedObjectContext {
         func delete(_ object: ManagedObject) throws
         func exists(_ place: ObjectPlace) throws -> Bool
         func entity(named name: String) throws -> EntityDescription
+        /// The place of the row that an entity and a key name, with the row's own entity; nil where there is no such row.
+        func existingPlace(entity: EntityDescription, key: Int64) throws -> ObjectPlace?
         /// A place that no row has: what a failed insertion gives, because it cannot throw.
         var placeholder: ObjectPlace { get }
+        var fetchEngine: FetchEngine { get }
+        /// Places of a page of the side's unsaved objects, from a table and key on; empty at the end.
+        func insertedPlaces(table: Int, from key: Int64) throws -> [ObjectPlace]
+        /// For each table the key that the next new object gets; empty where nothing is unsaved.
+        var insertionLimits: [Int64] { get }
     }
 
     /// Nil once the migration is over: objects that somebody still holds have no values then.
-    private var backing: (any Backing)?
+    private(set) var backing: (any Backing)?
     private let failures: FailureRecord
-    private let storeUUID: String
+    let storeUUID: String
     let isDestination: Bool
     private var live = LiveObjects()
-    private var deleted: Set<ObjectKey> = []
+    private var placeholders: Int64 = 0
 
-    private struct ObjectKey: Hashable {
-        let table: Int
-        let key: Int64
-    }
+    /// The store that the objects are of, and its model.
+    public let persistentStoreCoordinator: PersistentStoreCoordinator!
+    /// The caller's own.
+    public let userInfo = NSMutableDictionary()
+    /// The caller's own.
+    public var name: String?
+    /// Has no effect: changes cannot be undone during a migration.
+    public var undoManager: AnyObject?
+    /// Has no effect: one save has nothing to be merged with.
+    public var mergePolicy: Any = "NSErrorMergePolicy"
+    /// Has no effect.
+    public var automaticallyMergesChangesFromParent = false
+    /// Has no effect.
+    public var retainsRegisteredObjects = false
 
-    init(backing: any Backing, failures: FailureRecord, storeUUID: String, isDestination: Bool) {
+    init(
+        backing: any Backing, failures: FailureRecord, coordinator: PersistentStoreCoordinator, isDestination: Bool
+    ) {
         self.backing = backing
         self.failures = failures
-        self.storeUUID = storeUUID
+        persistentStoreCoordinator = coordinator
+        storeUUID = coordinator.storeUUID
         self.isDestination = isDestination
     }
 
@@ -46,6 +69,8 @@ public final class ManagedObjectContext {
         ManagedObjectID(place: place, storeUUID: storeUUID, isDestination: isDestination)
     }
 
+    // MARK: - Objects by place and id
+
     /// The object of a place: the one that is alive, or a new fault.
     func object(at place: ObjectPlace) -> ManagedObject {
         if let known = live.object(table: place.table, key: place.key) { return known }
@@ -56,12 +81,9 @@ public final class ManagedObjectContext {
 
     /// The object of an id: the one that is alive, or a new fault.
     public func object(with id: ManagedObjectID) -> ManagedObject {
-        if id.isDestination != isDestination {
-            failures.record(
-                MigrationError(
-                    "object.unknown", .data, "The object id is one of the other store",
-                    context: .init(entity: id.entity.definition.name, objectID: id.description)))
-            return object(at: backing?.placeholder ?? id.place)
+        if let failure = foreign(id) {
+            failures.record(failure)
+            return object(at: freePlaceholder(id.entity))
         }
         return object(at: id.place)
     }
@@ -70,12 +92,52 @@ public final class ManagedObjectContext {
     ///
     /// - Throws: `object.unknown`.
     public func existingObject(with id: ManagedObjectID) throws -> ManagedObject {
-        guard id.isDestination == isDestination, try backing?.exists(id.place) ?? false else {
+        guard foreign(id) == nil, try backing?.exists(id.place) ?? false else {
             throw MigrationError(
                 "object.unknown", .data, "There is no such object", context: .init(objectID: id.description))
         }
         return object(at: id.place)
     }
+
+    /// The object of an id, where somebody holds it; nil otherwise. Nothing is read.
+    public func registeredObject(for id: ManagedObjectID) -> ManagedObject? {
+        guard foreign(id) == nil else { return nil }
+        if isDestination { return try? existingObject(with: id) }
+        return live.object(table: id.place.table, key: id.place.key)
+    }
+
+    private func foreign(_ id: ManagedObjectID) -> MigrationError? {
+        guard id.isDestination != isDestination || id.storeUUID != storeUUID else { return nil }
+        return MigrationError(
+            "object.unknown", .data, "The object id is one of the other store",
+            context: .init(entity: id.entity.definition.name, objectID: id.description))
+    }
+
+    /// A place that no row and no other object has.
+    private func freePlaceholder(_ entity: EntityDescription) -> ObjectPlace {
+        let place = backing?.placeholder ?? ObjectPlace(entity: entity, key: .min, table: 0)
+        placeholders += 1
+        return ObjectPlace(entity: place.entity, key: .min + placeholders, table: place.table)
+    }
+
+    /// A place for an object that could not be made.
+    var noPlace: ObjectPlace {
+        freePlaceholder(
+            backing?.placeholder.entity
+                ?? EntityDescription(
+                    managedObjectModel: persistentStoreCoordinator.managedObjectModel, index: 0))
+    }
+
+    func forget(_ place: ObjectPlace) { live.remove(table: place.table, key: place.key) }
+
+    /// Objects that somebody holds.
+    var liveObjects: [ManagedObject] {
+        var objects: [ManagedObject] = []
+        live.forEachObject { objects.append($0) }
+        return objects
+    }
+
+    // MARK: - Inserting and deleting
 
     /// Inserts an object of an entity, with the model's defaults.
     func insert(_ entity: EntityDescription) throws -> ManagedObject {
@@ -93,40 +155,82 @@ public final class ManagedObjectContext {
             return try insert(backing.entity(named: name))
         } catch {
             failures.record(error)
-            return object(at: backing.placeholder)
+            return object(at: freePlaceholder(backing.placeholder.entity))
         }
     }
+
+    /// Takes an object that was made without a context in: it gets a row, and what was set on it is set there.
+    ///
+    /// An object that is in the context already is left alone. A failure is recorded.
+    public func insert(_ object: ManagedObject) {
+        if object.context === self { return }
+        guard object.context == nil else {
+            failures.record(ObjectFailure.foreign(object))
+            return
+        }
+        let values = object.enter(self, at: placeForNew(object.place.entity))
+        live.insert(object)
+        for (key, value) in values { setValue(value, of: object, key: key) }
+    }
+
+    /// The place of a new row; of none where it cannot be made, which is recorded.
+    func placeForNew(_ entity: EntityDescription) -> ObjectPlace {
+        do {
+            guard let backing else { throw MigrationError("manager.idle", .internal, "The migration is over") }
+            // The entity may be one of an equal model that was loaded apart.
+            return try backing.insert(backing.entity(named: entity.definition.name))
+        } catch {
+            failures.record(error)
+            return freePlaceholder(entity)
+        }
+    }
+
+    /// Registers an object that was made at a new place.
+    func adopt(_ object: ManagedObject) { live.insert(object) }
+
+    /// Records a failure of a call that could not throw.
+    func record(_ error: any Error) { failures.record(error) }
 
     /// Deletes an object: it will have no row, and references to it become nil.
     public func delete(_ object: ManagedObject) {
         do {
             guard object.context === self else { throw ObjectFailure.foreign(object) }
             try backing?.delete(object)
-            deleted.insert(ObjectKey(table: object.place.table, key: object.place.key))
         } catch {
             failures.record(error)
         }
     }
 
-    /// Objects that somebody holds.
-    public var registeredObjects: Set<ManagedObject> {
-        var objects: Set<ManagedObject> = []
-        live.forEachObject { objects.insert($0) }
-        return objects
+    func exists(_ object: ManagedObject) -> Bool {
+        do {
+            return try backing?.exists(object.place) ?? false
+        } catch {
+            failures.record(error)
+            return false
+        }
     }
 
-    func isDeleted(_ object: ManagedObject) -> Bool {
-        !deleted.isEmpty && deleted.contains(ObjectKey(table: object.place.table, key: object.place.key))
-    }
-
-    func forget(_ place: ObjectPlace) { live.remove(table: place.table, key: place.key) }
+    // MARK: - Values
 
     func value(of object: ManagedObject, key: String) -> Any? {
         do {
-            return try backing?.value(of: object, key: key)
+            return try readValue(of: object, key: key)
         } catch {
             failures.record(error)
             return nil
+        }
+    }
+
+    /// The value of a property, or of one of the keys that every object has.
+    ///
+    /// - Throws: `object.unknownKey`, and what reading throws.
+    func readValue(of object: ManagedObject, key: String) throws -> Any? {
+        do {
+            return try backing?.value(of: object, key: key)
+        } catch let error as MigrationError where error.code == "object.unknownKey" {
+            // Properties first: they cost no look at these names.
+            guard let extra = object.extraValue(key) else { throw error }
+            return extra.value
         }
     }
 
@@ -158,5 +262,10 @@ extension EntityDescription {
     public static func insertNewObject(forEntityName name: String, into context: ManagedObjectContext) -> ManagedObject
     {
         context.insertNewObject(named: name)
+    }
+
+    /// The entity of a name in a context's model; nil where there is none.
+    public static func entity(forEntityName name: String, in context: ManagedObjectContext) -> EntityDescription? {
+        context.persistentStoreCoordinator.managedObjectModel.entity(named: name)
     }
 }

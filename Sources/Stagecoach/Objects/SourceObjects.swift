@@ -6,8 +6,8 @@ import Rows
 
 /// The source's objects: faults over the batch at hand, or over single rows fetched by key. Read-only.
 final class SourceObjects: ManagedObjectContext.Backing {
-    private let session: MigrationSession
-    private let schema: StoreSchema
+    let session: MigrationSession
+    let schema: StoreSchema
     /// The context of these objects; set once, right after it is made.
     unowned(unsafe) var context: ManagedObjectContext?
     private let properties: ObjectProperties
@@ -15,8 +15,17 @@ final class SourceObjects: ManagedObjectContext.Backing {
     /// The batch that stage 1 is working on: all own columns of its table, slot by column index.
     var window: RowBatch
     private(set) var windowTable: Int?
+    /// What objects of the window refer to.
+    let relations: WindowRelations
     private var readers: [Int: PointReader] = [:]
     private var fetched: [Int: Fetched] = [:]
+
+    /// Temporary indexes of fetches.
+    let indexes: EqualityIndexes
+    /// Rows by entity, of tables that were counted.
+    var rowCounts: [Int: TableCounts] = [:]
+    /// What fetches have read.
+    var statistics = FetchStatistics()
 
     /// The row fetched last from a table.
     private final class Fetched {
@@ -30,7 +39,9 @@ final class SourceObjects: ManagedObjectContext.Backing {
         self.session = session
         schema = session.layout.schema
         properties = ObjectProperties(schema: schema, stores: nil)
+        indexes = EqualityIndexes(directory: session.work, memory: session.budget.sorts / 8)
         window = RowBatch(slots: 0, rowCapacity: 1, byteTarget: 1)
+        relations = WindowRelations(session: session)
     }
 
     // MARK: - Identity
@@ -72,6 +83,7 @@ final class SourceObjects: ManagedObjectContext.Backing {
     /// Objects of the table are fetched by key again.
     func closeWindow() {
         windowTable = nil
+        relations.removeAll()
         window = RowBatch(slots: 0, rowCapacity: 1, byteTarget: 1)
     }
 
@@ -93,6 +105,10 @@ final class SourceObjects: ManagedObjectContext.Backing {
         table: Int, key: Int64, _ body: (borrowing RowBatch, Int) throws(MigrationError) -> Value
     ) throws(MigrationError) -> Value? {
         if let row = rowInWindow(table: table, key: key) { return try body(window, row) }
+        if let related = relations.related(table, key) {
+            guard let row = related.row(key) else { return nil }
+            return try body(related.batch, row)
+        }
         let columns = schema.tables[table].columns.count
         let slot: Fetched
         if let known = fetched[table] {
@@ -124,6 +140,12 @@ final class SourceObjects: ManagedObjectContext.Backing {
     func forEachMember(
         of key: Int64, _ relationship: RelationshipDescription, _ body: (Int64, Int64?, Int?) throws -> Void
     ) throws {
+        if let members = try groupedMembers(of: key, relationship) {
+            for member in members {
+                try body(member.key, member.order, session.layout.entity(forFileNumber: member.fileNumber))
+            }
+            return
+        }
         let cursor: MemberCursor
         switch schema.storage(of: relationship) {
         case .toManyByInverse(let table, let column, _, let order), .toManyHidden(let table, let column, let order):
@@ -136,6 +158,42 @@ final class SourceObjects: ManagedObjectContext.Backing {
         }
         while let member = try cursor.next() {
             try body(member.key, member.order, session.layout.entity(forFileNumber: member.fileNumber))
+        }
+    }
+
+    /// The members of an object in the window, read with those of the others; nil where they are read alone.
+    private func groupedMembers(
+        of key: Int64, _ relationship: RelationshipDescription
+    ) throws(MigrationError) -> ArraySlice<Member>? {
+        guard rowInWindow(table: schema.tableIndex(of: relationship.entity), key: key) != nil else { return nil }
+        relations.enter(windowFrom: window.key(0))
+        return try relations.members(of: key, relationship.reference, last: window.key(window.count - 1)) {
+            owners throws(MigrationError) in
+            switch schema.storage(of: relationship) {
+            case .toManyByInverse(let table, let column, _, let order), .toManyHidden(let table, let column, let order):
+                try session.source.members(
+                    table: table, column: column, owners: owners,
+                    orderColumn: relationship.isOrdered ? order : nil, in: session.layout)
+            case .join(let table, let side):
+                try session.source.joined(joinTable: table, side: side, owners: owners, in: session.layout)
+            case .toOne, .none: nil
+            }
+        }
+    }
+
+    /// Reads what the window's objects refer to, where this is not the first of them that is asked.
+    private func readAhead(
+        from key: Int64, _ relationship: RelationshipDescription, column: Int, to target: Int64, table: Int
+    ) throws(MigrationError) {
+        guard let row = rowInWindow(table: schema.tableIndex(of: relationship.entity), key: key),
+            rowInWindow(table: table, key: target) == nil
+        else { return }
+        relations.enter(windowFrom: window.key(0))
+        try relations.noteReference(to: target, relationship.reference, table: table) {
+            (row..<window.count).compactMap { index in
+                let cell = window[index, column]
+                return cell.kind == .integer ? cell.integerValue : nil
+            }
         }
     }
 
@@ -157,6 +215,9 @@ final class SourceObjects: ManagedObjectContext.Backing {
                 batch[row, column]
             }
             guard let reference, reference.kind == .integer else { return nil }
+            try readAhead(
+                from: place.key, relationship, column: column, to: reference.integerValue,
+                table: property.targetTable)
             return try self.object(table: property.targetTable, key: reference.integerValue)
         }
         var members: [ManagedObject] = []
@@ -193,6 +254,14 @@ final class SourceObjects: ManagedObjectContext.Backing {
     var placeholder: ObjectPlace { place(entity: schema.model.entity(at: 0), table: 0, key: .min) }
 
     func exists(_ place: ObjectPlace) throws -> Bool { try self.place(table: place.table, key: place.key) != nil }
+
+    func existingPlace(entity: EntityDescription, key: Int64) throws -> ObjectPlace? {
+        try place(table: schema.tableIndex(of: entity), key: key)
+    }
+
+    var fetchEngine: FetchEngine { FetchEngine(side: self, session: session) }
+    func insertedPlaces(table: Int, from key: Int64) throws -> [ObjectPlace] { [] }
+    var insertionLimits: [Int64] { [] }
 }
 
 /// Failures that both sides' objects share.

@@ -8,21 +8,24 @@ struct MappingResolution {
     let model: MappingModel
     let source: StoreSchema
     let destination: StoreSchema
+    /// The mappings of models that run before, whose objects lookups find too; each at its index.
+    var earlier: [PlannedMapping] = []
 
-    /// All entity mappings in order.
+    /// All entity mappings in order, numbered after the earlier ones.
     ///
     /// - Throws: `mapping.unknownEntity`, `mapping.unknownProperty`, `mapping.unknownMapping`,
     ///   `expression.unsupported`, `expression.unknownKeyPath`.
     func resolve() throws(MigrationError) -> [PlannedMapping] {
         var planned: [PlannedMapping] = []
         for (index, mapping) in model.entityMappings.enumerated() {
-            planned.append(try resolve(mapping, index: index))
+            planned.append(try resolve(mapping, index: earlier.count + index))
         }
         for item in planned { item.setRelationships(try relationships(of: item, among: planned)) }
         return planned
     }
 
-    private func resolve(_ mapping: EntityMapping, index: Int) throws(MigrationError) -> PlannedMapping {
+    /// One entity mapping, without its relationships.
+    func resolve(_ mapping: EntityMapping, index: Int) throws(MigrationError) -> PlannedMapping {
         let sourceEntity = try entity(mapping.sourceEntityName, in: source.model, "source", mapping)
         let destinationEntity = try entity(mapping.destinationEntityName, in: destination.model, "destination", mapping)
         var attributes: [PlannedAttribute] = []
@@ -37,13 +40,54 @@ struct MappingResolution {
                 attributes.append(
                     PlannedAttribute(
                         attribute: attribute, column: column, expression: property?.valueExpression,
-                        isAutomatic: property?.isAutomatic ?? false, defaultValue: initial))
+                        isAutomatic: property?.isAutomatic ?? false, defaultValue: initial,
+                        needsObjects: try needsObjects(property, attribute, mapping, sourceEntity)))
             }
         }
         return PlannedMapping(
             index: index, mapping: mapping, source: sourceEntity,
             sourceTable: sourceEntity.map(source.tableIndex(of:)), destination: destinationEntity,
             destinationTable: destinationEntity.map(destination.tableIndex(of:)), attributes: attributes)
+    }
+
+    /// Whether an attribute's expression is one that no program can compute.
+    private func needsObjects(
+        _ property: PropertyMapping?, _ attribute: AttributeDescription, _ mapping: EntityMapping,
+        _ entity: EntityDescription?
+    ) throws(MigrationError) -> Bool {
+        guard let property, let expression = property.valueExpression, let entity else { return false }
+        var context = MigrationError.Context(
+            path: model.path, line: property.line ?? mapping.line, column: property.column ?? mapping.column)
+        context.entity = mapping.destinationEntityName
+        context.property = property.name
+        context.entityMapping = mapping.name
+        do {
+            var slots = SourceSlots(entity: entity, schema: source)
+            _ = try ExpressionProgram(
+                compiling: expression, to: attribute.attributeType, resolver: &slots, context: context)
+            return false
+        } catch {
+            guard error.code == "expression.unsupported", expression.isEvaluable else { throw error }
+            try checkNames(in: expression, from: entity, context: context)
+            return true
+        }
+    }
+
+    /// Checks what objects will evaluate: key paths from `$source` and selectors.
+    ///
+    /// - Throws: `mapping.unknownKeyPath`; `expression.unknownSelector` for a message that no value answers.
+    private func checkNames(
+        in expression: ValueExpression, from entity: EntityDescription?, context: MigrationError.Context
+    ) throws(MigrationError) {
+        var context = context
+        context.expression = expression.format
+        if let entity {
+            do { try expression.checkSourcePaths(from: entity) } catch { throw error.inside(context) }
+        }
+        guard let selector = MessageSelectors.firstUnknown(in: expression) else { return }
+        throw MigrationError(
+            "expression.unknownSelector", .configuration, "Nobody knows the selector '\(selector)'",
+            remedy: "Register it with a migration policy and call it on $entityPolicy", context: context)
     }
 
     private func entity(
@@ -58,7 +102,8 @@ struct MappingResolution {
         return entity
     }
 
-    private func relationships(
+    /// The relationships of an entity mapping's destination entity.
+    func relationships(
         of item: PlannedMapping, among all: [PlannedMapping]
     ) throws(MigrationError) -> [PlannedRelationship] {
         guard let entity = item.destination else { return [] }
@@ -87,7 +132,8 @@ struct MappingResolution {
         guard case .lookup(let argument, let candidates)? = value, let old = argument.singleRelationship else {
             return false
         }
-        let migrated = Set(candidates.compactMap { all[$0].filter == nil ? all[$0].source?.index : nil })
+        let known = earlier + all
+        let migrated = Set(candidates.compactMap { known[$0].filter == nil ? known[$0].source?.index : nil })
         return old.destination.withDescendants.allSatisfy { $0.isAbstract || migrated.contains($0.index) }
     }
 
@@ -95,22 +141,39 @@ struct MappingResolution {
         _ expression: ValueExpression, of relationship: RelationshipDescription, in item: PlannedMapping,
         among all: [PlannedMapping], context: MigrationError.Context
     ) throws(MigrationError) -> RelationshipValue {
-        switch try RelationshipExpression(expression, context: context) {
+        let form: RelationshipExpression
+        do { form = try RelationshipExpression(expression, context: context) } catch {
+            guard error.code == "expression.unsupported", expression.isEvaluable, !expression.isValue else {
+                throw error
+            }
+            try checkNames(in: expression, from: item.source, context: context)
+            return .dynamic(expression)
+        }
+        switch form {
         case .constantNil: return .none
         case .lookup(let name, let path):
             let argument = try argument(path, of: item, context: context)
-            guard let named = all.first(where: { $0.name == name }) else {
+            // Of earlier mappings of one name the latest answers.
+            guard let named = all.first(where: { $0.name == name }) ?? earlier.last(where: { $0.name == name }) else {
                 throw MigrationError(
                     "mapping.unknownMapping", .configuration, "There is no entity mapping \(name)",
-                    remedy: "Name one of: \(all.map(\.name).joined(separator: ", "))", context: context)
+                    remedy: "Name one of: \((all + earlier).map(\.name).joined(separator: ", "))", context: context)
             }
             return .lookup(
                 argument: argument, candidates: candidates([named], for: relationship, sourceTable: argument.table))
         case .lookupByRelationship(_, let path):
             let argument = try argument(path, of: item, context: context)
             return .lookup(
-                argument: argument, candidates: candidates(all, for: relationship, sourceTable: argument.table))
+                argument: argument,
+                candidates: candidates(
+                    answering(beside: all) + all, for: relationship, sourceTable: argument.table))
         }
+    }
+
+    /// The earlier mappings that still answer: of equal names the latest one.
+    private func answering(beside own: [PlannedMapping]) -> [PlannedMapping] {
+        var names = Set(own.map(\.name))
+        return earlier.reversed().filter { names.insert($0.name).inserted }.reversed()
     }
 
     /// The mappings that can give members: those that read the argument's table and make the relationship's
@@ -120,7 +183,7 @@ struct MappingResolution {
     ) -> [Int] {
         let hasPolicies = model.entityMappings.contains(where: \.hasPolicy)
         return mappings.filter { candidate in
-            if hasPolicies { return true }
+            if hasPolicies || candidate.mayBeAssociatedByHand { return true }
             guard let made = candidate.destination, candidate.sourceTable == sourceTable else { return false }
             return made.isKindOf(entity: relationship.destination)
         }.map(\.index)

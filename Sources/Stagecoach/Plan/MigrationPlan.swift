@@ -70,6 +70,10 @@ struct Planner {
     let passes: Int?
     /// Source rows by table and entity index.
     let rowCounts: [[Int: Int]]
+    /// Whether a destination table has rows already, of an appended store or of an earlier mapping model; empty: none.
+    var hasRows: [Bool] = []
+    /// Index of the first mapping to plan; those before it belong to earlier mapping models.
+    var firstOwn = 0
 
     /// The tables in pass order.
     ///
@@ -83,7 +87,7 @@ struct Planner {
         var planned: [PlannedTable] = []
         for table in destination.tables.indices {
             let filling = mappings.filter {
-                $0.destinationTable == table && $0.source != nil
+                $0.index >= firstOwn && $0.destinationTable == table && $0.source != nil
             }.map(\.index)
             let (mode, reason) = keyMode(table: table, filling: filling)
             if keys == .kept, mode == .sequential, !filling.isEmpty {
@@ -100,7 +104,7 @@ struct Planner {
     }
 
     private func refuseAbstractDestinations() throws(MigrationError) {
-        for mapping in mappings {
+        for mapping in mappings.dropFirst(firstOwn) {
             guard let entity = mapping.destination, entity.isAbstract, !mapping.hasPolicy, let from = mapping.source,
                 let table = mapping.sourceTable, let rows = rowCounts[table][from.index], rows > 0
             else { continue }
@@ -113,7 +117,10 @@ struct Planner {
 
     private func keyMode(table: Int, filling: [Int]) -> (KeyMode, String?) {
         if keys == .sequential { return (.sequential, "asked for by --keys") }
-        let all = mappings.filter { $0.destinationTable == table }
+        if hasRows.indices.contains(table), hasRows[table] {
+            return (.sequential, "the destination table has rows already")
+        }
+        let all = mappings.filter { $0.index >= firstOwn && $0.destinationTable == table }
         if let policy = all.first(where: \.hasPolicy) {
             return (.sequential, "entity mapping \(policy.name) has a policy")
         }

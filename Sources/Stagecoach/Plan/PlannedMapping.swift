@@ -6,7 +6,7 @@ import Rows
 
 /// One entity mapping, its names resolved to tables, columns and candidates.
 final class PlannedMapping {
-    /// Position in the mapping model: the order of creation, and the "mapping order" of lookups.
+    /// Position among all mappings of the run's mapping models: the order of creation, and the "mapping order" of lookups.
     let index: Int
     let mapping: EntityMapping
     /// Nil for an add mapping.
@@ -18,15 +18,26 @@ final class PlannedMapping {
     /// Table index in the destination schema.
     let destinationTable: Int?
     let filter: SourcePredicate?
+    /// The properties' expressions by name, as they were when the mapping was planned.
+    let expressions: [String: ValueExpression]
     /// One for each stored attribute of the destination entity.
     let attributes: [PlannedAttribute]
     /// One for each stored relationship of the destination entity, by name.
     fileprivate(set) var relationships: [PlannedRelationship] = []
 
     var name: String { mapping.name }
-    var hasPolicy: Bool { mapping.hasPolicy }
+    /// Whether the mapping belongs to a mapping model that ran before: it answers lookups and makes no objects.
+    private(set) var isEarlier = false
+    var hasPolicy: Bool { mapping.hasPolicy && !isEarlier }
     /// Whether the mapping makes one destination row for each source row without user code.
-    var isDeclarative: Bool { source != nil && destination != nil && !hasPolicy }
+    var isDeclarative: Bool { source != nil && destination != nil && !hasPolicy && !isEarlier }
+    /// Whether policy code may have associated anything for the mapping, in its own run or in this one.
+    var mayBeAssociatedByHand: Bool { mapping.hasPolicy }
+
+    /// The mapping's model has run.
+    func retire() { isEarlier = true }
+    /// The mapping's model is to run again.
+    func revive() { isEarlier = false }
 
     init(
         index: Int, mapping: EntityMapping, source: EntityDescription?, sourceTable: Int?,
@@ -40,6 +51,16 @@ final class PlannedMapping {
         self.destinationTable = destinationTable
         self.attributes = attributes
         filter = mapping.sourceFilter
+        expressions = PlannedMapping.expressions(of: mapping)
+    }
+
+    /// Attributes that only objects can evaluate.
+    private(set) lazy var dynamicAttributes: [PlannedAttribute] = attributes.filter(\.needsObjects)
+
+    /// Whether making or relating the mapping's objects evaluates expressions over objects.
+    var needsObjects: Bool {
+        !dynamicAttributes.isEmpty
+            || relationships.contains { if case .dynamic? = $0.value { true } else { false } }
     }
 
     /// Relationships with a property mapping, in the order of the property mappings: what the default policy method sets,
@@ -55,6 +76,12 @@ final class PlannedMapping {
     var context: MigrationError.Context {
         MigrationError.Context(entity: destination?.definition.name ?? source?.definition.name, entityMapping: name)
     }
+
+    /// The context of errors at one source object of this mapping.
+    func context(ofSource key: Int64) -> MigrationError.Context {
+        let entity = source?.definition.name
+        return MigrationError.Context(entity: entity, objectID: "\(entity ?? "?")/p\(key)", entityMapping: name)
+    }
 }
 
 /// An attribute of a mapping's destination entity and what gives its value.
@@ -68,6 +95,8 @@ struct PlannedAttribute {
     let isAutomatic: Bool
     /// The model's default as stored; nil where there is none.
     let defaultValue: StoredValue?
+    /// Whether only objects can evaluate the expression.
+    let needsObjects: Bool
 }
 
 /// A relationship of a mapping's destination entity and what gives its links.
@@ -81,12 +110,22 @@ struct PlannedRelationship {
     let keepsMembers: Bool
 
     var name: String { relationship.name }
+
+    /// Whether the expression may give objects.
+    var findsMembers: Bool {
+        switch value {
+        case .lookup, .dynamic: true
+        case nil, .some(.none): false
+        }
+    }
 }
 
 /// What a relationship mapping's expression says.
 enum RelationshipValue {
     /// A constant nil.
     case none
+    /// What only objects can evaluate, one after the other.
+    case dynamic(ValueExpression)
     /// Look the argument's objects up in the candidates, in mapping order.
     case lookup(argument: SourceArgument, candidates: [Int])
 }

@@ -8,12 +8,18 @@ enum RunNotes {
 
     static func notes(
         counts: MigrationCounts, tables: [PlannedTable], schema: StoreSchema, options: MigrationOptions,
-        source: SourceStore
+        source: SourceStore, existing: ExistingStore? = nil
     ) -> [String] {
         var notes: [String] = []
         let renumbered = tables.filter { $0.keys == .sequential && !$0.mappings.isEmpty }
-        if !renumbered.isEmpty {
-            let names = renumbered.map { schema.model.entity(at: schema.tables[$0.table].root).definition.name }
+        let names = Set(renumbered.map(\.table)).sorted().map {
+            schema.model.entity(at: schema.tables[$0].root).definition.name
+        }
+        if !names.isEmpty, existing != nil {
+            notes.append(
+                "Objects of \(names.joined(separator: ", ")) have keys after those of the destination: stored object URIs of the source do not point to them"
+            )
+        } else if !names.isEmpty {
             notes.append(
                 "Objects of \(names.joined(separator: ", ")) have new keys: stored object URIs point elsewhere"
                     + (options.newUUID ? "" : " although the store's UUID is kept (--new-uuid gives a fresh one)"))
@@ -38,6 +44,9 @@ enum RunNotes {
         if counts.externalValues > 0 {
             notes.append(
                 "\(counts.externalValues) external binary values are referred to by name; their files were not copied")
+        }
+        if let existing, existing.historyTransactions > 0 {
+            notes.append("The destination's persistent history does not tell of the objects that were added")
         }
         if let history = source.primaryKeys.first(where: { $0.number == historyTransaction }), history.maximum > 0 {
             notes.append("The source's persistent history, \(history.maximum) transactions, was not carried over")

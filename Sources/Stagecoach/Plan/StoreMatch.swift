@@ -4,17 +4,35 @@ import PersistentStore
 
 /// Whether a store was written by a model: the wrong model must stop before anything is read with it.
 enum StoreMatch {
+    /// Reads a store that rows are to be added to.
+    ///
+    /// - Throws: `destination.otherModel` (78) saying which entities differ; what reading a damaged store throws.
+    static func existing(_ path: String, model: ManagedObjectModel) throws(MigrationError) -> ExistingStore {
+        try ExistingStore(path: path, model: model) { metadata throws(MigrationError) in
+            guard let shown = differences(metadata, model) else { return }
+            throw MigrationError(
+                "destination.otherModel", .configuration,
+                "The destination is a store of another model version: \(shown)",
+                remedy: "Append to a store of the version given with --to, or name a destination that does not exist",
+                context: .init(path: path))
+        }
+    }
+
+    private static func differences(_ metadata: StoreMetadata, _ model: ManagedObjectModel) -> String? {
+        let differences = ModelDifference.describe(store: metadata.versionHashes, model: model)
+        guard !differences.isEmpty else { return nil }
+        let shown = differences.prefix(5).joined(separator: "; ")
+        return differences.count > 5 ? "\(shown); and \(differences.count - 5) more" : shown
+    }
+
     /// Compares the store's entity hashes with the model's.
     ///
     /// - Throws: `store.otherModel` (78) saying which entities differ.
     static func check(_ metadata: StoreMetadata, against model: ManagedObjectModel, path: String) throws(MigrationError)
     {
-        let differences = ModelDifference.describe(store: metadata.versionHashes, model: model)
-        guard !differences.isEmpty else { return }
-        let shown = differences.prefix(5).joined(separator: "; ")
-        let rest = differences.count > 5 ? "; and \(differences.count - 5) more" : ""
+        guard let shown = differences(metadata, model) else { return }
         throw MigrationError(
-            "store.otherModel", .configuration, "The store was written by another model version: \(shown)\(rest)",
+            "store.otherModel", .configuration, "The store was written by another model version: \(shown)",
             remedy: "Give the version that wrote it with --from, or leave --from out to use the store's cached model",
             context: .init(path: path))
     }

@@ -9,6 +9,9 @@ import Mapping
 /// attribute mappings and associates; relating evaluates the relationship mappings; the other methods do nothing. An
 /// override of creation that does not call super has to associate itself.
 open class EntityMigrationPolicy: NSObject {
+    /// What value expressions may call; nil until a registry sets it or somebody asks.
+    var functions: RegisteredFunctions?
+
     public required override init() { super.init() }
 
     /// Before the first object of the entity mapping is created.

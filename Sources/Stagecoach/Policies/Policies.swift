@@ -6,8 +6,10 @@ final class Policies {
 
     /// Makes all policies before anything runs.
     ///
-    /// - Throws: `policy.unknown` (78) naming the class and what is registered.
-    init(mappings: [PlannedMapping], registry: PolicyRegistry) throws(MigrationError) {
+    /// - Throws: `policy.unknown` (78) naming the class and what is registered; `policy.unknownSelector` for an expression
+    ///   that calls what neither policy nor manager has.
+    init(mappings: [PlannedMapping], manager: MigrationManager) throws(MigrationError) {
+        let registry = manager.policies
         for mapping in mappings where mapping.hasPolicy {
             let name = mapping.mapping.entityMigrationPolicyClassName ?? ""
             guard let policy = registry.makePolicy(named: name) else {
@@ -20,6 +22,9 @@ final class Policies {
                     context: mapping.context)
             }
             byMapping[mapping.index] = policy
+        }
+        for mapping in mappings {
+            try CalledSelectors.check(mapping, policy: byMapping[mapping.index], manager: manager)
         }
     }
 

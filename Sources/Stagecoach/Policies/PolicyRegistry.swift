@@ -1,36 +1,93 @@
+import Diagnostics
 import Synchronization
 
-/// Policies by the name that mapping models use: `Module.Class` or `Class`.
+/// Policies by the name that mapping models use, `Module.Class` or `Class`, and the functions that their expressions call.
 ///
 /// A mapping model's name is looked up as it stands first, then by its last component.
 public final class PolicyRegistry: Sendable {
     /// The registry that managers use unless they are given another.
     public static let shared = PolicyRegistry()
 
-    private let factories = Mutex<[String: @Sendable () -> EntityMigrationPolicy]>([:])
+    private struct Contents {
+        var factories: [String: @Sendable () -> EntityMigrationPolicy] = [:]
+        /// By class; those of superclasses stand under the superclasses.
+        var functions: [ObjectIdentifier: RegisteredFunctions] = [:]
+    }
+    private let contents = Mutex(Contents())
 
     public init() {}
 
     /// Registers a factory under a name; a later one replaces an earlier one.
     public func register(_ name: String, _ factory: @escaping @Sendable () -> EntityMigrationPolicy) {
-        factories.withLock { $0[name] = factory }
+        contents.withLock { $0.factories[name] = factory }
     }
 
     /// Registers a class under its own name, with and without its module's.
-    public func register(_ type: EntityMigrationPolicy.Type) {
-        let full = String(reflecting: type)
-        let short = String(describing: type)
-        register(full) { type.init() }
-        register(short) { type.init() }
+    public func register(_ type: EntityMigrationPolicy.Type) { register(type, named: nil) { _ in } }
+
+    /// Registers a class and the methods that value expressions call on `$entityPolicy`.
+    ///
+    /// - Parameters:
+    ///   - name: what `@objc(Name)` gave the class in Core Data; nil: the class's own name.
+    ///   - functions: adds the methods, each by its selector.
+    public func register(
+        _ type: EntityMigrationPolicy.Type, named name: String? = nil, functions: (ExpressionFunctionTable) -> Void
+    ) {
+        let table = ExpressionFunctionTable()
+        functions(table)
+        let registered = RegisteredFunctions(bySelector: table.functions, problem: table.problem)
+        let names = [String(reflecting: type), String(describing: type)] + (name.map { [$0] } ?? [])
+        contents.withLock { contents in
+            for name in names { contents.factories[name] = { type.init() } }
+            if !registered.bySelector.isEmpty { contents.functions[ObjectIdentifier(type)] = registered }
+        }
+    }
+
+    /// Registers a factory in the shared registry.
+    public static func register(_ name: String, _ factory: @escaping @Sendable () -> EntityMigrationPolicy) {
+        shared.register(name, factory)
+    }
+
+    /// Registers a class in the shared registry.
+    public static func register(_ type: EntityMigrationPolicy.Type, named name: String? = nil) {
+        shared.register(type, named: name) { _ in }
+    }
+
+    /// Registers a class and its functions in the shared registry.
+    public static func register(
+        _ type: EntityMigrationPolicy.Type, named name: String? = nil, functions: (ExpressionFunctionTable) -> Void
+    ) {
+        shared.register(type, named: name, functions: functions)
     }
 
     /// Registered names, sorted.
-    public var names: [String] { factories.withLock { $0.keys.sorted() } }
+    public var names: [String] { contents.withLock { $0.factories.keys.sorted() } }
 
     /// A fresh policy of a name; nil where nobody registered one.
-    func makePolicy(named name: String) -> EntityMigrationPolicy? {
+    package func makePolicy(named name: String) -> EntityMigrationPolicy? {
         let last = name.split(separator: ".").last.map(String.init) ?? name
-        let factory = factories.withLock { $0[name] ?? $0[last] }
-        return factory?()
+        let factory = contents.withLock { $0.factories[name] ?? $0.factories[last] }
+        guard let policy = factory?() else { return nil }
+        policy.functions = functions(of: type(of: policy))
+        return policy
+    }
+
+    /// The functions of a class: its own, then those of its superclasses.
+    func functions(of type: EntityMigrationPolicy.Type) -> RegisteredFunctions {
+        var lineage: [ObjectIdentifier] = []
+        var ancestor: AnyClass? = type
+        while let known = ancestor {
+            lineage.append(ObjectIdentifier(known))
+            ancestor = _getSuperclass(known)
+        }
+        return contents.withLock { contents in
+            var all = RegisteredFunctions()
+            for type in lineage {
+                guard let own = contents.functions[type] else { continue }
+                all.bySelector.merge(own.bySelector) { nearer, _ in nearer }
+                all.problem = all.problem ?? own.problem
+            }
+            return all
+        }
     }
 }

@@ -24,6 +24,32 @@ struct DestinationPath {
         folder.map { "\($0)/.\(name).stagecoach" } ?? workDirectory
     }
 
+    /// Whether something stands at the path.
+    var exists: Bool {
+        var status = stat()
+        return lstat(path, &status) == 0
+    }
+
+    /// The place with symbolic links followed: a link to a store that is appended to goes on pointing to it.
+    var resolved: DestinationPath {
+        guard let real = realpath(path, nil) else { return self }
+        defer { free(real) }
+        return DestinationPath(path: String(cString: real))
+    }
+
+    /// Refuses a store that cannot be appended to, before anything is written.
+    ///
+    /// - Throws: `destination.noFile` (73), `destination.permission` (77).
+    func checkReplaceable() throws(MigrationError) {
+        var status = stat()
+        guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            throw error("destination.noFile", .cannotCreate, "The destination is not a regular file")
+        }
+        guard access(path, R_OK | W_OK) == 0, access(folder, W_OK | X_OK) == 0 else {
+            throw error("destination.permission", .permission, "The destination cannot be written")
+        }
+    }
+
     /// Refuses a path that cannot become a fresh store.
     ///
     /// - Throws: `destination.exists` (73), `destination.leftover` (73) for a journal of an earlier store there, which

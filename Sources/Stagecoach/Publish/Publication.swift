@@ -5,26 +5,23 @@ import Foundation
 import ManagedModel
 import PersistentStore
 
-/// The end of a load: counts of relationships checked, triggers made, metadata and cached model written.
+/// The end of a load: triggers made, metadata and cached model written. An appended store has them already.
 struct Publication {
     let session: MigrationSession
     /// Of the store.
     let uuid: String
-    /// Whether rules that the source model had already are warnings.
-    let excuses: Bool
-    let mappings: [PlannedMapping]
+    /// Whether the rows were added to a store that stood at the destination.
+    let isAppended: Bool
 
     /// Completes the private store and closes it, synced.
     ///
-    /// - Parameter highest: Z_MAX by destination table.
-    /// - Throws: `validation.…`, `store.…`.
-    func finish(_ destination: DestinationStore, highest: [Int64]) throws {
-        session.progress.begin(.validate)
-        try CountRules(session: session, mappings: mappings, isExcused: excuses).check(destination)
+    /// - Throws: `store.…`.
+    func finish(_ destination: DestinationStore) throws {
         session.progress.begin(.publish)
+        guard !isAppended else { return try destination.finishAppending(maximumKeys: session.highestKeys) }
         try destination.createTriggers()
         try destination.finish(
-            metadata: try metadata(), maximumKeys: highest,
+            metadata: try metadata(), maximumKeys: session.highestKeys,
             modelCache: try ModelCache.encode(session.destinationSchema.model))
     }
 
@@ -54,19 +51,28 @@ struct Publication {
 /// Reads the finished file once more before it is published.
 struct PublicationCheck {
     let session: MigrationSession
+    /// Whether the rows were added to a store that stood at the destination.
+    let isAppended: Bool
+
     /// - Throws: `internal.publication` (70) where the file does not hold what was written, or SQLite finds it damaged.
     func run(_ path: String) throws(MigrationError) {
         let connection = try Connection(path: path, flags: SQLITE_OPEN_READONLY)
+        let cancellation = session.cancellation
+        connection.interrupt { cancellation.error != nil }
         let schema = session.destinationSchema
-        for (table, expected) in zip(
-            schema.tables.map(\.name) + schema.joinTables.map(\.name), session.rowsWritten + session.linksWritten)
-        {
+        let tables = schema.tables.map(\.name) + schema.joinTables.map(\.name)
+        let old = session.existingRows + session.existingLinks
+        let written = session.rowsWritten + session.linksWritten
+        for (index, table) in tables.enumerated() {
             let found = try connection.integer("SELECT count(*) FROM \(table)") ?? -1
-            guard found == expected else {
-                throw failure("Table \(table) of the finished store has \(found) rows, \(expected) were written", path)
+            guard found == old[index] + written[index] else {
+                throw failure(
+                    "Table \(table) of the finished store has \(found) rows, it had \(old[index]) and \(written[index]) were written",
+                    path)
             }
         }
-        if let free = try connection.integer("PRAGMA freelist_count"), free != 0 {
+        // An appended store may have had unused pages.
+        if !isAppended, let free = try connection.integer("PRAGMA freelist_count"), free != 0 {
             throw failure("The finished store has \(free) unused pages", path)
         }
         if session.options.fullCheck {

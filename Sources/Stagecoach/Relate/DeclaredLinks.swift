@@ -17,7 +17,11 @@ final class DeclaredLinks {
     /// Whether an object may have got links from a mapping that did not make it.
     private var isShared = false
     private var members: [LinkMember] = []
-    private var stepsByMapping: [Int: [SetStep]] = [:]
+    private var stepsByMapping: [ObjectIdentifier: (mapping: PlannedMapping, steps: [SetStep])] = [:]
+    /// Evaluates what only objects can; set once, right after the runtime is made.
+    var dynamicValues: DynamicValues?
+    /// What is read beside the objects that a policy relates: see ``begin(_:)``.
+    private var stream: (mapping: Int, reads: SourceStream)?
 
     init(
         session: MigrationSession, mappings: [PlannedMapping], associations: [MappingAssociations],
@@ -59,6 +63,7 @@ final class DeclaredLinks {
             switch planned.value {
             case nil: break
             case .some(.none): try clear(owner, planned.relationship)
+            case .dynamic(let expression): try link(owner, expression, planned, source: source, in: mapping)
             case .lookup(let argument, let candidates):
                 try forEachMember(Lookup(argument, candidates, planned.relationship), of: source, in: mapping) {
                     member, order, candidate in
@@ -76,8 +81,15 @@ final class DeclaredLinks {
     ///   - source: key of the source object that `$source` stands for.
     func setAll(of owner: LinkEnd, source: Int64, in mapping: PlannedMapping) throws {
         for step in steps(of: mapping) {
+            if step.dynamic == nil, step.store.isPlain, objects.links.isReplayed {
+                try setPlain(of: owner, source: source, step, in: mapping)
+                continue
+            }
             members.removeAll(keepingCapacity: true)
-            if let lookup = step.lookup {
+            if let dynamic = step.dynamic {
+                members = try dynamicMembers(
+                    of: owner, dynamic.expression, dynamic.planned, source: source, in: mapping)
+            } else if let lookup = step.lookup {
                 try forEachMember(lookup, of: source, in: mapping) { member, order, _ in
                     members.append(LinkMember(end: member, order: order))
                 }
@@ -87,12 +99,61 @@ final class DeclaredLinks {
         }
     }
 
+    /// Begins to read what ``setAll(of:source:in:)`` will ask of a mapping's source objects, in their order.
+    func begin(_ mapping: PlannedMapping) throws(MigrationError) {
+        guard let table = mapping.sourceTable, let entity = mapping.source else { return }
+        let lookups = steps(of: mapping).compactMap(\.lookup)
+        var columns: [SelectedColumn] = []
+        for lookup in lookups {
+            lookup.column = nil
+            guard let last = lookup.path.last else { continue }
+            let steps = Array(lookup.path.dropLast())
+            let column: SelectedColumn
+            if case .toMany = lookup.argument {
+                column = .relatedKey(path: lookup.path)
+            } else {
+                column = steps.isEmpty ? .own(last.column) : .related(path: steps, column: last.column)
+            }
+            lookup.column = columns.firstIndex(of: column) ?? columns.count
+            if lookup.column == columns.count { columns.append(column) }
+        }
+        let reads = try SourceStream(session: session, table: table, entity: entity, columns: columns)
+        for lookup in lookups {
+            lookup.members = nil
+            guard case .toMany(let steps, let relationship, _) = lookup.argument, steps.isEmpty else { continue }
+            lookup.members = try reads.open(relationship)
+        }
+        stream = (mapping.index, reads)
+    }
+
+    /// Ends what ``begin(_:)`` began.
+    func end() { stream = nil }
+
+    /// Sets a relationship of a plain store member by member: however many there are, none is kept.
+    private func setPlain(of owner: LinkEnd, source: Int64, _ step: SetStep, in mapping: PlannedMapping) throws {
+        let (store, side) = (step.store, step.side)
+        // An object that can have only one partner loses the one before by getting another; only nil has to be said.
+        let isExclusive = store.isExclusive(side)
+        if !isExclusive { try store.reset(owner, side: side) }
+        var isLinked = false
+        if let lookup = step.lookup {
+            try forEachMember(lookup, of: source, in: mapping) { member, _, _ in
+                isLinked = true
+                try store.add(owner, member, side: side)
+            }
+        }
+        if isExclusive, !isLinked { try store.reset(owner, side: side) }
+    }
+
     /// The relationships that the default policy method of a mapping sets, in order.
     private func steps(of mapping: PlannedMapping) -> [SetStep] {
-        if let known = stepsByMapping[mapping.index] { return known }
+        if let known = stepsByMapping[ObjectIdentifier(mapping)] { return known.steps }
         let steps = mapping.relationshipsInMappingOrder.compactMap { planned -> SetStep? in
             guard let value = planned.value, let (store, side) = objects.links.store(of: planned.relationship) else {
                 return nil
+            }
+            if case .dynamic(let expression) = value {
+                return SetStep(store: store, side: side, lookup: nil, dynamic: (expression, planned))
             }
             guard case .lookup(let argument, let candidates) = value else {
                 return SetStep(store: store, side: side, lookup: nil)
@@ -100,7 +161,9 @@ final class DeclaredLinks {
             return SetStep(
                 store: store, side: side, lookup: Lookup(argument, candidates, planned.relationship))
         }
-        stepsByMapping[mapping.index] = steps
+        // Policies that change expressions for every object leave a mapping each.
+        if stepsByMapping.count > mappings.count + 64 { stepsByMapping = [:] }
+        stepsByMapping[ObjectIdentifier(mapping)] = (mapping, steps)
         return steps
     }
 
@@ -108,13 +171,18 @@ final class DeclaredLinks {
     private final class SetStep {
         let store: LinkStore
         let side: LinkStore.Side
-        /// Nil: a constant nil.
+        /// Nil: a constant nil, or what only objects can evaluate.
         let lookup: Lookup?
+        let dynamic: (expression: ValueExpression, planned: PlannedRelationship)?
 
-        init(store: LinkStore, side: LinkStore.Side, lookup: Lookup?) {
+        init(
+            store: LinkStore, side: LinkStore.Side, lookup: Lookup?,
+            dynamic: (expression: ValueExpression, planned: PlannedRelationship)? = nil
+        ) {
             self.store = store
             self.side = side
             self.lookup = lookup
+            self.dynamic = dynamic
         }
     }
 
@@ -127,6 +195,10 @@ final class DeclaredLinks {
         let isToMany: Bool
         /// Whether objects of an entity fit the relationship, by entity index.
         let fits: [Bool]
+        /// The path's column in the mapping's ``SourceStream``.
+        var column: Int?
+        /// The argument's members there.
+        var members: Int?
 
         init(_ argument: SourceArgument, _ candidates: [Int], _ relationship: RelationshipDescription) {
             self.argument = argument
@@ -196,7 +268,7 @@ final class DeclaredLinks {
         guard let entity = mapping.destination else { return }
         let number = UInt32(session.destinationSchema.number(of: entity))
         if hasInnerPair(mapping, entity) {
-            try keys.forEachPair { source, key in
+            try forEachOwner(mapping, keys) { source, key in
                 try relate(LinkEnd(key: key, entity: number), source: source, in: mapping)
             }
             return
@@ -206,6 +278,11 @@ final class DeclaredLinks {
             case nil: break
             case .some(.none):
                 try keys.forEachPair { _, key in try clear(LinkEnd(key: key, entity: number), planned.relationship) }
+            case .dynamic(let expression):
+                try forEachOwner(mapping, keys) { source, key in
+                    try link(
+                        LinkEnd(key: key, entity: number), expression, planned, source: source, in: mapping)
+                }
             case .lookup(let argument, let candidates):
                 try relateAll(mapping, keys, number, planned.relationship, argument, candidates)
             }
@@ -291,9 +368,66 @@ final class DeclaredLinks {
         }
     }
 
+    // MARK: - What only objects can evaluate
+
+    /// Shows the source and destination keys of a mapping's own rows, ascending by source key. Where expressions over
+    /// objects are evaluated, source rows are read in batches beside it.
+    private func forEachOwner(
+        _ mapping: PlannedMapping, _ keys: MappingKeys, _ body: (Int64, Int64) throws -> Void
+    ) throws {
+        guard mapping.needsObjects, let dynamicValues else { return try keys.forEachPair(body) }
+        try dynamicValues.forEachSource(of: mapping) { source in
+            guard let key = try keys.destinationKey(of: source) else { return }
+            try body(source, key)
+        }
+    }
+
+    /// The objects that an expression gives one destination object; of a to-one the first.
+    private func dynamicMembers(
+        of owner: LinkEnd, _ expression: ValueExpression, _ planned: PlannedRelationship, source: Int64,
+        in mapping: PlannedMapping
+    ) throws -> [LinkMember] {
+        guard let dynamicValues, let table = mapping.sourceTable, let destination = objects.object(of: owner) else {
+            return []
+        }
+        let found = try dynamicValues.members(
+            of: expression, planned, in: mapping, source: try sources.object(table: table, key: source),
+            destination: destination)
+        guard !planned.relationship.isToMany, found.count > 1 else { return found }
+        session.counts.surplusToOne += found.count - 1
+        return [found[0]]
+    }
+
+    /// Links an owner to the objects that an expression gives, by the rules for mappings without policy.
+    private func link(
+        _ owner: LinkEnd, _ expression: ValueExpression, _ planned: PlannedRelationship, source: Int64,
+        in mapping: PlannedMapping
+    ) throws {
+        let found = try dynamicMembers(of: owner, expression, planned, source: source, in: mapping)
+        if found.isEmpty { return try clear(owner, planned.relationship) }
+        for (rank, member) in found.enumerated() {
+            try link(
+                owner, member.end, planned.relationship,
+                order: planned.relationship.isOrdered ? .rank(Int64(rank)) : .none,
+                memberMapping: try maker(of: member.end) ?? -1)
+        }
+    }
+
+    /// The mapping without policy that made an object; nil where a policy did.
+    private func maker(of end: LinkEnd) throws(MigrationError) -> Int? {
+        for table in associations {
+            guard table.isCreated, let keys = table.keys, let entity = table.mapping.destination,
+                session.destinationSchema.number(of: entity) == Int(end.entity),
+                try keys.sourceKey(of: end.key) != nil
+            else { continue }
+            return table.mapping.index
+        }
+        return nil
+    }
+
     private func hasInnerPair(_ mapping: PlannedMapping, _ entity: EntityDescription) -> Bool {
         mapping.relationships.contains { planned in
-            guard !planned.relationship.isToMany, case .lookup? = planned.value,
+            guard !planned.relationship.isToMany, planned.findsMembers,
                 let inverse = LinkPlanner.mutualInverse(of: planned.relationship), !inverse.isToMany,
                 inverse != planned.relationship
             else { return false }
@@ -325,24 +459,45 @@ final class DeclaredLinks {
         _ lookup: Lookup, of source: Int64, in mapping: PlannedMapping,
         _ body: (Int64, MemberOrder) throws -> Void
     ) throws {
-        guard let table = mapping.sourceTable, let end = try follow(lookup.path, from: (table, source)) else { return }
-        switch lookup.argument {
-        case .object, .toOne: try body(end.key, .none)
-        case .toMany(let steps, let relationship, _):
-            var rank: Int64 = 0
-            try sources.forEachMember(of: end.key, relationship) { key, order, _ in
-                let place: MemberOrder
-                if !relationship.isOrdered {
-                    place = .none
-                } else if steps.isEmpty {
-                    place = order.map(MemberOrder.key) ?? .null
-                } else {
-                    place = .rank(rank)
-                }
-                rank += 1
-                try body(key, place)
+        guard let end = try end(of: lookup, from: source, in: mapping) else { return }
+        guard case .toMany(let steps, let relationship, _) = lookup.argument else { return try body(end, .none) }
+        var rank: Int64 = 0
+        func show(_ key: Int64, _ order: Int64?) throws {
+            let place: MemberOrder
+            if !relationship.isOrdered {
+                place = .none
+            } else if steps.isEmpty {
+                place = order.map(MemberOrder.key) ?? .null
+            } else {
+                place = .rank(rank)
             }
+            rank += 1
+            try body(key, place)
         }
+        if let members = lookup.members, let stream, stream.mapping == mapping.index {
+            if try stream.reads.forEachMember(members, of: end, show) { return }
+        }
+        try sources.forEachMember(of: end, relationship) { key, order, _ in try show(key, order) }
+    }
+
+    /// The source object that a lookup's path leads to: the argument, or the owner of its to-many.
+    private func end(
+        of lookup: Lookup, from source: Int64, in mapping: PlannedMapping
+    ) throws(MigrationError) -> Int64? {
+        guard !lookup.path.isEmpty else { return source }
+        if let column = lookup.column, let stream, stream.mapping == mapping.index,
+            case .key(let end) = try stream.reads.reference(column, of: source)
+        {
+            return end
+        }
+        guard let table = mapping.sourceTable, let end = try follow(lookup.path, from: (table, source)) else {
+            return nil
+        }
+        // A reference to a row that does not exist is nil, though rows may refer to the same.
+        if case .toMany = lookup.argument, try session.sourceKeys?.byTable[end.table]?.contains(end.key) == false {
+            return nil
+        }
+        return end.key
     }
 
     /// The row that to-one steps lead to; nil where one is nil.
@@ -374,6 +529,7 @@ final class DeclaredLinks {
         guard let (store, side) = objects.links.store(of: relationship), !relationship.isToMany,
             LinkPlanner.mutualInverse(of: relationship)?.isToMany ?? true
         else { return }
+        if store.isPlain { return try store.reset(owner, side: side) }
         for view in try store.partners(of: owner.key, side: side) { try store.remove(owner, view.partner, side: side) }
     }
 
@@ -396,6 +552,7 @@ final class DeclaredLinks {
             }
             return
         }
+        if store.isPlain { return try store.add(owner, member, side: side) }
         // An object whose mapping says what a to-one relationship refers to has no link of it yet.
         if !relationship.isToMany, isShared || !(inverse?.isToMany ?? true) {
             for view in try store.partners(of: owner.key, side: side) where view.partner.key != member.key {
@@ -408,7 +565,8 @@ final class DeclaredLinks {
 
     /// Whether the mapping that made a member says itself which owner it has.
     private func decides(_ mapping: Int, _ toOne: RelationshipDescription) -> Bool {
-        guard mappings[mapping].isDeclarative, let planned = mappings[mapping].relationship(named: toOne.name),
+        guard mappings.indices.contains(mapping), mappings[mapping].isDeclarative,
+            let planned = mappings[mapping].relationship(named: toOne.name),
             planned.relationship == toOne
         else { return false }
         return planned.value != nil

@@ -4,7 +4,7 @@ import SpillStorage
 /// The relationships that policy code set in stage 1, in call order: they are applied once more when the links of
 /// mapping models are there.
 ///
-/// Memory: the allowance, and while they are replayed the members of one call.
+/// Memory: a share of that of all links, and while they are replayed the members of one call.
 final class EarlyChanges {
     /// Words: sequence, store and side, position, owner, both Z_ENTs, member, the words of its ``MemberOrder``.
     /// Position 0 stands for the call itself.
@@ -13,7 +13,7 @@ final class EarlyChanges {
     private let record: UnsafeMutablePointer<UInt64>
     private var sequence: UInt64 = 0
 
-    init(directory: WorkDirectory, memory: Int) {
+    init(directory: WorkDirectory, memory: RecordMemory) {
         log = RecordLog(
             directory: directory, name: "links-set", width: EarlyChanges.width, indexWords: 1, memory: memory)
         record = .allocate(capacity: EarlyChanges.width)

@@ -10,6 +10,8 @@ struct JoinLinks {
     let mappings: [PlannedMapping]
     let keys: SourceKeys
     let joinTable: Int
+    /// Called with the number of records, just before the first is written.
+    var prepare: (Int) throws -> Void = { _ in }
 
     private var join: JoinTable { session.destinationSchema.joinTables[joinTable] }
 
@@ -28,6 +30,7 @@ struct JoinLinks {
 
     /// Writes all rows, from records in primary key order in which a link may come several times.
     func load(_ records: SortedRecords, into writer: any TableWriter) throws -> Int {
+        try prepare(records.count)
         var sorted = records
         for side in 0...1 where join.sides[side].orderColumn != nil {
             sorted = try placed(sorted, side: side)

@@ -38,6 +38,10 @@ struct LinkPlacement {
         try withRecords(7) { record, _ in
             var numbering = OwnerNumbering()
             while try sorted.next(into: record) {
+                if numbering.isOther(record[0]), let earlier = store.earlier {
+                    let before = try earlier.highestOrder(of: SortKey.decode(record[0]), side: side)
+                    numbering.begin(owner: record[0], after: before)
+                }
                 let order = numbering.order(owner: record[0], MemberOrder(kind: record[5], value: record[6]))
                 try store.add(
                     LinkEnd(key: SortKey.decode(record[0]), entity: UInt32(truncatingIfNeeded: record[4] >> 32)),

@@ -93,7 +93,8 @@ struct LinkPlanner {
             switch planned.value {
             case nil:
                 if !ownersOfInverse.isEmpty { patched.insert(mapping.index) }
-            case .some(.none): break
+            // Objects evaluate the latter: on the staged path, which has no link plan.
+            case .some(.none), .dynamic: break
             case .lookup(.toMany, _): patched.insert(mapping.index)
             case .lookup:
                 if ordersCounted {

@@ -23,9 +23,14 @@ struct LinkView {
 }
 
 /// The links of one inverse pair while user code may run: set, unset and read from both ends at any time, on disk above
-/// the allowance.
+/// the shared memory.
 ///
-/// A log of additions and removals in each direction; of several about the same two objects the last counts.
+/// A log of changes in each direction, of which the last about the same two objects counts. Where no side has an order
+/// (``isPlain``), a change reads nothing: which of the additions still hold follows from the order of the changes alone.
+/// A link holds where its last change is an addition, neither of its objects was reset since (``reset(_:side:)``), and
+/// neither got another partner since on a side on which it can have only one. ``settle()`` finds those that hold by
+/// merging the logs in key order. Where a side is ordered, a new link's place depends on the others of its owner, and
+/// who changes a link removes explicitly what it excludes.
 final class LinkStore {
     /// Which relationship of the pair an object is the owner in.
     enum Side {
@@ -42,21 +47,34 @@ final class LinkStore {
     let second: RelationshipDescription?
     /// Whether the relationship is its own inverse.
     let isReflexive: Bool
+    /// Whether no side has an order, and no links are there from before.
+    let isPlain: Bool
+    /// Words of a change.
+    let width: Int
+    private let shapes: (first: Shape, second: Shape)
 
-    // Words: object, partner, sequence, flags, both Z_ENTs, order of partner, order of object.
-    private static let width = 7
-    private let forward: RecordLog
-    private let backward: RecordLog
+    /// Links that held when they were last sought, by their objects on each side; of plain stores only.
+    var settled: (first: RecordLog, second: RecordLog)
+    /// Changes since.
+    let recent: (first: RecordLog, second: RecordLog)
+    /// Resets since: key, sequence.
+    let resets: (first: RecordLog, second: RecordLog)
+    /// Objects of each side that recent changes and resets name.
+    private var touched: (first: KeyFilter, second: KeyFilter)
     /// Places that mappings give to members whose own side decides the link: owner, member, the words of a
     /// ``MemberOrder``, and a zero. The owner is of the to-many side.
     let givenOrders: RecordLog
+    let makeLog: (Int) -> RecordLog
+    let makeSorter: (Int) -> RecordSorter
+    /// The links of rows that were in the store before the mapping model; nil where there are none.
+    var earlier: EarlierLinks?
     private var sequence: UInt64 = 0
-    private let shapes: (first: Shape, second: Shape)
     /// Greatest ordering keys of owners, by side; those that were asked for last.
     private var highest: [[Int64: Int64]] = [[:], [:]]
     private var gathered: [UInt64] = []
-    /// Objects of each side that may have links.
-    private var linked: (first: KeyFilter, second: KeyFilter)
+    private let record: UnsafeMutablePointer<UInt64>
+    /// What reading unsettled changes has cost, in records.
+    private var debt = 0
 
     /// What is asked of a side for every link.
     private struct Shape {
@@ -64,36 +82,44 @@ final class LinkStore {
         var isOrdered: Bool
     }
 
-    private enum Flag {
-        static let added: UInt64 = 1
-        /// Two bits: the kind of the partner's ``MemberOrder``.
-        static let partnerOrder: UInt64 = 6
-        static let partnerShift: UInt64 = 1
-        /// Two bits: the kind of the object's ``MemberOrder``.
-        static let objectOrder: UInt64 = 24
-        static let objectShift: UInt64 = 3
-    }
-
+    /// An empty store.
+    ///
+    /// - Parameters:
+    ///   - memory: what all stores of a run share.
+    ///   - filterBytes: for each of the two filters of its own.
+    ///   - isOverEarlier: whether links of rows that were in the store before will be laid under it.
+    ///   - makeSorter: gives an external sort of so many words.
     init(
         number: Int, first: RelationshipDescription, second: RelationshipDescription?, directory: WorkDirectory,
-        memory: Int
+        memory: RecordMemory, filterBytes: Int, isOverEarlier: Bool = false,
+        makeSorter: @escaping (Int) -> RecordSorter
     ) {
         self.number = number
         self.first = first
         self.second = second
+        self.makeSorter = makeSorter
         isReflexive = second == first
-        let name = "links-\(first.name)"
-        forward = RecordLog(directory: directory, name: name, width: LinkStore.width, indexWords: 2, memory: memory / 4)
-        backward = RecordLog(
-            directory: directory, name: name, width: LinkStore.width, indexWords: 2, memory: memory / 4)
-        givenOrders = RecordLog(directory: directory, name: name, width: 5, indexWords: 2, memory: memory / 4)
-        linked = (KeyFilter(bytes: memory / 8), KeyFilter(bytes: memory / 8))
         let own = Shape(isExclusive: !first.isToMany, isOrdered: first.isOrdered)
         // Without an inverse: many objects may refer to one; a to-many's members have one owner's column.
         let other = Shape(
             isExclusive: second.map { !$0.isToMany } ?? first.isToMany, isOrdered: second?.isOrdered ?? false)
         shapes = (own, isReflexive ? own : other)
+        isPlain = !shapes.first.isOrdered && !shapes.second.isOrdered && !isOverEarlier
+        width = isPlain ? LinkRecord.plainWidth : LinkRecord.orderedWidth
+        let name = "links-\(first.name)"
+        makeLog = { width in
+            RecordLog(directory: directory, name: name, width: width, indexWords: min(2, width), memory: memory)
+        }
+        recent = (makeLog(width), makeLog(width))
+        settled = (makeLog(width), makeLog(width))
+        resets = (makeLog(2), makeLog(2))
+        givenOrders = makeLog(5)
+        touched = (KeyFilter(bytes: filterBytes), KeyFilter(bytes: filterBytes))
+        record = .allocate(capacity: width)
+        record.initialize(repeating: 0, count: width)
     }
+
+    deinit { record.deallocate() }
 
     /// The relationship of a side; nil on the second side of one without an inverse.
     func relationship(of side: Side) -> RelationshipDescription? { side == .first ? first : second }
@@ -106,23 +132,31 @@ final class LinkStore {
 
     /// Forgets all links.
     func removeAll() {
-        forward.removeAll()
-        backward.removeAll()
+        settled.first.removeAll()
+        settled.second.removeAll()
         givenOrders.removeAll()
         highest = [[:], [:]]
-        linked.first.removeAll()
-        linked.second.removeAll()
+        forgetRecent()
     }
 
-    /// Makes lookups fast: worth it before many of them.
+    /// Forgets the changes that are settled.
+    func forgetRecent() {
+        for log in [recent.first, recent.second, resets.first, resets.second] { log.removeAll() }
+        touched.first.removeAll()
+        touched.second.removeAll()
+        debt = 0
+    }
+
+    /// Makes lookups in an ordered store fast: worth it before many of them. A plain one sees to it by itself.
     func compact() throws(MigrationError) {
-        try forward.compact()
-        try backward.compact()
+        guard !isPlain else { return }
+        try recent.first.compact()
+        try recent.second.compact()
     }
 
     // MARK: - Changes
 
-    /// Links two objects.
+    /// Links two objects. In a plain store what the link excludes is unlinked.
     ///
     /// - Parameters:
     ///   - side: the side on which `object` is the owner.
@@ -132,16 +166,32 @@ final class LinkStore {
         _ object: LinkEnd, _ partner: LinkEnd, side: Side, orderOfPartner: MemberOrder = .none,
         orderOfObject: MemberOrder = .none
     ) throws(MigrationError) {
-        note(orderOfPartner, of: object.key, side: side)
-        note(orderOfObject, of: partner.key, side: side.other)
+        if !isPlain {
+            note(orderOfPartner, of: object.key, side: side)
+            note(orderOfObject, of: partner.key, side: side.other)
+        }
         try write(object, partner, side, isAdded: true, orderOfPartner, orderOfObject)
     }
 
     /// Unlinks two objects.
     func remove(_ object: LinkEnd, _ partner: LinkEnd, side: Side) throws(MigrationError) {
-        highest[index(side)][object.key] = nil
-        highest[index(side.other)][partner.key] = nil
+        if !isPlain {
+            highest[index(side)][object.key] = nil
+            highest[index(side.other)][partner.key] = nil
+        }
         try write(object, partner, side, isAdded: false, .none, .none)
+    }
+
+    /// Unlinks an object of a plain store from all partners it has.
+    ///
+    /// - Complexity: O(log n) amortised, however many there are.
+    func reset(_ object: LinkEnd, side: Side) throws(MigrationError) {
+        precondition(isPlain, "what an ordered store's objects lose is removed link by link")
+        sequence += 1
+        touch(object.key, side)
+        record[0] = SortKey.encode(object.key)
+        record[1] = sequence
+        try resets(index(side)).append(record)
     }
 
     private func write(
@@ -149,32 +199,34 @@ final class LinkStore {
         _ orderOfObject: MemberOrder
     ) throws(MigrationError) {
         sequence += 1
-        noteLinked(object.key, side)
-        noteLinked(partner.key, side.other)
-        let base = isAdded ? Flag.added : 0
-        let (mine, place) = orderOfPartner.words
-        let (yours, placeOfObject) = orderOfObject.words
-        let own = base | mine << Flag.partnerShift | yours << Flag.objectShift
-        let theirs = base | mine << Flag.objectShift | yours << Flag.partnerShift
-        let here = log(side)
-        let there = isReflexive ? forward : log(side.other)
-        try LinkStore.append(to: here, object, partner, sequence, own, place, placeOfObject)
-        if !isReflexive || object.key != partner.key {
-            try LinkStore.append(to: there, partner, object, sequence, theirs, placeOfObject, place)
-        }
+        touch(object.key, side)
+        touch(partner.key, side.other)
+        let change = LinkRecord.Change(
+            object: object, partner: partner, sequence: sequence, isAdded: isAdded, orderOfPartner: orderOfPartner,
+            orderOfObject: orderOfObject)
+        LinkRecord.encode(change, width: width, into: record)
+        try recent(side).append(record)
+        guard !isReflexive || object.key != partner.key else { return }
+        LinkRecord.encode(change.reversed, width: width, into: record)
+        try recent(side.other).append(record)
     }
 
-    private func noteLinked(_ key: Int64, _ side: Side) {
-        if index(side) == 0 { linked.first.insert(key) } else { linked.second.insert(key) }
+    private func touch(_ key: Int64, _ side: Side) {
+        if index(side) == 0 { touched.first.insert(key) } else { touched.second.insert(key) }
     }
 
-    private func mayBeLinked(_ key: Int64, _ side: Side) -> Bool {
-        index(side) == 0 ? linked.first.mayContain(key) : linked.second.mayContain(key)
+    private func isTouched(_ key: Int64, _ side: Side) -> Bool {
+        index(side) == 0 ? touched.first.mayContain(key) : touched.second.mayContain(key)
     }
+
+    func recent(_ side: Side) -> RecordLog { index(side) == 0 ? recent.first : recent.second }
+    func settled(_ side: Side) -> RecordLog { index(side) == 0 ? settled.first : settled.second }
+    func resets(_ index: Int) -> RecordLog { index == 0 ? resets.first : resets.second }
 
     // MARK: - Places
 
-    private func index(_ side: Side) -> Int { isReflexive || side == .first ? 0 : 1 }
+    /// Both sides of a relationship that is its own inverse are one.
+    func index(_ side: Side) -> Int { isReflexive || side == .first ? 0 : 1 }
 
     private func note(_ order: MemberOrder, of owner: Int64, side: Side) {
         guard case .key(let key) = order, let known = highest[index(side)][owner], known < key else { return }
@@ -198,85 +250,154 @@ final class LinkStore {
 
     private static let rememberedOwners = 1024
 
-    private func log(_ side: Side) -> RecordLog { isReflexive || side == .first ? forward : backward }
-
-    private static func append(
-        to log: RecordLog, _ object: LinkEnd, _ partner: LinkEnd, _ sequence: UInt64, _ flags: UInt64,
-        _ orderOfPartner: UInt64, _ orderOfObject: UInt64
-    ) throws(MigrationError) {
-        var words: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (
-            SortKey.encode(object.key), SortKey.encode(partner.key), sequence, flags,
-            UInt64(object.entity) << 32 | UInt64(partner.entity), orderOfPartner, orderOfObject
-        )
-        var failure: MigrationError?
-        withUnsafeBytes(of: &words) { bytes in
-            guard let base = bytes.bindMemory(to: UInt64.self).baseAddress else { return }
-            do throws(MigrationError) { try log.append(base) } catch { failure = error }
-        }
-        if let failure { throw failure }
-    }
-
     // MARK: - Reading
+
+    /// Whether there are changes that are not settled.
+    var hasRecent: Bool { recent.first.count > 0 || resets.first.count > 0 || resets.second.count > 0 }
 
     /// The objects that an object is linked to, ascending by key.
     ///
-    /// - Complexity: O(changes of the object's links); memory likewise.
+    /// - Complexity: O(changes of the object's links and of its partners' since they were settled last, which reading
+    ///   does once it has read as many as there are); memory likewise.
     func partners(of key: Int64, side: Side) throws(MigrationError) -> [LinkView] {
-        guard mayBeLinked(key, side) else { return [] }
-        let log = log(side)
-        var prefix = SortKey.encode(key)
+        if isPlain, hasRecent, debt > 64 + (settled.first.count + recent.first.count) / 4 { try settle() }
+        let before = try earlier?.views(of: key, side: side) ?? []
+        let isOwnTouched = isTouched(key, side)
         var found = gathered
         gathered = []
         found.removeAll(keepingCapacity: true)
         defer { gathered = found.capacity <= LinkStore.keptWords ? found : [] }
-        try log.forEach(prefix: &prefix, words: 1) { record in
-            found.append(contentsOf: UnsafeBufferPointer(start: record, count: LinkStore.width))
+        // What was there before stands as an addition before the first change.
+        for view in before { found.append(contentsOf: words(of: view)) }
+        var prefix = SortKey.encode(key)
+        let width = width
+        func gather(_ log: RecordLog) throws(MigrationError) {
+            try log.forEach(prefix: &prefix, words: 1) { record in
+                found.append(contentsOf: UnsafeBufferPointer(start: record, count: width))
+            }
         }
+        if settled.first.count > 0 { try gather(settled(side)) }
+        if isOwnTouched { try gather(recent(side)) }
         guard !found.isEmpty else { return [] }
         var views: [LinkView] = []
+        var sequences: [UInt64] = []
+        let isUnsettled = isPlain && hasRecent
         found.withUnsafeMutableBufferPointer { words in
             guard let base = words.baseAddress else { return }
-            let count = words.count / LinkStore.width
-            if count == 1 {
-                if base[3] & Flag.added != 0 { views.append(LinkStore.view(base)) }
-                return
+            LinkStore.forEachLast(base, count: words.count / width, width: width) { record in
+                guard LinkRecord.isAdded(record) else { return }
+                views.append(LinkRecord.view(record, width: width))
+                if isUnsettled { sequences.append(LinkRecord.sequence(record)) }
             }
-            // Records of several runs stand one run after the other: by partner, then in the order of the changes.
-            let order = (0..<count).sorted { left, right in
-                let (one, other) = (base + left * LinkStore.width, base + right * LinkStore.width)
-                return (one[1], one[2]) < (other[1], other[2])
-            }
-            var last: UnsafeMutablePointer<UInt64>?
-            for index in order {
-                let record = base + index * LinkStore.width
-                if let last {
-                    if last[1] == record[1] {
-                        LinkStore.fold(last, into: record)
-                    } else if last[3] & Flag.added != 0 {
-                        views.append(LinkStore.view(last))
-                    }
-                }
-                last = record
-            }
-            if let last, last[3] & Flag.added != 0 { views.append(LinkStore.view(last)) }
         }
-        return views
+        guard isUnsettled, !views.isEmpty else { return views }
+        debt += found.count / width + 1
+        var last: UInt64 = 0
+        if isOwnTouched { last = try lastReset(of: key, side: side) }
+        if isExclusive(side) {
+            found.withUnsafeBufferPointer { last = max(last, LinkStore.lastAddition($0, width: width)) }
+        }
+        return try holding(views, sequences, since: last, side)
     }
 
     /// The buffer of ``partners(of:side:)`` is kept up to this size.
     private static let keptWords = 8192
 
+    /// Of an object's links those that hold: added after the object was reset, and after their partners were.
+    private func holding(
+        _ views: [LinkView], _ sequences: [UInt64], since last: UInt64, _ side: Side
+    ) throws(MigrationError) -> [LinkView] {
+        var holding: [LinkView] = []
+        let isOtherExclusive = isExclusive(side.other)
+        for (view, sequence) in zip(views, sequences) where sequence >= last {
+            let partner = view.partner.key
+            if isTouched(partner, side.other) {
+                debt += 1
+                if try lastReset(of: partner, side: side.other) > sequence { continue }
+                if isOtherExclusive, try lastAddition(to: partner, side: side.other) > sequence { continue }
+            }
+            holding.append(view)
+        }
+        return holding
+    }
+
+    private func lastReset(of key: Int64, side: Side) throws(MigrationError) -> UInt64 {
+        let log = resets(index(side))
+        guard log.count > 0 else { return 0 }
+        var prefix = SortKey.encode(key)
+        var last: UInt64 = 0
+        try log.forEach(prefix: &prefix, words: 1) { last = max(last, $0[1]) }
+        return last
+    }
+
+    private func lastAddition(to key: Int64, side: Side) throws(MigrationError) -> UInt64 {
+        var prefix = SortKey.encode(key)
+        var last: UInt64 = 0
+        try recent(side).forEach(prefix: &prefix, words: 1) { record in
+            if LinkRecord.isAdded(record) { last = max(last, LinkRecord.sequence(record)) }
+        }
+        return last
+    }
+
+    private static func lastAddition(_ words: UnsafeBufferPointer<UInt64>, width: Int) -> UInt64 {
+        guard let base = words.baseAddress else { return 0 }
+        var last: UInt64 = 0
+        for index in 0..<words.count / width where LinkRecord.isAdded(base + index * width) {
+            last = max(last, LinkRecord.sequence(base + index * width))
+        }
+        return last
+    }
+
+    /// Shows the last record about each partner, ascending by partner. The records stand one run after the other.
+    private static func forEachLast(
+        _ base: UnsafeMutablePointer<UInt64>, count: Int, width: Int, _ body: (UnsafeMutablePointer<UInt64>) -> Void
+    ) {
+        if count == 1 { return body(base) }
+        let order = (0..<count).sorted { left, right in
+            let (one, other) = (base + left * width, base + right * width)
+            return (one[1], one[2]) < (other[1], other[2])
+        }
+        var last: UnsafeMutablePointer<UInt64>?
+        for index in order {
+            let record = base + index * width
+            if let last {
+                if last[1] == record[1] { LinkRecord.fold(last, into: record, width: width) } else { body(last) }
+            }
+            last = record
+        }
+        if let last { body(last) }
+    }
+
     /// All live links, ascending by object, then partner: those of now, later changes are not seen.
-    func live(side: Side) throws(MigrationError) -> LiveLinks { LiveLinks(try log(side).scan()) }
+    ///
+    /// - Complexity: O(changes) where there are some that are not settled.
+    func live(side: Side) throws(MigrationError) -> LiveLinks {
+        if isPlain { try settle() }
+        let log = isPlain ? settled(side) : recent(side)
+        return LiveLinks(try log.scan(), width: width, showsRemoved: false)
+    }
+
+    /// All links that were changed, those that are gone too, ascending by object, then partner. For a store over links of
+    /// before.
+    func changes(side: Side) throws(MigrationError) -> LiveLinks {
+        precondition(!isPlain, "a plain store does not say what is gone")
+        return LiveLinks(try recent(side).scan(), width: width, showsRemoved: true)
+    }
 
     /// Walks over live links.
     final class LiveLinks {
         private let cursor: RecordCursor
+        private let width: Int
         private let words: UnsafeMutablePointer<UInt64>
         private var has = false
+        private let showsRemoved: Bool
+        /// Whether the link shown last is there.
+        private(set) var isLive = true
 
-        fileprivate init(_ cursor: RecordCursor) {
+        fileprivate init(_ cursor: RecordCursor, width: Int, showsRemoved: Bool) {
             self.cursor = cursor
+            self.width = width
+            self.showsRemoved = showsRemoved
             words = .allocate(capacity: width * 2)
         }
 
@@ -287,10 +408,10 @@ final class LinkStore {
             let (last, record) = (words, words + width)
             while try cursor.next(into: record) {
                 var found: LinkView?
-                if has, last[0] == record[0], last[1] == record[1] {
-                    LinkStore.fold(last, into: record)
-                } else if has, last[3] & Flag.added != 0 {
-                    found = LinkStore.view(last)
+                if has, LinkRecord.isSameLink(last, record) {
+                    LinkRecord.fold(last, into: record, width: width)
+                } else if has {
+                    found = show(last)
                 }
                 last.update(from: record, count: width)
                 has = true
@@ -298,31 +419,26 @@ final class LinkStore {
             }
             guard has else { return nil }
             has = false
-            return last[3] & Flag.added != 0 ? LinkStore.view(last) : nil
+            return show(last)
+        }
+
+        private func show(_ words: UnsafeMutablePointer<UInt64>) -> LinkView? {
+            let isAdded = LinkRecord.isAdded(words)
+            guard isAdded || showsRemoved else { return nil }
+            isLive = isAdded
+            return LinkRecord.view(words, width: width)
         }
     }
 
-    /// The last change of the two objects' link decides; a place that an earlier addition gave stays.
-    private static func fold(_ earlier: UnsafeMutablePointer<UInt64>, into later: UnsafeMutablePointer<UInt64>) {
-        guard earlier[3] & later[3] & Flag.added != 0 else { return }
-        keepOrder(Flag.partnerOrder, word: 5, from: earlier, in: later)
-        keepOrder(Flag.objectOrder, word: 6, from: earlier, in: later)
-    }
-
-    private static func keepOrder(
-        _ flag: UInt64, word: Int, from earlier: UnsafeMutablePointer<UInt64>, in later: UnsafeMutablePointer<UInt64>
-    ) {
-        guard later[3] & flag == 0, earlier[3] & flag != 0 else { return }
-        later[3] |= earlier[3] & flag
-        later[word] = earlier[word]
-    }
-
-    private static func view(_ words: UnsafeMutablePointer<UInt64>) -> LinkView {
-        LinkView(
-            object: LinkEnd(key: SortKey.decode(words[0]), entity: UInt32(truncatingIfNeeded: words[4] >> 32)),
-            partner: LinkEnd(key: SortKey.decode(words[1]), entity: UInt32(truncatingIfNeeded: words[4])),
-            orderOfPartner: MemberOrder(
-                kind: (words[3] & Flag.partnerOrder) >> Flag.partnerShift, value: words[5]),
-            orderOfObject: MemberOrder(kind: (words[3] & Flag.objectOrder) >> Flag.objectShift, value: words[6]))
+    /// The record of a link that was there before every change.
+    private func words(of view: LinkView) -> [UInt64] {
+        [UInt64](unsafeUninitializedCapacity: width) { words, count in
+            count = width
+            guard let base = words.baseAddress else { return }
+            let change = LinkRecord.Change(
+                object: view.object, partner: view.partner, sequence: 0, isAdded: true,
+                orderOfPartner: view.orderOfPartner, orderOfObject: view.orderOfObject)
+            LinkRecord.encode(change, width: width, into: base)
+        }
     }
 }

@@ -29,19 +29,35 @@ final class LinkStores {
                 }
             }
         }
-        let allowance = max(256 * 1024, session.budget.links / max(1, pairs.count))
+        // All logs share one memory: only the stores that are being filled or read need much of it.
+        let memory = RecordMemory(bytes: session.budget.links / 8 * 7)
+        let filterBytes = session.budget.links / 16 / max(1, pairs.count)
         var stores: [LinkStore] = []
         var index: [PropertyReference: (store: LinkStore, side: LinkStore.Side)] = [:]
         for (first, second) in pairs {
             let store = LinkStore(
-                number: stores.count, first: first, second: second, directory: session.work, memory: allowance)
+                number: stores.count, first: first, second: second, directory: session.work, memory: memory,
+                filterBytes: filterBytes,
+                isOverEarlier: session.hasRows[schema.tableIndex(of: first.entity)]
+                    && session.hasRows[schema.tableIndex(of: second?.entity ?? first.destination)],
+                makeSorter: { session.sorter(width: $0) })
             stores.append(store)
             index[LinkStores.reference(first)] = (store, .first)
             if let second, second != first { index[LinkStores.reference(second)] = (store, .second) }
         }
         all = stores
         byRelationship = index
-        early = EarlyChanges(directory: session.work, memory: session.budget.links / 8)
+        early = EarlyChanges(directory: session.work, memory: memory)
+    }
+
+    /// Lays the stores on the links that rows of earlier mapping models have.
+    func begin(on destination: DestinationStore, session: MigrationSession) throws(MigrationError) {
+        for store in all { store.earlier = try EarlierLinks(store, in: destination, session: session) }
+    }
+
+    /// Lets the statements on the destination go.
+    func end() {
+        for store in all { store.earlier = nil }
     }
 
     /// The store of a relationship and the side on which its owner stands; nil for a transient one.
@@ -53,7 +69,7 @@ final class LinkStores {
         PropertyReference(entity: relationship.entity.index, name: relationship.name)
     }
 
-    /// Where an object can have only one partner on a side, unlinks the ones it has.
+    /// Where an object of an ordered store can have only one partner on a side, unlinks the ones it has.
     ///
     /// - Parameters:
     ///   - side: the side on which `object` is the owner.
@@ -61,7 +77,7 @@ final class LinkStores {
     func unlinkExclusive(
         _ store: LinkStore, _ object: LinkEnd, from side: LinkStore.Side, but partner: LinkEnd
     ) throws(MigrationError) {
-        guard store.isExclusive(side) else { return }
+        guard !store.isPlain, store.isExclusive(side) else { return }
         for view in try store.partners(of: object.key, side: side) where view.partner.key != partner.key {
             try store.remove(object, view.partner, side: side)
         }
@@ -74,7 +90,8 @@ final class LinkStores {
     ///
     /// - Parameter members: in their order, each once; in an ordered relationship those without a place get
     ///   2048 + 1024 * position.
-    /// - Complexity: O(links before and after) on disk above the allowance; memory likewise.
+    /// - Complexity: in a plain store O(log n) amortised a member, in an ordered one O(links before and after); memory
+    ///   likewise.
     func set(
         _ owner: LinkEnd, _ store: LinkStore, _ side: LinkStore.Side, to members: [LinkMember]
     ) throws(MigrationError) {
@@ -82,9 +99,17 @@ final class LinkStores {
         try apply(owner, store, side, members)
     }
 
+    /// Whether ``set(_:_:_:to:)`` may be done member by member: nothing has to be remembered for later.
+    var isReplayed: Bool { early == nil }
+
     private func apply(
         _ owner: LinkEnd, _ store: LinkStore, _ side: LinkStore.Side, _ members: [LinkMember]
     ) throws(MigrationError) {
+        if store.isPlain {
+            if members.isEmpty || !store.isExclusive(side) { try store.reset(owner, side: side) }
+            for member in members { try store.add(owner, member.end, side: side) }
+            return
+        }
         let present = try store.partners(of: owner.key, side: side)
         if !present.isEmpty {
             let wanted = members.count > 8 ? Set(members.map(\.end.key)) : []

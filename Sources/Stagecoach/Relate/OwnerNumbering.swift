@@ -22,6 +22,17 @@ struct OwnerNumbering {
     private var owner: UInt64?
     private var highest: Int64?
 
+    /// Whether an owner is another than the one whose members were numbered last.
+    func isOther(_ next: UInt64) -> Bool { owner != next }
+
+    /// Begins an owner that has members already.
+    ///
+    /// - Parameter highest: their greatest key.
+    mutating func begin(owner next: UInt64, after highest: Int64?) {
+        owner = next
+        self.highest = highest
+    }
+
     /// The ordering key of the next member; nil where it is a copied NULL.
     mutating func order(owner next: UInt64, _ order: MemberOrder) -> Int64? {
         if owner != next {

@@ -18,6 +18,12 @@ struct StagedLoad {
     ///
     /// - Returns: Z_MAX by destination table.
     func run(into destination: DestinationStore) throws -> [Int64] {
+        if let touched = session.touched {
+            try EarlierRowChanges(
+                session: session, destination: destination, links: runtime.objects.links, touched: touched
+            ).write()
+            try checkTouched(touched, in: destination)
+        }
         let passes = (tables.map(\.pass).max() ?? 0) + 1
         var highest = [Int64](repeating: 0, count: schema.tables.count)
         for pass in 0..<passes {
@@ -32,8 +38,9 @@ struct StagedLoad {
         for join in schema.joinTables.indices {
             session.progress.begin(.load)
             let writer = try destination.joinWriter(join)
-            session.linksWritten[join] = try JoinLinks(
-                session: session, mappings: mappings, keys: SourceKeys(byMapping: [:], byTable: [:]), joinTable: join
+            session.linksWritten[join] += try JoinLinks(
+                session: session, mappings: mappings, keys: SourceKeys(byMapping: [:], byTable: [:]), joinTable: join,
+                prepare: { try destination.prepareRows(joinTable: join, expecting: $0) }
             ).load(try joinRecords(join), into: writer)
             try writer.finish()
             session.progress.begin(.indexes)
@@ -47,6 +54,8 @@ struct StagedLoad {
     private func load(_ table: PlannedTable, into destination: DestinationStore) throws -> Int64 {
         let rows = runtime.objects.rows[table.table]
         try rows.seal()
+        let made = rows.nextKey - 1 - session.highestKeys[table.table]
+        try destination.prepareRows(table: table.table, expecting: Int(clamping: made))
         let writer = try destination.tableWriter(table.table)
         let patches = try columnPatches(table.table)
         let rules = try rowRules(table)
@@ -118,11 +127,32 @@ struct StagedLoad {
         }
     }
 
+    /// Checks the rules of rows that were there before and that the mapping model changed.
+    private func checkTouched(_ touched: TouchedRows, in destination: DestinationStore) throws {
+        for table in schema.tables.indices {
+            let rows = StoredRows(destination, table: table)
+            var batch = RowBatch(slots: schema.tables[table].columns.count, rowCapacity: 1, byteTarget: 4096)
+            var rules: [Int64: RowRules] = [:]
+            for index in schema.tables[table].entities {
+                let entity = schema.model.entity(at: index)
+                rules[Int64(schema.number(of: entity))] = try RowRules(
+                    entity: entity, schema: schema, mapping: nil, copied: [:], excuses: false)
+            }
+            try touched.forEachKey(table: table) { key in
+                batch.removeAll()
+                guard try rows.fetch(key, into: &batch),
+                    let rules = rules[batch[0, EntityTable.entityColumn].integerValue]
+                else { return }
+                try rules.check(batch, row: 0) { session.counts.warnings[$0, default: 0] += 1 }
+            }
+        }
+    }
+
     private func rowRules(_ table: PlannedTable) throws(MigrationError) -> [Int64: RowRules] {
         var rules: [Int64: RowRules] = [:]
         for index in schema.tables[table.table].entities {
             let entity = schema.model.entity(at: index)
-            let making = mappings.filter { $0.destination == entity && $0.source != nil }
+            let making = mappings.filter { $0.destination == entity && $0.source != nil && !$0.isEarlier }
             let only = making.count == 1 ? making.first : nil
             var copied: [Int: AttributeDescription] = [:]
             if let only, !only.hasPolicy { copied = try runtime.program(of: only).attributes.copiedAttributes }
@@ -181,6 +211,12 @@ struct StagedLoad {
         {
             let links = try store.live(side: ownSide)
             while let view = try links.next() {
+                // Links between rows that were there before are changed where they stand.
+                if let earlier = store.earlier, earlier.isExisting(view.object.key, side: ownSide),
+                    earlier.isExisting(view.partner.key, side: ownSide.other)
+                {
+                    continue
+                }
                 try sorter.append(
                     SortKey.encode(view.object.key), SortKey.encode(view.partner.key),
                     view.orderOfObject.words.kind, view.orderOfObject.words.value, view.orderOfPartner.words.kind,

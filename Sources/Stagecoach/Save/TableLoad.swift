@@ -73,9 +73,8 @@ struct TableLoad {
             byEntity[entity.index] = compiled
         }
         let columns = session.destinationSchema.tables[table.table].columns.count
-        let reader = try session.source.rows(
-            RowSelection(table: sourceTable, columns: slots.columns, entities: byEntity.keys.sorted()),
-            in: session.layout)
+        let reader = try SourceReader(
+            session: session, slots: slots, table: sourceTable, entities: byEntity.keys.sorted())
         var source = session.sourceBatch(slots: slots.columns.count)
         var destination = session.destinationBatch(slots: columns)
         var references = ReferenceCounts()
@@ -124,13 +123,13 @@ struct TableLoad {
     private func compile(_ mapping: PlannedMapping, slots: inout SourceSlots) throws(MigrationError) -> Compiled? {
         guard let entity = mapping.destination, let source = mapping.source, let own = keys.byMapping[mapping.index]
         else { return nil }
-        // Key paths resolve from the mapping's own entity; the columns are shared by all mappings of the scan.
-        var mine = SourceSlots(entity: source, schema: slots.schema, columns: slots.columns)
+        // Key paths resolve from the mapping's own entity; the slots are shared by all mappings of the scan.
+        var mine = slots.seen(from: source)
         let attributes = try AttributeProgram(mapping: mapping, slots: &mine)
         let references = ReferenceProgram(
             mapping: mapping, direct: links.direct[mapping.index] ?? [], keys: keys,
             destination: session.destinationSchema, slots: &mine)
-        slots = SourceSlots(entity: slots.entity, schema: slots.schema, columns: mine.columns)
+        slots = mine.seen(from: slots.entity)
         let rules = try RowRules(
             entity: entity, schema: session.destinationSchema, mapping: mapping, copied: attributes.copiedAttributes,
             excuses: excuses)

@@ -66,7 +66,7 @@ struct CountRules {
     }
 
     private func origin(of relationship: RelationshipDescription, in entity: EntityDescription) -> Origin {
-        for mapping in mappings where mapping.destination == entity && mapping.source != nil {
+        for mapping in mappings where mapping.destination == entity && mapping.source != nil && !mapping.isEarlier {
             guard let planned = mapping.relationship(named: relationship.name) else { continue }
             guard let value = planned.value else { return .none }
             guard planned.keepsMembers, case .lookup(let argument, _) = value,
@@ -95,7 +95,8 @@ struct CountRules {
         }
         let statement = try destination.connection.prepare(
             """
-            SELECT o.Z_PK, (\(counted)) AS n FROM \(ownerTable) AS o WHERE o.Z_ENT = \(schema.number(of: owner))
+            SELECT o.Z_PK, (\(counted)) AS n FROM \(ownerTable) AS o
+            WHERE o.Z_ENT = \(schema.number(of: owner)) AND \(isOfModel(schema.tableIndex(of: owner)))
             AND (n < \(bounds.least) OR n > \(bounds.most) OR (n > 0 AND n < \(bounds.leastWhenAny)))
             """)
         while try statement.step() {
@@ -114,5 +115,12 @@ struct CountRules {
                     entity: owner.definition.name, objectID: "\(owner)/p\(statement.integer(0))",
                     property: relationship.name))
         }
+    }
+
+    /// An SQL condition for the rows that the mapping model at work made or changed.
+    private func isOfModel(_ table: Int) -> String {
+        guard session.hasRows[table] else { return "1" }
+        let touched = session.touched?.condition(table: table, key: "o.Z_PK") ?? "0"
+        return "(o.Z_PK > \(session.highestKeys[table]) OR \(touched))"
     }
 }

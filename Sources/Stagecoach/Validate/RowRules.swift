@@ -62,7 +62,7 @@ struct RowRules {
             // A reference to an object that was left behind was not empty in the source.
             case .lookup(let argument, _):
                 isOld = planned?.keepsMembers == true && argument.singleRelationship?.isOptional == false
-            case .some(.none): isOld = false
+            case .some(.none), .dynamic: isOld = false
             // A new relationship: no inferred mapping could fill it.
             case nil: isOld = true
             }

@@ -13,6 +13,7 @@ package struct ParsedArguments: Sendable {
     /// By position.
     package fileprivate(set) var operands: [String] = []
     fileprivate var texts: [String: String] = [:]
+    fileprivate var repeated: [String: [String]] = [:]
     fileprivate var numbers: [String: Int] = [:]
     fileprivate var flags: Set<String> = []
 
@@ -20,6 +21,8 @@ package struct ParsedArguments: Sendable {
     package func has(_ flag: String) -> Bool { flags.contains(flag) }
     /// An option's value as it was written; nil where the option is absent.
     package subscript(option option: String) -> String? { texts[option] }
+    /// The values of an option that may be given several times, in order.
+    package func all(_ option: String) -> [String] { repeated[option] ?? [] }
     /// The value of a count or size.
     package func number(_ option: String) -> Int? { numbers[option] }
 }
@@ -73,7 +76,9 @@ package struct ArgumentParser: Sendable {
             }
             if argument == "-h" || argument == "--help" { return .help(command) }
             let (option, joined) = try find(argument, in: command)
-            guard seen.insert(option.name).inserted else { throw .repeatedOption("--" + option.name) }
+            guard seen.insert(option.name).inserted || option.isRepeatable else {
+                throw .repeatedOption("--" + option.name)
+            }
             if option.value == .flag {
                 guard joined == nil else { throw .unexpectedValue(option: "--" + option.name) }
                 parsed.flags.insert(option.name)
@@ -154,6 +159,7 @@ package struct ArgumentParser: Sendable {
             guard value.hasSuffix(ending) else { throw .wrongEnding(option: name, value: value, ending: ending) }
         }
         parsed.texts[option.name] = value
+        if option.isRepeatable { parsed.repeated[option.name, default: []].append(value) }
     }
 
     /// The name in `--name` and `--name=value`.

@@ -3,7 +3,7 @@ package enum CommandCatalog {
     /// The program's version.
     package static let version = "0.1.0"
 
-    package static let all: [CommandSpecification] = [migrate, plan, infer, inspect, demo]
+    package static let all: [CommandSpecification] = [migrate, plan, infer, convert, inspect, port, demo]
 
     private static let migrationOptions: [OptionSpecification] = [
         .init("to", .text, "MODEL", isRequired: true, help: "The model version to migrate to."),
@@ -12,7 +12,16 @@ package enum CommandCatalog {
             help:
                 "The model version that wrote the store. Left out: the store's cached model, or the version in the --to bundle whose hashes match."
         ),
-        .init("mapping", .text, "FILE", help: "The mapping model as JSON. Left out: inferred."),
+        .init(
+            "mapping", .text, "FILE", isRepeatable: true,
+            help:
+                "The mapping model: JSON, .xcmappingmodel or .cdm. Given several times, the models run in turn; lookups reach the earlier ones. Left out: inferred."
+        ),
+        .init(
+            "policies", .text, "LIBRARY", isRepeatable: true,
+            help:
+                "Shared library with migration policies, as libMyPolicies.so; it exports stagecoach_register_policies. May be given several times."
+        ),
         .init(
             "memory-limit", .size, "SIZE",
             help:
@@ -25,6 +34,11 @@ package enum CommandCatalog {
             help: "Which keys destination rows get: auto (kept where possible), kept, or sequential."),
         .init(
             "passes", .count(least: 1), "N", help: "Cut the work into at most N passes. Left out: the planner decides."),
+        .init(
+            "append", .flag,
+            help:
+                "Add to the store that stands at DESTINATION, of the version given with --to. Where none stands, make it."
+        ),
         .init("dry-run", .flag, help: "Do everything but publish the destination."),
         .init(
             "strict-validation", .flag,
@@ -41,10 +55,11 @@ package enum CommandCatalog {
         "migrate", summary: "Migrate a store to another model version",
         discussion: """
             Reads SOURCE, which is not changed by a byte, and writes a fresh store at DESTINATION, where nothing may
-            stand yet. A run that fails or is interrupted leaves no destination.
+            stand yet. A run that fails or is interrupted leaves no destination. With --append the store at DESTINATION
+            is added to, in one step at the end: until then, and after a failure, it is what it was.
 
-            MODEL is an .xcdatamodel, an .xcdatamodeld (its current version), Bundle.xcdatamodeld:Version, or a store
-            (its cached model).
+            MODEL is an .xcdatamodel, an .xcdatamodeld or .momd (its current version), Bundle.xcdatamodeld:Version or
+            Bundle.momd:Version, a .mom, or a store (its cached model).
             """,
         operands: ["SOURCE", "DESTINATION"],
         options: migrationOptions + [.init("json", .flag, help: "Print the report as JSON instead of the summary.")],
@@ -56,6 +71,14 @@ package enum CommandCatalog {
             (
                 "stagecoach migrate old.sqlite new.sqlite --to 'Library.xcdatamodeld:Library 2' --mapping library.json --memory-limit 64M",
                 "by a mapping model, within 64 MiB"
+            ),
+            (
+                "stagecoach migrate old.sqlite new.sqlite --to Library.xcdatamodeld --mapping authors.json --mapping books.json",
+                "by two mapping models in turn"
+            ),
+            (
+                "stagecoach migrate second.sqlite new.sqlite --to Library.xcdatamodeld --append",
+                "add the objects of another store"
             ),
         ])
 
@@ -90,17 +113,56 @@ package enum CommandCatalog {
             )
         ])
 
+    static let convert = CommandSpecification(
+        "convert", summary: "Write a mapping model of any form as JSON",
+        discussion: """
+            MAPPING is Xcode's .xcmappingmodel (or the xcmapping.xml in it), a compiled .cdm, or JSON. Xcode's compiler
+            and JSON leave out what follows from the two models, which must be named then; a .cdm leaves out nothing.
+            """,
+        operands: ["MAPPING"],
+        options: [
+            .init("from", .text, "MODEL", help: "The version that it migrates from."),
+            .init("to", .text, "MODEL", help: "The version that it migrates to."),
+            .init("output", letter: "o", .text, "FILE", help: "Write to a new file instead of standard output."),
+        ],
+        examples: [
+            (
+                "stagecoach convert Library1to2.xcmappingmodel --from Library.xcdatamodeld:Library --to 'Library.xcdatamodeld:Library 2' -o library.json",
+                "to a file"
+            ),
+            ("stagecoach convert Library1to2.cdm", "to look at it"),
+        ])
+
     static let inspect = CommandSpecification(
         "inspect", summary: "Show what a store, a model or a mapping model holds",
         discussion: """
-            PATH is a store, a model (.xcdatamodel, .xcdatamodeld, Bundle.xcdatamodeld:Version) or a mapping model as
-            JSON. Nothing is changed.
+            PATH is a store, a model (.xcdatamodel, .xcdatamodeld, .mom, .momd, Bundle.xcdatamodeld:Version,
+            Bundle.momd:Version) or a mapping model (.xcmappingmodel, .cdm, JSON). Nothing is changed.
             """,
         operands: ["PATH"],
         options: [.init("json", .flag, help: "Print one JSON object.")],
         examples: [
             ("stagecoach inspect old.sqlite", "version, entities, rows"),
             ("stagecoach inspect Library.xcdatamodeld", "entities, properties, version hashes"),
+        ])
+
+    static let port = CommandSpecification(
+        "port", summary: "List what to change in policy sources for Linux",
+        discussion: """
+            DIR holds Swift sources of migration policies written for Core Data. Each place that does not compile on
+            Linux is listed with what takes its place, then the statements that register the policies and the functions
+            that value expressions call. Nothing is changed; --output writes ported copies.
+            """,
+        operands: ["DIR"],
+        options: [
+            .init(
+                "output", letter: "o", .text, "FOLDER",
+                help: "Write ported copies and RegisterPolicies.swift to a new or empty folder."),
+            .init("json", .flag, help: "Print one JSON object."),
+        ],
+        examples: [
+            ("stagecoach port Migrations", "what must change, and the registrations"),
+            ("stagecoach port Migrations -o Sources/MyPolicies", "sources that compile"),
         ])
 
     static let demo = CommandSpecification(

@@ -25,16 +25,19 @@ package struct OptionSpecification: Sendable {
     package let valueName: String?
     package let help: String
     package let isRequired: Bool
+    /// Whether it may be given several times, each with a value of its own.
+    package let isRepeatable: Bool
 
     package init(
         _ name: String, letter: Character? = nil, _ value: OptionValue, _ valueName: String? = nil,
-        isRequired: Bool = false, help: String
+        isRequired: Bool = false, isRepeatable: Bool = false, help: String
     ) {
         self.name = name
         self.letter = letter
         self.value = value
         self.valueName = valueName
         self.isRequired = isRequired
+        self.isRepeatable = isRepeatable
         self.help = help
     }
 }

@@ -15,6 +15,8 @@ package enum UsageError: Error, Equatable, Sendable {
     case notASize(option: String, value: String)
     case notAChoice(option: String, value: String, choices: [String], nearest: String?)
     case wrongEnding(option: String, value: String, ending: String)
+    /// Two options that cannot be given together.
+    case contradiction(String, String)
     /// Two paths that must be two files name one.
     case samePath(String, String, what: String)
 }

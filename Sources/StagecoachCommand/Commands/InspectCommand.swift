@@ -1,4 +1,5 @@
 import Diagnostics
+import ManagedModel
 import Mapping
 
 /// `stagecoach inspect`.
@@ -20,7 +21,7 @@ enum InspectCommand {
             let description = try ModelDescription(argument: path)
             try show(description) { InspectWording.text(description) }
         case .mapping:
-            let outline = try MappingOutline.reading(json: try InputFile.read(path, what: "mapping model"), path: path)
+            let outline = try MappingOutline.reading(try MappingFile(path: path))
             try show(outline) { InspectWording.text(outline, path: path) }
         }
     }
@@ -34,16 +35,13 @@ enum InspectCommand {
     private static func kind(of path: String) throws(MigrationError) -> Kind {
         if InputFile.isDatabase(path) { return .store }
         guard let beginning = InputFile.beginning(of: path, count: 512) else {
-            if isModelName(path) || InputFile.isFolder(path) { return .model }
+            if MappingFile.isMappingModel(name: path, beginning: nil) { return .mapping }
+            if ModelLocator.isModel(name: path) || InputFile.isFolder(path) { return .model }
             // A file that is not there or may not be read: the error says which.
             _ = try InputFile.read(path, what: "store, model or mapping model")
             return .store
         }
-        if path.hasSuffix(".json") || InputFile.beginsWithBrace(beginning) { return .mapping }
-        return isModelName(path) ? .model : .store
-    }
-
-    private static func isModelName(_ path: String) -> Bool {
-        path.contains(".xcdatamodel") || path.hasSuffix("/contents") || path == "contents" || path.hasSuffix(".xml")
+        if MappingFile.isMappingModel(name: path, beginning: beginning) { return .mapping }
+        return ModelLocator.isModel(name: path) ? .model : .store
     }
 }

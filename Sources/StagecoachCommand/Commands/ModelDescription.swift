@@ -51,9 +51,9 @@ struct ModelDescription: Encodable {
         let model = loaded.model
         path = loaded.path
         version = loaded.versionName
-        var bundle = argument
-        while bundle.count > 1, bundle.hasSuffix("/") { bundle.removeLast() }
-        versions = bundle.hasSuffix(".xcdatamodeld") ? try ModelLocator.versions(in: bundle) : []
+        var whole = argument
+        while whole.count > 1, whole.hasSuffix("/") { whole.removeLast() }
+        versions = ModelLocator.bundle(of: argument) == whole ? try ModelLocator.versions(in: whole) : []
         versionIdentifiers = model.versionIdentifiers.filter { !$0.isEmpty }
         versionChecksum = model.versionChecksum
         let hashes = model.entityVersionHashesByName

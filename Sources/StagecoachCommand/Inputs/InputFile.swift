@@ -67,12 +67,6 @@ enum InputFile {
         beginning(of: path, count: 16) == Array("SQLite format 3\0".utf8)
     }
 
-    /// Whether a file's first character is an opening brace, as a JSON object's is.
-    static func beginsWithBrace(_ bytes: [UInt8]) -> Bool {
-        let text = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes[...]
-        return text.first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) } == UInt8(ascii: "{")
-    }
-
     private static func failure(_ number: Int32, _ path: String, _ what: String) -> MigrationError {
         switch number {
         case ENOENT, ENOTDIR:

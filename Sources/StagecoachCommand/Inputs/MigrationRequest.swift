@@ -9,8 +9,11 @@ struct MigrationRequest {
     let destination: String
     let to: String
     let from: String?
-    let mapping: String?
+    /// Mapping models' files, in turn; none: inferred.
+    let mappings: [String]
     let report: String?
+    /// Shared libraries of policies, in the order given.
+    let policies: [String]
     let options: MigrationOptions
 
     /// Reads the request and compares its paths; no file is opened.
@@ -21,21 +24,27 @@ struct MigrationRequest {
         destination = arguments.operands[1]
         to = arguments[option: "to"] ?? ""
         from = arguments[option: "from"]
-        mapping = arguments[option: "mapping"]
+        mappings = arguments.all("mapping")
         report = arguments[option: "report"]
+        policies = arguments.all("policies")
         var options = MigrationOptions()
         options.memoryLimit = arguments.number("memory-limit")
         options.batchSize = arguments.number("batch-size")
         options.workDirectory = arguments[option: "work-dir"]
         options.keys = arguments[option: "keys"].flatMap(KeyChoice.init(rawValue:)) ?? .auto
         options.passes = arguments.number("passes")
+        options.appendsToExisting = arguments.has("append")
         options.isDryRun = arguments.has("dry-run")
         options.strictValidation = arguments.has("strict-validation")
         options.newUUID = arguments.has("new-uuid")
         options.fullCheck = arguments[option: "check"] == "full"
         self.options = options
+        if options.newUUID, options.appendsToExisting { throw .contradiction("--append", "--new-uuid") }
         try refuseSamePaths()
     }
+
+    /// What people are told of the mapping models; nil where one is inferred.
+    var mapping: String? { mappings.isEmpty ? nil : mappings.joined(separator: ", ") }
 
     private func refuseSamePaths() throws(UsageError) {
         if PathIdentity.isSame(source, destination) {
@@ -59,7 +68,8 @@ struct MigrationInputs {
     let request: MigrationRequest
     let sourceModel: NamedModel
     let destinationModel: NamedModel
-    let mapping: MappingModel
+    /// In turn.
+    let mappings: [MappingModel]
 
     /// Reads store, models and mapping model, in this order.
     ///
@@ -77,24 +87,25 @@ struct MigrationInputs {
             destinationModel = try ModelArgument.load(request.to)
             sourceModel = try ModelArgument.ofStore(request.source, bundle: request.to)
         }
-        if let path = request.mapping {
-            let bytes = try InputFile.read(path, what: "mapping model")
-            guard path.hasSuffix(".json") || InputFile.beginsWithBrace(bytes) else {
-                throw MigrationError(
-                    "mapping.unknownKind", .configuration, "The file is no mapping model in JSON",
-                    remedy: "Write one with stagecoach infer", context: .init(path: path))
-            }
-            mapping = try MappingModel.reading(
-                json: bytes, path: path, source: sourceModel.model, destination: destinationModel.model)
-        } else {
-            mapping = try MappingModel.inferred(from: sourceModel.model, to: destinationModel.model)
+        for library in request.policies { try PolicyLibrary.load(library) }
+        guard !request.mappings.isEmpty else {
+            mappings = [try MappingModel.inferred(from: sourceModel.model, to: destinationModel.model)]
+            return
         }
+        var mappings: [MappingModel] = []
+        for path in request.mappings {
+            mappings.append(
+                try MappingModel.read(
+                    path: path, sourceModel: sourceModel.model, destinationModel: destinationModel.model,
+                    after: mappings))
+        }
+        self.mappings = mappings
     }
 
     /// The migration, ready to plan or run.
     func migration(progress: ProgressCounter = .init(), cancellation: CancellationFlag = .init()) -> Migration {
         Migration(
-            from: request.source, model: sourceModel.model, mapping: mapping, to: request.destination,
+            from: request.source, model: sourceModel.model, mappings: mappings, to: request.destination,
             model: destinationModel.model, options: request.options, progress: progress, cancellation: cancellation)
     }
 }

@@ -23,7 +23,7 @@ enum ModelArgument {
         guard let model = try cachedModel(of: store) else {
             throw MigrationError(
                 "model.noCache", .configuration, "The store has no cached model",
-                remedy: "Name an .xcdatamodel or .xcdatamodeld folder", context: .init(path: argument))
+                remedy: "Name an .xcdatamodel, .xcdatamodeld, .momd or .mom", context: .init(path: argument))
         }
         try store.close()
         return NamedModel(model: model, name: label(store.metadata.versionIdentifiers))
@@ -52,10 +52,12 @@ enum ModelArgument {
         }
         try opened.close()
         if let found = try version(of: bundle, matching: metadata.versionHashes) { return found }
-        let isBundle = bundlePath(bundle) != nil
+        let isBundle = ModelLocator.bundle(of: bundle) != nil
         throw MigrationError(
             "model.unknownVersion", .configuration,
-            reason + (isBundle ? ", and no version in \(bundlePath(bundle) ?? bundle) matches its hashes" : ""),
+            reason
+                + (isBundle
+                    ? ", and no version in \(ModelLocator.bundle(of: bundle) ?? bundle) matches its hashes" : ""),
             remedy: "Name the model version that wrote the store with --from", context: .init(path: store))
     }
 
@@ -83,7 +85,7 @@ enum ModelArgument {
     private static func version(
         of argument: String, matching hashes: [String: [UInt8]]
     ) throws(MigrationError) -> NamedModel? {
-        guard let bundle = bundlePath(argument), !hashes.isEmpty else { return nil }
+        guard let bundle = ModelLocator.bundle(of: argument), !hashes.isEmpty else { return nil }
         for name in try ModelLocator.versions(in: bundle) {
             // A version that does not parse is none that could be recognised.
             guard let loaded = try? ModelLocator.load("\(bundle):\(name)"),
@@ -92,15 +94,5 @@ enum ModelArgument {
             return NamedModel(model: loaded.model, name: name)
         }
         return nil
-    }
-
-    /// The folder of versions that an argument names, alone or with a version.
-    private static func bundlePath(_ argument: String) -> String? {
-        let ending = ".xcdatamodeld"
-        var whole = argument
-        while whole.count > 1, whole.hasSuffix("/") { whole.removeLast() }
-        if whole.hasSuffix(ending) { return whole }
-        guard let range = whole.firstRange(of: ending + ":") else { return nil }
-        return String(whole[..<range.lowerBound]) + ending
     }
 }

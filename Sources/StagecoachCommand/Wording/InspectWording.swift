@@ -80,14 +80,20 @@ enum InspectWording {
 
     /// A mapping model for people.
     static func text(_ outline: MappingOutline, path: String) -> String {
-        var lines = ["Mapping model \(path)", "  format version  \(outline.formatVersion)"]
+        var lines = ["Mapping model \(path)"]
+        if let version = outline.formatVersion { lines.append("  format version  \(version)") }
+        if let source = outline.sourceModelPath { lines.append("  source model  \(source)") }
+        if let destination = outline.destinationModelPath { lines.append("  destination model  \(destination)") }
         lines.append("  entity mappings  \(Figures.count(outline.entityMappings.count))")
         for mapping in outline.entityMappings {
             let ends = "\(mapping.sourceEntity ?? "-") → \(mapping.destinationEntity ?? "-")"
             lines += ["", [mapping.name, ends, mapping.mappingType].compactMap { $0 }.joined(separator: "  ")]
             if let filter = mapping.sourceFilter { lines.append("  source filter  \(filter)") }
+            if let expression = mapping.sourceExpression { lines.append("  source expression  \(expression)") }
             if let policy = mapping.migrationPolicy { lines.append("  migration policy  \(policy)") }
-            let rows = (mapping.attributes + mapping.relationships).map { [$0.name, $0.expression ?? "no expression"] }
+            let rows = (mapping.attributes + mapping.relationships).map {
+                [$0.name, $0.isAutomatic ? "automatic" : $0.expression ?? "no expression"]
+            }
             lines += TextTable(rows: rows, alignments: [.left, .left]).lines(indent: 2)
         }
         return finished(lines)

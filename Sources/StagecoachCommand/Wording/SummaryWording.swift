@@ -5,7 +5,8 @@ enum SummaryWording {
     /// The summary for people.
     static func text(_ result: MigrationResult) -> String {
         let report = result.report
-        let verb = report.isDryRun ? "Dry run, nothing published:" : "Migrated"
+        let verb =
+            report.isDryRun ? "Dry run, nothing published:" : report.isAppended ? "Appended" : "Migrated"
         var lines = ["\(verb) \(report.source) → \(report.destination)"]
         lines += facts(result)
         lines += section("Objects by destination entity", entities(report.counts))

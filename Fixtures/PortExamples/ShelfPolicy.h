@@ -1,0 +1,5 @@
+#import <CoreData/CoreData.h>
+
+@interface ShelfPolicy : NSEntityMigrationPolicy
+- (NSString *)placeForShelf:(NSString *)shelf;
+@end

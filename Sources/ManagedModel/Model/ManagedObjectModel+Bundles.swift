@@ -1,0 +1,62 @@
+import Foundation
+
+extension ManagedObjectModel {
+    /// The model of some bundles; nil where they hold none, or several whose entities clash.
+    ///
+    /// - Parameter bundles: nil: the program's own.
+    public static func mergedModel(from bundles: [Bundle]?) -> ManagedObjectModel? {
+        let models = paths(in: bundles).compactMap { try? ModelLocator.load($0).model }
+        guard models.count != 1 else { return models[0] }
+        guard !models.isEmpty else { return nil }
+        return try? ManagedObjectModel(merging: models)
+    }
+
+    /// The model version in some bundles that wrote a store; nil where none did.
+    ///
+    /// - Parameters:
+    ///   - bundles: nil: the program's own.
+    ///   - metadata: the store's, with `NSStoreModelVersionHashes`.
+    /// - Complexity: reads every version until one fits.
+    public static func mergedModel(
+        from bundles: [Bundle]?, forStoreMetadata metadata: [String: Any]
+    ) -> ManagedObjectModel? {
+        for path in paths(in: bundles) {
+            let versions = (try? ModelLocator.versions(in: path))?.map { path + ":" + $0 } ?? [path]
+            for version in versions {
+                guard let model = try? ModelLocator.load(version).model,
+                    model.isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata)
+                else { continue }
+                return model
+            }
+        }
+        return nil
+    }
+
+    /// Entities and configurations of several models in one.
+    private convenience init(merging models: [ManagedObjectModel]) throws {
+        var merged = ModelDefinition()
+        for model in models {
+            merged.entities += model.definition.entities
+            merged.versionIdentifiers += model.definition.versionIdentifiers
+            merged.fetchRequests += model.definition.fetchRequests
+            merged.configurations.merge(model.definition.configurations) { $0 + $1 }
+            merged.composites.merge(model.definition.composites) { first, _ in first }
+        }
+        try self.init(merged)
+    }
+
+    /// Models of the bundles: folders of versions, and files that stand alone.
+    private static func paths(in bundles: [Bundle]?) -> [String] {
+        (bundles ?? [Bundle.main]).flatMap { bundle in
+            let folder = bundle.resourcePath ?? bundle.bundlePath
+            let names = (FileManager.default.enumerator(atPath: folder)?.allObjects ?? []).compactMap { $0 as? String }
+            let endings: Set<String> = ["momd", "mom", "xcdatamodeld", "xcdatamodel"]
+            return names.sorted().filter { name in
+                let isInside = name.split(separator: "/").dropLast().contains { part in
+                    endings.contains((String(part) as NSString).pathExtension)
+                }
+                return !isInside && endings.contains((name as NSString).pathExtension)
+            }.map { folder + "/" + $0 }
+        }
+    }
+}

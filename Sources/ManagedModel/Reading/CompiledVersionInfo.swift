@@ -1,0 +1,96 @@
+import Archives
+import Diagnostics
+
+/// A `VersionInfo.plist`: what Xcode's compiler says of the versions in a `.momd`.
+package struct CompiledVersionInfo: Sendable {
+    static let fileName = "VersionInfo.plist"
+
+    /// Absent where there is a single version.
+    package let currentVersion: String?
+    /// 32 bytes by version and entity name.
+    package let hashes: [String: [String: [UInt8]]]
+    /// By version, of newer compilers: the base64 that ``VersionHash/checksum(of:)`` gives.
+    package let checksums: [String: String]
+    let path: String
+
+    /// Reads the file of a folder; nil where there is none.
+    ///
+    /// - Throws: `model.versionInfo` (78) where it is no such property list, `model.permission` (77),
+    ///   `model.unreadable` (74).
+    init?(folder: String) throws(MigrationError) {
+        path = "\(folder)/\(Self.fileName)"
+        guard ModelFile.isFile(path) else { return nil }
+        let bytes = try ModelFile.read(path)
+        do throws(MigrationError) {
+            (currentVersion, hashes, checksums) = try Self.read(Array(bytes))
+        } catch {
+            throw MigrationError(
+                "model.versionInfo", .configuration, "The bundle's \(Self.fileName) cannot be read",
+                remedy: "Build the app again, or name one of the .mom files", context: .init(path: path), cause: error)
+        }
+    }
+
+    private static func read(
+        _ bytes: [UInt8]
+    ) throws(MigrationError) -> (String?, [String: [String: [UInt8]]], [String: String]) {
+        func malformed(_ what: String) -> MigrationError { .archive("archive.type", "The property list \(what)") }
+        let limits = BinaryPropertyList.Limits(bytes: 16 << 20, expandedValues: 500_000, depth: 16)
+        guard case .dictionary(let root) = try BinaryPropertyList.decode(bytes, limits: limits) else {
+            throw malformed("is no dictionary")
+        }
+        var current: String?
+        switch root["NSManagedObjectModel_CurrentVersionName"] {
+        case nil: break
+        case .string(let name): current = name.isEmpty ? nil : name
+        case let other?: throw malformed("names the current version by a \(other.kindName)")
+        }
+        var hashes: [String: [String: [UInt8]]] = [:]
+        switch root["NSManagedObjectModel_VersionHashes"] {
+        case nil: break
+        case .dictionary(let versions):
+            for (version, entities) in versions {
+                guard case .dictionary(let entities) = entities else { throw malformed("has a version without hashes") }
+                for (entity, hash) in entities {
+                    guard case .data(let hash) = hash, hash.count == VersionHash.byteCount else {
+                        throw malformed(
+                            "has a hash of \(version)'s \(entity) that is not \(VersionHash.byteCount) bytes")
+                    }
+                    hashes[version, default: [:]][entity] = hash
+                }
+            }
+        case let other?: throw malformed("holds a \(other.kindName) where hashes are expected")
+        }
+        var checksums: [String: String] = [:]
+        if case .dictionary(let versions)? = root["NSManagedObjectModel_VersionChecksums"] {
+            for case (let version, .string(let checksum)) in versions { checksums[version] = checksum }
+        }
+        return (current, hashes, checksums)
+    }
+
+    /// Compares a version's model with the compiler's hashes, and gives the model those that cannot be computed: of
+    /// entities with derived or composite attributes.
+    ///
+    /// A difference is an error and no warning: a store written with hashes other than the compiler's is one that the
+    /// app's Core Data refuses to open.
+    ///
+    /// - Throws: `model.versionHash` (78) naming the entities that differ, and those that one of the two lacks.
+    /// - Complexity: O(p log p) in the model's properties.
+    func apply(to model: ManagedObjectModel, version: String) throws(MigrationError) {
+        guard let stated = hashes[version] else { return }
+        let computed = VersionHash.entityHashes(of: model)
+        let differing = Set(stated.keys).union(computed.keys).filter { name in
+            guard let hash = stated[name], let own = computed[name] else { return true }
+            return own.bytes != nil && own.bytes != hash
+        }
+        guard differing.isEmpty else {
+            let names = differing.sorted(by: ModelResolution.precedes).joined(separator: ", ")
+            throw MigrationError(
+                "model.versionHash", .configuration,
+                "The compiled model \(version) is not the one that \(Self.fileName) describes: \(names) "
+                    + (differing.count == 1 ? "differs" : "differ"),
+                remedy: "Build the app again, or name the .xcdatamodel the version is compiled from",
+                context: .init(path: path, entity: differing.min(by: ModelResolution.precedes)))
+        }
+        model.versionHashes.withLock { $0 = stated.mapValues { .known($0) } }
+    }
+}

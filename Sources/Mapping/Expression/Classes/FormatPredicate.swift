@@ -1,0 +1,120 @@
+import Diagnostics
+import Foundation
+
+/// A predicate over objects: Core Data's NSPredicate.
+///
+/// A format that cannot be read is kept, as initialisers do not throw: using the predicate records the error with the
+/// running migration, which ends when the policy's method returns; outside a migration the predicate is false.
+open class FormatPredicate: NSObject, @unchecked Sendable {
+    /// The syntax tree.
+    package let node: PredicateNode
+
+    package init(node: PredicateNode) {
+        self.node = node
+        super.init()
+    }
+
+    /// Parses an NSPredicate format string.
+    ///
+    /// - Parameters:
+    ///   - predicateFormat: at most 1 MiB of text, nested at most 200 levels deep.
+    ///   - arguments: values for `%@`, `%K`, `%d` … in order.
+    public init(format predicateFormat: String, _ arguments: Any?...) {
+        node = PredicateNode(keeping: predicateFormat, arguments)
+        super.init()
+    }
+
+    /// Parses an NSPredicate format string with its arguments in an array.
+    public init(format predicateFormat: String, argumentArray arguments: [Any]?) {
+        node = PredicateNode(keeping: predicateFormat, arguments ?? [])
+        super.init()
+    }
+
+    /// Parses an NSPredicate format string with its arguments in an array that may hold nil.
+    public init(format predicateFormat: String, arguments: [Any?]) {
+        node = PredicateNode(keeping: predicateFormat, arguments)
+        super.init()
+    }
+
+    /// A predicate that holds always or never.
+    public init(value: Bool) {
+        node = .constant(value)
+        super.init()
+    }
+
+    /// A predicate that a closure answers, of the object and the substitution variables.
+    public init(block: @escaping (Any?, [String: Any]?) -> Bool) {
+        node = .expression(.opaque(OpaqueConstant(.predicateBlock(block))))
+        super.init()
+    }
+
+    /// Parses an NSPredicate format string.
+    ///
+    /// - Throws: `expression.syntax` with the text, the column and what was expected.
+    public init(parsing predicateFormat: String) throws(MigrationError) {
+        node = try ExpressionParser.predicate(predicateFormat)
+        super.init()
+    }
+
+    /// The tree as a part of another predicate; a subclass of the user's is asked through its own method.
+    package final var part: PredicateNode {
+        let type = type(of: self)
+        if type == FormatPredicate.self || type == ComparisonPredicate.self || type == CompoundPredicate.self {
+            return node
+        }
+        return .expression(
+            .opaque(OpaqueConstant(.predicateBlock { self.evaluate(with: $0, substitutionVariables: $1) })))
+    }
+
+    /// Why the format could not be read; nil for a good one.
+    package final var failure: MigrationError? {
+        guard case .expression(.opaque(let constant)) = node else { return nil }
+        return constant.failure
+    }
+
+    /// The predicate's canonical text.
+    open var predicateFormat: String { SourcePredicate(node: node).format }
+
+    /// Whether the predicate holds for an object.
+    open func evaluate(with object: Any?) -> Bool { evaluate(with: object, substitutionVariables: nil) }
+
+    /// Whether the predicate holds for an object, with values for its `$variables`.
+    open func evaluate(with object: Any?, substitutionVariables bindings: [String: Any]?) -> Bool {
+        EvaluationScope.recording(false) {
+            try ExpressionEvaluator(object: object, variables: bindings ?? [:]).holds(SourcePredicate(node: node))
+        }
+    }
+
+    /// The predicate with its variables replaced by values; those without a value stay.
+    open func withSubstitutionVariables(_ variables: [String: Any]) -> FormatPredicate {
+        let values = variables.mapValues { ($0 as? ValueExpression)?.node ?? ExpressionNode.value($0) }
+        return FormatPredicate.make(node.substituting(values))
+    }
+
+    /// The predicate of a tree, in the class that Core Data gives it.
+    package static func make(_ node: PredicateNode) -> FormatPredicate {
+        switch node {
+        case .not, .and, .or: return CompoundPredicate(node: node)
+        case .comparison(.none, let left, let comparison, let right, let options):
+            return CompoundPredicate(node: .not(.comparison(modifier: .any, left, comparison, right, options)))
+        case .comparison: return ComparisonPredicate(node: node)
+        default: return FormatPredicate(node: node)
+        }
+    }
+
+    open override func isEqual(_ object: Any?) -> Bool { (object as? FormatPredicate)?.node == node }
+    open override var hash: Int { node.hashValue }
+    open override var description: String { predicateFormat }
+    open override func copy() -> Any { self }
+}
+
+extension PredicateNode {
+    /// The tree of a format; where it cannot be read, a tree that throws the error when it is used.
+    init(keeping format: String, _ arguments: [Any?]) {
+        do throws(MigrationError) {
+            self = try ExpressionParser.predicate(format, arguments: arguments)
+        } catch {
+            self = .expression(.opaque(OpaqueConstant(.failure(error, text: ExpressionLexer.excerpt(format)))))
+        }
+    }
+}

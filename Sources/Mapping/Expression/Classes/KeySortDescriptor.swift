@@ -1,0 +1,106 @@
+import Diagnostics
+import Foundation
+
+/// How to order objects by a property: Core Data's NSSortDescriptor.
+///
+/// nil comes before every value, as in Core Data. Values without an order among each other are a failure, which is
+/// recorded with the running migration; they count as equal then.
+open class KeySortDescriptor: NSObject, @unchecked Sendable {
+    public typealias Comparator = (Any, Any) -> ComparisonResult
+
+    /// The key path; nil compares the objects themselves.
+    public let key: String?
+    public let ascending: Bool
+    /// The name of the comparison, as Core Data spells its selector; nil is `compare:`.
+    package let selectorName: String?
+    private let comparatorClosure: Comparator?
+    private let reader: ((Any) -> Any?)?
+
+    private init(
+        key: String?, ascending: Bool, selectorName: String?, comparator: Comparator?, reader: ((Any) -> Any?)?
+    ) {
+        self.key = key
+        self.ascending = ascending
+        self.selectorName = selectorName
+        comparatorClosure = comparator
+        self.reader = reader
+        super.init()
+    }
+
+    public convenience init(key: String?, ascending: Bool) {
+        self.init(key: key, ascending: ascending, selectorName: nil, comparator: nil, reader: nil)
+    }
+
+    /// - Parameter selector: `compare:`, `caseInsensitiveCompare:`, `localizedCompare:`,
+    ///   `localizedCaseInsensitiveCompare:` or `localizedStandardCompare:`; nil is `compare:`.
+    public convenience init(key: String?, ascending: Bool, selector: String?) {
+        self.init(key: key, ascending: ascending, selectorName: selector, comparator: nil, reader: nil)
+    }
+
+    public convenience init(key: String?, ascending: Bool, comparator: @escaping Comparator) {
+        self.init(key: key, ascending: ascending, selectorName: nil, comparator: comparator, reader: nil)
+    }
+
+    /// Orders by a property that Swift knows.
+    public convenience init<Root, Value>(keyPath: KeyPath<Root, Value>, ascending: Bool) {
+        self.init(
+            key: nil, ascending: ascending, selectorName: nil, comparator: nil,
+            reader: { ($0 as? Root).map { $0[keyPath: keyPath] } })
+    }
+
+    /// Whether descriptors of this kind can be carried out by other means than calling them: by a key and a known order.
+    package final var isPlain: Bool { comparatorClosure == nil && reader == nil }
+
+    /// The order of two objects.
+    open func compare(_ object1: Any, to object2: Any) -> ComparisonResult {
+        let result = EvaluationScope.recording(ComparisonResult.orderedSame) {
+            try ordered(value(of: object1), value(of: object2))
+        }
+        guard !ascending else { return result }
+        switch result {
+        case .orderedAscending: return .orderedDescending
+        case .orderedDescending: return .orderedAscending
+        case .orderedSame: return .orderedSame
+        }
+    }
+
+    /// The same order backwards.
+    open var reversedSortDescriptor: Any {
+        KeySortDescriptor(
+            key: key, ascending: !ascending, selectorName: selectorName, comparator: comparatorClosure, reader: reader)
+    }
+
+    private func value(of object: Any) throws -> Any? {
+        if let reader { return reader(object) }
+        guard let key, key != "self", key != "SELF" else { return object }
+        return try ExpressionEvaluator(object: object, variables: [:]).value(ofKeyPath: key)
+    }
+
+    private func ordered(_ left: Any?, _ right: Any?) throws -> ComparisonResult {
+        if let comparatorClosure {
+            switch (left, right) {
+            case (let left?, let right?): return comparatorClosure(left, right)
+            case (nil, nil): return .orderedSame
+            case (nil, _): return .orderedAscending
+            case (_, nil): return .orderedDescending
+            }
+        }
+        do throws(ProgramFault) {
+            return try ValueOrder.sorted(EvaluatedValue(left), EvaluatedValue(right), by: selectorName)
+        } catch {
+            throw error.described(.data, in: .init(expression: description))
+        }
+    }
+
+    open override func isEqual(_ object: Any?) -> Bool {
+        guard let other = object as? KeySortDescriptor else { return false }
+        return self === other
+            || (isPlain && other.isPlain && key == other.key && ascending == other.ascending
+                && selectorName == other.selectorName)
+    }
+    open override var hash: Int { (key ?? "").hashValue }
+    open override var description: String {
+        "(\(key ?? "self"), \(ascending ? "ascending" : "descending"), \(selectorName ?? "compare:"))"
+    }
+    open override func copy() -> Any { self }
+}

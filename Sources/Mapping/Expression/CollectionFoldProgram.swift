@@ -1,0 +1,210 @@
+import Diagnostics
+import ManagedModel
+import Rows
+
+import struct Foundation.Date
+
+/// What has been folded of one object's collection so far.
+package struct FoldState {
+    /// Members, or values that are not nil, so far. Of `any` and `every` those that decide.
+    fileprivate var count: Int64 = 0
+    fileprivate var whole: Int64 = 0
+    fileprivate var real = 0.0
+    fileprivate var exact = ExactDecimal(whole: 0)
+    /// The first failure; thrown where the value is used, since a TERNARY may guard against it.
+    fileprivate var fault: ProgramFault?
+
+    package init() {}
+}
+
+/// A fold over a collection, compiled: it takes the members one after the other and keeps a few words for each owner.
+///
+/// Values are those of Core Data's collection operators: nil is passed over (`@avg` takes it for zero), the sum of nothing
+/// is 0, its average 0, its least and greatest nil; nil for a collection is as good as an empty one. Whole numbers add up
+/// to a whole number, decimals exactly.
+package struct CollectionFoldProgram: Sendable {
+    /// The type of the folded value.
+    package let type: AttributeType
+    private let operation: CollectionFold.Operation
+    private let condition: ProgramCode?
+    /// Nil: members are counted or asked.
+    private let operand: ProgramCode?
+    private let operandType: ExpressionType
+    /// Whether nil counts as zero: key-value coding's average takes it so.
+    private let countsNil: Bool
+
+    /// Compiles a fold over the member's slots.
+    ///
+    /// - Parameters:
+    ///   - resolver: gives slots of the member's row; its scope names the member and the objects around it.
+    ///   - now: what `now()` is, in seconds since 2001.
+    /// - Throws: as ``ExpressionProgram``, without context.
+    package init(
+        compiling fold: CollectionFold, resolver: inout some KeyPathResolver,
+        now: Double = Date().timeIntervalSinceReferenceDate
+    ) throws(MigrationError) {
+        operation = fold.operation
+        countsNil = fold.countsNil
+        do throws(ProgramFault) {
+            if let node = fold.condition {
+                var compiler = ProgramCompiler(resolver: resolver, isFilter: fold.isFilter, now: now)
+                try compiler.compile(node, into: 0)
+                resolver = compiler.resolver
+                condition = compiler.finish()
+            } else {
+                condition = nil
+            }
+            guard let node = fold.operand else {
+                guard fold.operation == .count || fold.operation == .any || fold.operation == .every else {
+                    throw .type("objects have no \(fold.operation.label)", remedy: "Name an attribute of the members")
+                }
+                (operand, operandType) = (nil, .null)
+                type = fold.operation == .count ? .integer64 : .boolean
+                return
+            }
+            var compiler = ProgramCompiler(resolver: resolver, isFilter: fold.isFilter, now: now)
+            let found = try compiler.compile(node, into: 0)
+            resolver = compiler.resolver
+            operand = compiler.finish()
+            operandType = found
+            type = try Self.type(of: fold.operation, over: found)
+        } catch {
+            throw error.described(.configuration, in: .init())
+        }
+    }
+
+    private static func type(
+        of operation: CollectionFold.Operation, over operand: ExpressionType
+    ) throws(ProgramFault) -> AttributeType {
+        switch (operation, operand) {
+        case (.count, _): return .integer64
+        case (.any, _), (.every, _): return .boolean
+        case (.sum, .boolean), (.sum, .integer), (.sum, .null): return .integer64
+        case (.sum, .real), (.average, .real), (.average, .integer), (.average, .boolean), (.average, .null):
+            return .double
+        case (.sum, .decimal), (.average, .decimal), (.minimum, .decimal), (.maximum, .decimal): return .decimal
+        case (.minimum, .boolean), (.maximum, .boolean): return .boolean
+        case (.minimum, .integer), (.maximum, .integer): return .integer64
+        case (.minimum, .real), (.maximum, .real): return .double
+        case (.minimum, .date), (.maximum, .date): return .date
+        case (.minimum, .text), (.maximum, .text):
+            throw .unsupported("the \(operation.label) of texts cannot be evaluated per row")
+        default: throw .type("values of type \(operand.label) have no \(operation.label)")
+        }
+    }
+
+    /// Takes a member.
+    ///
+    /// - Parameter batch: the members' rows.
+    package func fold(_ batch: borrowing RowBatch, row: Int, into state: inout FoldState) {
+        guard state.fault == nil else { return }
+        do throws(ProgramFault) {
+            switch operation {
+            case .any, .every:
+                guard state.count == 0 else { return }
+                if try holds(batch, row) == (operation == .any) { state.count = 1 }
+            default:
+                guard try holds(batch, row) else { return }
+                guard let operand else {
+                    state.count += 1
+                    return
+                }
+                var decimal = ExactDecimal(whole: 0)
+                let value = try ProgramRun.evaluate(operand, batch, row: row, decimal: &decimal)
+                guard !value.isNull else {
+                    if countsNil { state.count += 1 }
+                    return
+                }
+                try add(value, decimal, to: &state)
+            }
+        } catch { state.fault = error }
+    }
+
+    private func holds(_ batch: borrowing RowBatch, _ row: Int) throws(ProgramFault) -> Bool {
+        guard let condition else { return true }
+        return try ProgramRun.truth(condition, batch, row: row)
+    }
+
+    private func add(
+        _ value: ProgramRegister, _ decimal: ExactDecimal, to state: inout FoldState
+    ) throws(ProgramFault) {
+        state.count += 1
+        switch (operation, value.kind) {
+        case (.count, _), (.any, _), (.every, _): break
+        case (.sum, .integer), (.average, .integer):
+            let (sum, overflow) = state.whole.addingReportingOverflow(value.integerValue)
+            guard !overflow else { throw .overflow("the sum of the values") }
+            state.whole = sum
+        case (.sum, .real), (.average, .real): state.real += value.realValue
+        case (.sum, .decimal), (.average, .decimal):
+            guard let sum = ExactDecimal.apply(.add, state.exact, decimal) else {
+                throw .overflow("the sum of the values")
+            }
+            state.exact = sum
+        case (.minimum, .integer):
+            state.whole = state.count == 1 ? value.integerValue : min(state.whole, value.integerValue)
+        case (.maximum, .integer):
+            state.whole = state.count == 1 ? value.integerValue : max(state.whole, value.integerValue)
+        case (.minimum, .real): state.real = state.count == 1 ? value.realValue : min(state.real, value.realValue)
+        case (.maximum, .real): state.real = state.count == 1 ? value.realValue : max(state.real, value.realValue)
+        case (.minimum, .decimal):
+            if state.count == 1 || ExactDecimal.compare(decimal, state.exact) == -1 { state.exact = decimal }
+        case (.maximum, .decimal):
+            if state.count == 1 || ExactDecimal.compare(decimal, state.exact) == 1 { state.exact = decimal }
+        default: break
+        }
+    }
+
+    /// Writes the folded value into an owner's slot.
+    ///
+    /// - Parameter batch: the owners' rows.
+    package func store(_ state: FoldState, into batch: inout RowBatch, row: Int, slot: Int) {
+        let fault = state.fault ?? failure(state)
+        if let fault {
+            fault.foldFailure.withUnsafeBytes { batch.setBytes($0, kind: .blob, row: row, slot: slot) }
+            return
+        }
+        switch operation {
+        case .count: batch[row, slot] = .integer(state.count)
+        case .any: batch[row, slot] = .integer(state.count)
+        case .every: batch[row, slot] = .integer(1 - state.count)
+        case .minimum where state.count == 0, .maximum where state.count == 0: batch[row, slot] = .null
+        case .average where type == .decimal:
+            let count = ExactDecimal(whole: max(1, state.count))
+            store(ExactDecimal.apply(.divide, state.exact, count) ?? state.exact, into: &batch, row: row, slot: slot)
+        case .average:
+            let sum = operandType.isWhole ? Double(state.whole) : state.real
+            batch[row, slot] = .real(state.count == 0 ? 0 : sum / Double(state.count))
+        case .sum, .minimum, .maximum:
+            switch type {
+            case .decimal: store(state.exact, into: &batch, row: row, slot: slot)
+            case .double, .date: batch[row, slot] = .real(state.real)
+            default: batch[row, slot] = .integer(state.whole)
+            }
+        }
+    }
+
+    private func store(_ value: ExactDecimal, into batch: inout RowBatch, row: Int, slot: Int) {
+        var text = value.value.description
+        text.withUTF8 { batch.setBytes(UnsafeRawBufferPointer($0), kind: .text, row: row, slot: slot) }
+    }
+
+    private func failure(_ state: FoldState) -> ProgramFault? {
+        guard operation == .sum || operation == .average, type == .double, !state.real.isFinite else { return nil }
+        return .overflow("the sum of the values")
+    }
+}
+
+extension CollectionFold.Operation {
+    fileprivate var label: String {
+        switch self {
+        case .count: "count"
+        case .sum: "sum"
+        case .average: "average"
+        case .minimum: "minimum"
+        case .maximum: "maximum"
+        case .any: "any"
+        case .every: "all"
+        }
+    }
+}

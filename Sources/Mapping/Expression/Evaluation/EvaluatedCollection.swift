@@ -1,0 +1,117 @@
+import Diagnostics
+import Foundation
+
+/// A collection inside an evaluation: what Foundation holds, or what the evaluation made.
+///
+/// Members are taken over only when they are asked for.
+final class EvaluatedCollection {
+    enum Kind {
+        case array
+        case set
+        case orderedSet
+    }
+
+    /// Values that a collection made by an expression may hold in all, at any depth: nested lists of the same list
+    /// would otherwise be exponential to compare.
+    static let maximumWeight = 10_000_000
+
+    let kind: Kind
+    /// Values at any depth, as far as the evaluation made them.
+    let weight: Int
+    private let raw: Any?
+    private(set) lazy var members: [EvaluatedValue] = Self.members(of: raw)
+
+    /// A collection of Foundation's or Swift's.
+    init(_ raw: Any, _ kind: Kind, count: Int) {
+        self.raw = raw
+        self.kind = kind
+        weight = count
+    }
+
+    /// A collection that an expression made.
+    ///
+    /// - Throws: `expression.limit` above ``maximumWeight``.
+    init(_ members: [EvaluatedValue], _ kind: Kind) throws(MigrationError) {
+        var weight = members.count
+        for member in members { if case .collection(let inner) = member { weight += inner.weight } }
+        guard weight <= Self.maximumWeight else {
+            throw MigrationError(
+                "expression.limit", .data, "a list of an expression has more than \(Self.maximumWeight) values")
+        }
+        raw = nil
+        self.kind = kind
+        self.weight = weight
+        self.members = kind == .array ? members : Self.distinct(members)
+    }
+
+    static func distinct(_ values: [EvaluatedValue]) -> [EvaluatedValue] {
+        var seen: Set<EvaluatedValue> = []
+        return values.filter { seen.insert($0).inserted }
+    }
+
+    private static func members(of raw: Any?) -> [EvaluatedValue] {
+        switch raw {
+        case let set as NSSet: set.allObjects.map { EvaluatedValue($0) }
+        case let set as NSOrderedSet: set.array.map { EvaluatedValue($0) }
+        case let array as NSArray: array.map { EvaluatedValue($0) }
+        case let sequence as any AnyMembers: sequence.anyMembers.map { EvaluatedValue($0) }
+        default: []
+        }
+    }
+
+    var count: Int {
+        switch raw {
+        case let set as NSSet: set.count
+        case let set as NSOrderedSet: set.count
+        default: members.count
+        }
+    }
+
+    /// The collection as policies see it: an array, NSSet or NSOrderedSet. Arrays have NSNull for nil, sets drop it.
+    var object: Any {
+        if let raw { return raw }
+        switch kind {
+        case .array: return members.map { $0.object ?? NSNull() } as [Any]
+        case .set: return NSSet(array: members.compactMap(\.object))
+        case .orderedSet: return NSOrderedSet(array: members.compactMap(\.object))
+        }
+    }
+}
+
+/// A Swift collection whose members can be read without knowing their type.
+protocol AnyMembers {
+    var anyMembers: [Any] { get }
+    var anyCount: Int { get }
+}
+
+extension Array: AnyMembers {
+    var anyMembers: [Any] { map { $0 as Any } }
+    var anyCount: Int { count }
+}
+
+extension Set: AnyMembers {
+    var anyMembers: [Any] { map { $0 as Any } }
+    var anyCount: Int { count }
+}
+
+/// An Optional whatever it wraps.
+protocol AnyOptional {
+    var anyWrapped: Any? { get }
+}
+
+extension Optional: AnyOptional {
+    var anyWrapped: Any? { map { $0 as Any } }
+}
+
+/// A Swift dictionary whatever its types.
+protocol AnyDictionary {
+    func anyValue(forKey key: AnyHashable) -> Any?
+    var anyValues: [Any] { get }
+}
+
+extension Dictionary: AnyDictionary {
+    func anyValue(forKey key: AnyHashable) -> Any? {
+        (key.base as? Key).flatMap { self[$0] as Any? } ?? (key as? Key).flatMap { self[$0] as Any? }
+    }
+    var anyValues: [Any] { values.map { $0 as Any } }
+}

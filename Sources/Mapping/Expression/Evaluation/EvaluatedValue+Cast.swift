@@ -1,0 +1,130 @@
+import Foundation
+
+extension EvaluatedValue {
+    /// The value as another type, by the rules that compiled programs have.
+    ///
+    /// - Throws: `expression.type` where the types have nothing to do with each other, `value.type` for a text that
+    ///   says no such value, `value.outOfRange`.
+    func cast(to name: String) throws -> EvaluatedValue {
+        if isNull { return .null }
+        switch name {
+        case "NSNumber": return isNumber ? self : .real(try castReal(name))
+        case "double", "float", "Double", "Float", "CGFloat": return .real(try castReal(name))
+        case "integer", "NSInteger", "int64", "Int", "Int64": return .integer(try castWhole(name))
+        case "int32", "Int32", "int": return .integer(try ranged(castWhole(name), Int32.self, "Integer 32"))
+        case "int16", "Int16": return .integer(try ranged(castWhole(name), Int16.self, "Integer 16"))
+        case "BOOL", "bool", "boolean", "Bool":
+            guard isNumber else { throw misfit(name) }
+            let number = try castWhole(name)
+            guard number == 0 || number == 1 else {
+                throw ProgramFault.range(
+                    "\(number)", "Boolean", remedy: "Compare it: TERNARY(<value> != 0, YES, NO)")
+            }
+            return .boolean(number == 1)
+        case "NSDecimalNumber", "NSDecimal", "Decimal": return .decimal(try castDecimal(name))
+        case "NSString", "String": return .text(try castText(name))
+        case "NSDate", "Date":
+            if isDate { return self }
+            guard isNumber else { throw misfit(name) }
+            return .date(try finiteReal())
+        case "NSURL", "URL":
+            if case .url = self { return self }
+            guard case .text(let text) = self else { throw misfit(name) }
+            guard let url = URL(string: text) else { throw notA("URL", text) }
+            return .url(url)
+        case "NSUUID", "UUID":
+            if case .uuid = self { return self }
+            guard case .text(let text) = self else { throw misfit(name) }
+            guard let uuid = UUID(uuidString: text) else { throw notA("UUID", text) }
+            return .uuid(uuid)
+        case "NSData", "Data":
+            if case .data = self { return self }
+            guard case .uuid(let uuid) = self else { throw misfit(name) }
+            return .data(withUnsafeBytes(of: uuid.uuid) { Data($0) })
+        case "NSArray", "Array": return try castCollection(name, .array)
+        case "NSSet", "Set": return try castCollection(name, .set)
+        case "NSOrderedSet": return try castCollection(name, .orderedSet)
+        default: throw ProgramFault.unsupported("a cast to '\(name)' is unknown")
+        }
+    }
+
+    private func misfit(_ name: String) -> ProgramFault {
+        .type("a value of type \(label) cannot be cast to '\(name)'")
+    }
+
+    private func notA(_ type: String, _ text: String) -> ProgramFault {
+        ProgramFault("value.type", "the text '\(text.prefix(80))' is no \(type)")
+    }
+
+    private func castReal(_ name: String) throws(ProgramFault) -> Double {
+        switch self {
+        case .date(let seconds): return seconds
+        case .text(let text):
+            guard let number = Double(text), number.isFinite else { throw notA("number", text) }
+            return number
+        default:
+            guard isNumber else { throw misfit(name) }
+            return try finiteReal()
+        }
+    }
+
+    private func castWhole(_ name: String) throws(ProgramFault) -> Int64 {
+        if let whole { return whole }
+        switch self {
+        case .text, .decimal:
+            let decimal = try castDecimal(name)
+            guard let whole = ExactDecimal(decimal).whole else { throw .range("\(decimal)", "64-bit integers") }
+            return whole
+        default:
+            let number = try castReal(name)
+            guard number >= -9_223_372_036_854_775_808, number < 9_223_372_036_854_775_808 else {
+                throw .range("\(number)", "64-bit integers")
+            }
+            return Int64(number)
+        }
+    }
+
+    private func ranged<Whole: FixedWidthInteger>(
+        _ number: Int64, _ type: Whole.Type, _ name: String
+    ) throws(ProgramFault) -> Int64 {
+        guard Whole(exactly: number) != nil else { throw .range("\(number)", name) }
+        return number
+    }
+
+    private func castDecimal(_ name: String) throws(ProgramFault) -> Decimal {
+        switch self {
+        case .decimal(let number): return number
+        case .boolean, .integer: return exact.value
+        case .text(let text):
+            guard let number = Decimal(exactText: text) else { throw notA("number", text) }
+            return number
+        default:
+            let number = try castReal(name)
+            guard let decimal = ExactDecimal(real: number) else { throw .range("\(number)", "Decimal") }
+            return decimal.value
+        }
+    }
+
+    /// Text as NSNumber prints it: a whole number has no point.
+    private func castText(_ name: String) throws(ProgramFault) -> String {
+        switch self {
+        case .text(let text): return text
+        case .boolean(let flag): return flag ? "1" : "0"
+        case .integer(let number): return String(number)
+        case .real(let number): return Self.text(number)
+        case .decimal(let number): return number.description
+        case .uuid(let uuid): return uuid.uuidString
+        case .url(let url): return url.absoluteString
+        default: throw misfit(name)
+        }
+    }
+
+    static func text(_ number: Double) -> String {
+        number == number.rounded() && abs(number) < 1e15 ? String(Int64(number)) : number.description
+    }
+
+    private func castCollection(_ name: String, _ kind: EvaluatedCollection.Kind) throws -> EvaluatedValue {
+        guard case .collection(let collection) = self else { throw misfit(name) }
+        return collection.kind == kind ? self : .collection(try EvaluatedCollection(collection.members, kind))
+    }
+}

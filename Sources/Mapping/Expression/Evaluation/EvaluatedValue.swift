@@ -1,0 +1,162 @@
+import Foundation
+
+/// A value inside an evaluation.
+enum EvaluatedValue {
+    case null
+    case boolean(Bool)
+    case integer(Int64)
+    case real(Double)
+    case decimal(Decimal)
+    case text(String)
+    /// Seconds since 2001.
+    case date(Double)
+    case uuid(UUID)
+    case url(URL)
+    case data(Data)
+    case collection(EvaluatedCollection)
+    case dictionary(EvaluatedDictionary)
+    /// Everything else, by reference where it is an object.
+    case object(Any)
+
+    /// The value that a policy's value is: Swift's and Foundation's scalars, collections, optionals at any depth, NSNull
+    /// as nil.
+    init(_ value: Any?) {
+        guard let value else {
+            self = .null
+            return
+        }
+        // Exact types first, not casts: on Linux an NSNumber passes for every scalar.
+        self = type(of: value) is AnyClass ? Self.reference(value) : Self.scalar(value)
+    }
+
+    private static func reference(_ value: Any) -> EvaluatedValue {
+        if value is any ExpressionObject { return .object(value) }
+        switch value as AnyObject {
+        case is NSNull: return .null
+        case let number as NSNumber: return Self.number(number)
+        case let text as NSString: return .text(text as String)
+        case let date as NSDate: return .date(date.timeIntervalSinceReferenceDate)
+        case let set as NSSet: return .collection(EvaluatedCollection(set, .set, count: set.count))
+        case let set as NSOrderedSet: return .collection(EvaluatedCollection(set, .orderedSet, count: set.count))
+        case let array as NSArray: return .collection(EvaluatedCollection(array, .array, count: array.count))
+        case let dictionary as NSDictionary: return .dictionary(EvaluatedDictionary(dictionary))
+        case let data as NSData: return .data(Data(referencing: data))
+        case let uuid as NSUUID: return .uuid(uuid as UUID)
+        case let url as NSURL: return .url(url as URL)
+        default: return .object(value)
+        }
+    }
+
+    private static func number(_ number: NSNumber) -> EvaluatedValue {
+        if let decimal = number as? NSDecimalNumber { return .decimal(decimal.decimalValue) }
+        switch UInt8(bitPattern: number.objCType.pointee) {
+        case UInt8(ascii: "f"), UInt8(ascii: "d"): return .real(number.doubleValue)
+        case UInt8(ascii: "B"): return .boolean(number.boolValue)
+        case UInt8(ascii: "c") where number.int64Value == 0 || number.int64Value == 1:
+            return .boolean(number.boolValue)
+        case UInt8(ascii: "Q"): return Self.unsigned(number.uint64Value)
+        default: return .integer(number.int64Value)
+        }
+    }
+
+    private static func unsigned(_ number: UInt64) -> EvaluatedValue {
+        Int64(exactly: number).map { .integer($0) } ?? .decimal(Decimal(number))
+    }
+
+    private static func scalar(_ value: Any) -> EvaluatedValue {
+        switch value {
+        case let text as String: return .text(text)
+        case let flag as Bool: return .boolean(flag)
+        case let number as Int: return .integer(Int64(number))
+        case let number as Double: return .real(number)
+        case let number as Float: return .real(Double(number))
+        case let number as Decimal: return .decimal(number)
+        case let date as Date: return .date(date.timeIntervalSinceReferenceDate)
+        case let data as Data: return .data(data)
+        case let uuid as UUID: return .uuid(uuid)
+        case let url as URL: return .url(url)
+        case let number as any BinaryInteger:
+            return Int64(exactly: number).map { .integer($0) } ?? .decimal(Decimal(Double(number)))
+        case let optional as any AnyOptional: return EvaluatedValue(optional.anyWrapped)
+        case let members as any AnyMembers:
+            return .collection(
+                EvaluatedCollection(
+                    members, (members is any AnySetMark) ? .set : .array, count: members.anyCount))
+        case let dictionary as any AnyDictionary: return .dictionary(EvaluatedDictionary(dictionary))
+        case let hashable as AnyHashable where !(hashable.base is AnyHashable): return EvaluatedValue(hashable.base)
+        case let text as Substring: return .text(String(text))
+        default: return .object(value)
+        }
+    }
+
+    /// The value as policies see it.
+    var object: Any? {
+        switch self {
+        case .null: nil
+        case .boolean(let flag): NSNumber(value: flag)
+        case .integer(let number): NSNumber(value: number)
+        case .real(let number): NSNumber(value: number)
+        case .decimal(let number): NSDecimalNumber(decimal: number)
+        case .text(let text): text
+        case .date(let seconds): Date(timeIntervalSinceReferenceDate: seconds)
+        case .uuid(let uuid): uuid
+        case .url(let url): url
+        case .data(let data): data
+        case .collection(let collection): collection.object
+        case .dictionary(let dictionary): dictionary.object
+        case .object(let object): object
+        }
+    }
+
+    var isNull: Bool { if case .null = self { true } else { false } }
+
+    /// The type in words, for error messages.
+    var label: String {
+        switch self {
+        case .null: "nil"
+        case .boolean: "Boolean"
+        case .integer: "integer"
+        case .real: "floating number"
+        case .decimal: "Decimal"
+        case .text: "String"
+        case .date: "Date"
+        case .uuid: "UUID"
+        case .url: "URI"
+        case .data: "Binary Data"
+        case .collection(let collection): collection.kind == .array ? "array" : "set"
+        case .dictionary: "dictionary"
+        case .object(let object):
+            (object as? any ExpressionObject)?.expressionEntityName ?? "\(Swift.type(of: object))"
+        }
+    }
+}
+
+/// A set among ``AnyMembers``.
+protocol AnySetMark {}
+extension Set: AnySetMark {}
+
+/// A dictionary inside an evaluation.
+final class EvaluatedDictionary {
+    let object: Any
+
+    init(_ object: Any) { self.object = object }
+
+    func value(forKey key: Any) -> EvaluatedValue {
+        switch object {
+        case let dictionary as NSDictionary: EvaluatedValue(dictionary.object(forKey: key))
+        case let dictionary as any AnyDictionary:
+            EvaluatedValue((key as? AnyHashable).flatMap { dictionary.anyValue(forKey: $0) })
+        default: .null
+        }
+    }
+
+    var values: [EvaluatedValue] {
+        switch object {
+        case let dictionary as NSDictionary: dictionary.allValues.map { EvaluatedValue($0) }
+        case let dictionary as any AnyDictionary: dictionary.anyValues.map { EvaluatedValue($0) }
+        default: []
+        }
+    }
+
+    var count: Int { values.count }
+}

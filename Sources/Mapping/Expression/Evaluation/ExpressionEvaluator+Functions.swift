@@ -1,0 +1,126 @@
+import Foundation
+
+/// NSExpression's built-in functions.
+extension ExpressionEvaluator {
+    func builtIn(_ selector: String, _ nodes: [ExpressionNode]) throws -> EvaluatedValue {
+        let name = String(selector.prefix { $0 != ":" })
+        let shown = selector.hasSuffix(":") && selector.dropLast().contains(":") ? selector : name
+        // A member of a list is evaluated only when it is asked for, so a wrong name costs nothing.
+        if let function = Self.numberFunctions[selector], nodes.count == 1 {
+            return try EvaluatedNumbers.apply(function, evaluate(nodes[0]), name: shown)
+        }
+        if let sign = Self.operators[selector], nodes.count == 2 {
+            return try EvaluatedNumbers.apply(sign, evaluate(nodes[0]), evaluate(nodes[1]))
+        }
+        if let operation = Self.bitOperations[selector], nodes.count == (operation == .complement ? 1 : 2) {
+            return try EvaluatedNumbers.bits(operation, nodes.map(evaluate), name: shown)
+        }
+        if let function = Self.listFunctions[name], selector == name + String(repeating: ":", count: nodes.count) {
+            return try function(members(of: nodes))
+        }
+        switch (selector, nodes.count) {
+        case ("now", 0): return .date(EvaluationScope.time)
+        case ("random", 0): return .real(Double.random(in: 0..<1))
+        case ("random:", 1), ("randomn:", 1): return try random(evaluate(nodes[0]), name: name)
+        case ("uppercase:", 1): return try text(nodes[0], name) { $0.uppercased() }
+        case ("lowercase:", 1): return try text(nodes[0], name) { $0.lowercased() }
+        case ("canonical:", 1): return try text(nodes[0], name) { $0.precomposedStringWithCanonicalMapping }
+        case ("length:", 1): return try length(evaluate(nodes[0]))
+        case ("noindex:", 1): return try evaluate(nodes[0])
+        case ("first:", 1): return try evaluate(nodes[0]).ordered(for: "first").first ?? .null
+        case ("last:", 1): return try evaluate(nodes[0]).ordered(for: "last").last ?? .null
+        case ("size:", 1): return .integer(try evaluate(nodes[0]).memberCount(of: "size"))
+        case ("objectFrom:withIndex:", 2):
+            let collection = try evaluate(nodes[0])
+            return collection.isNull ? .null : try collection.element(at: evaluate(nodes[1]))
+        case ("castObject:toType:", 2):
+            let value = try evaluate(nodes[0])
+            guard case .text(let type) = try evaluate(nodes[1]) else {
+                throw ProgramFault.type("the type of a cast has to be a string")
+            }
+            return try value.cast(to: type)
+        case ("distanceToLocation:fromLocation:", _):
+            throw ProgramFault.unsupported("'\(selector)' needs locations, which no store holds")
+        default: throw wrongCall(selector, shown, nodes.count)
+        }
+    }
+
+    private static let numberFunctions: [String: NumberFunction] = [
+        "abs:": .absolute, "ceiling:": .ceiling, "floor:": .floor, "trunc:": .truncate, "sqrt:": .squareRoot,
+        "ln:": .naturalLogarithm, "log:": .decimalLogarithm, "exp:": .exponential, "negate:": .negate,
+    ]
+
+    private static let operators: [String: ArithmeticOperator] = [
+        "add:to:": .add, "from:subtract:": .subtract, "multiply:by:": .multiply, "divide:by:": .divide,
+        "modulus:by:": .modulus, "raise:toPower:": .power,
+    ]
+
+    private static let bitOperations: [String: BitOperation] = [
+        "bitwiseAnd:with:": .and, "bitwiseOr:with:": .or, "bitwiseXor:with:": .exclusiveOr,
+        "leftshift:by:": .shiftLeft, "rightshift:by:": .shiftRight, "onesComplement:": .complement,
+    ]
+
+    private static let listFunctions: [String: @Sendable ([EvaluatedValue]) throws -> EvaluatedValue] = [
+        "sum": { try CollectionFunction.sum($0, name: "sum") },
+        "count": { .integer(Int64($0.count)) },
+        "average": { try CollectionFunction.average($0, name: "average") },
+        "min": { try CollectionFunction.extreme($0, isMaximum: false) },
+        "max": { try CollectionFunction.extreme($0, isMaximum: true) },
+        "median": { try CollectionFunction.median($0) },
+        "mode": { try CollectionFunction.mode($0) },
+        "stddev": { try CollectionFunction.deviation($0) },
+    ]
+
+    /// The values that a function of a list takes: the members of its only argument, or its arguments.
+    private func members(of nodes: [ExpressionNode]) throws -> [EvaluatedValue] {
+        guard nodes.count == 1 else { return try nodes.map(evaluate) }
+        switch try evaluate(nodes[0]) {
+        case .null: return []
+        case .collection(let collection): return collection.members
+        case .dictionary(let dictionary): return dictionary.values
+        case let value: return [value]
+        }
+    }
+
+    static func isListFunction(_ name: String) -> Bool { listFunctions[name] != nil }
+
+    private func wrongCall(_ selector: String, _ shown: String, _ count: Int) -> ProgramFault {
+        let name = String(selector.prefix { $0 != ":" })
+        if (0...3).contains(where: { ExpressionSelectors.isBuiltIn(selector, arguments: $0) }) {
+            return .type("'\(shown)' does not take \(count) arguments")
+        }
+        // A name without colons got as many as there are arguments.
+        let isKnown = [name, name + ":"].enumerated().contains {
+            ExpressionSelectors.isBuiltIn($0.element, arguments: $0.offset)
+        }
+        return isKnown
+            ? .type("'\(shown)' does not take \(count) arguments") : .unsupported("the function '\(shown)' is unknown")
+    }
+
+    private func text(
+        _ node: ExpressionNode, _ name: String, _ change: (String) -> String
+    ) throws -> EvaluatedValue {
+        switch try evaluate(node) {
+        case .null: return .null
+        case .text(let text): return .text(change(text))
+        case let value: throw ProgramFault.type("'\(name)' does not take a value of type \(value.label)")
+        }
+    }
+
+    private func length(_ value: EvaluatedValue) throws -> EvaluatedValue {
+        switch value {
+        case .null: return .null
+        case .text(let text): return .integer(Int64(text.utf16.count))
+        default: throw ProgramFault.type("'length' does not take a value of type \(value.label)")
+        }
+    }
+
+    /// A number from 0 up to, but not including, a limit.
+    private func random(_ limit: EvaluatedValue, name: String) throws -> EvaluatedValue {
+        if limit.isNull { return .null }
+        guard let limit = limit.whole, limit > 0 else {
+            throw ProgramFault.type("'\(name)' takes a positive integer")
+        }
+        return .integer(Int64.random(in: 0..<limit))
+    }
+}

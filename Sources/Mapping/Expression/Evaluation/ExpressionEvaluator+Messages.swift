@@ -1,0 +1,151 @@
+import Foundation
+
+/// `FUNCTION(target, 'selector:', …)`: functions of managers and policies, and the messages of Foundation's values that
+/// mapping models send.
+extension ExpressionEvaluator {
+    /// Bytes that a text made by an expression may have.
+    static let maximumTextLength = 1 << 28
+
+    func message(
+        _ selector: String, to target: EvaluatedValue, _ nodes: [ExpressionNode]
+    ) throws -> EvaluatedValue {
+        var arguments: [EvaluatedValue] = []
+        for node in nodes { arguments.append(try evaluate(node)) }
+        if case .object(let object) = target, let functions = object as? any ExpressionFunctions,
+            functions.knows(selector: selector)
+        {
+            return EvaluatedValue(try functions.call(selector: selector, arguments: arguments.map(\.object)))
+        }
+        switch (selector, arguments.count) {
+        case ("valueForKey:", 1):
+            guard let key = try arguments[0].argumentText(selector) else { return .null }
+            return try value(forKey: key, of: target)
+        case ("valueForKeyPath:", 1):
+            guard let path = try arguments[0].argumentText(selector) else { return .null }
+            return try value(
+                at: path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)[...], from: target)
+        case ("self", 0): return target
+        case ("isEqual:", 1), ("isEqualTo:", 1): return .boolean(!target.isNull && target == arguments[0])
+        default: break
+        }
+        // A message to nil is nil.
+        if target.isNull { return .null }
+        if let value = try Self.message(selector, to: target, arguments) { return value }
+        if case .object = target, arguments.isEmpty, !selector.contains(":") {
+            return try value(forKey: selector, of: target)
+        }
+        throw ProgramFault.unsupported("a value of type \(target.label) has no selector '\(selector)'")
+    }
+
+    /// The answer to a message of a value that is not nil; nil for an unknown one.
+    static func message(
+        _ selector: String, to target: EvaluatedValue, _ arguments: [EvaluatedValue]
+    ) throws -> EvaluatedValue? {
+        guard selector.count(where: { $0 == ":" }) == arguments.count else { return nil }
+        switch target {
+        case .text(let text): return try TextMessages.answer(selector, text, arguments)
+        case .boolean, .integer, .real, .decimal: return try NumberMessages.answer(selector, target, arguments)
+        case .date(let seconds): return try dateAnswer(selector, seconds, arguments)
+        case .uuid(let uuid): return selector == "UUIDString" ? .text(uuid.uuidString) : nil
+        case .url(let url): return urlAnswer(selector, url)
+        case .data(let data): return selector == "length" ? .integer(Int64(data.count)) : nil
+        case .collection(let collection): return try collectionAnswer(selector, collection, arguments)
+        case .dictionary(let dictionary): return try dictionaryAnswer(selector, dictionary, arguments)
+        case .null, .object: return nil
+        }
+    }
+
+    private static func dateAnswer(
+        _ selector: String, _ seconds: Double, _ arguments: [EvaluatedValue]
+    ) throws(ProgramFault) -> EvaluatedValue? {
+        switch selector {
+        case "timeIntervalSinceReferenceDate": return .real(seconds)
+        case "timeIntervalSince1970": return .real(seconds + Date.timeIntervalBetween1970AndReferenceDate)
+        case "timeIntervalSinceNow": return .real(seconds - EvaluationScope.time)
+        case "dateByAddingTimeInterval:", "addTimeInterval:":
+            return try EvaluatedNumbers.apply(.add, .date(seconds), arguments[0])
+        case "timeIntervalSinceDate:":
+            if arguments[0].isNull { return .null }
+            guard case .date(let other) = arguments[0] else { throw misfit(selector, arguments[0]) }
+            return .real(seconds - other)
+        case "isEqualToDate:": return .boolean(.date(seconds) == arguments[0])
+        case "earlierDate:", "laterDate:":
+            guard case .date(let other) = arguments[0] else { throw misfit(selector, arguments[0]) }
+            return .date(selector == "earlierDate:" ? min(seconds, other) : max(seconds, other))
+        case "description":
+            return .text(Date(timeIntervalSinceReferenceDate: seconds).description)
+        default: return nil
+        }
+    }
+
+    private static func urlAnswer(_ selector: String, _ url: URL) -> EvaluatedValue? {
+        switch selector {
+        case "absoluteString", "description": .text(url.absoluteString)
+        case "path": .text(url.path)
+        case "host": EvaluatedValue(url.host)
+        case "scheme": EvaluatedValue(url.scheme)
+        case "query": EvaluatedValue(url.query)
+        case "fragment": EvaluatedValue(url.fragment)
+        case "lastPathComponent": .text(url.lastPathComponent)
+        case "pathExtension": .text(url.pathExtension)
+        default: nil
+        }
+    }
+
+    private static func collectionAnswer(
+        _ selector: String, _ collection: EvaluatedCollection, _ arguments: [EvaluatedValue]
+    ) throws -> EvaluatedValue? {
+        let value = EvaluatedValue.collection(collection)
+        switch selector {
+        case "count": return .integer(Int64(collection.count))
+        case "objectAtIndex:": return try value.element(at: arguments[0])
+        case "firstObject": return try value.ordered(for: selector).first ?? .null
+        case "lastObject": return try value.ordered(for: selector).last ?? .null
+        case "anyObject": return collection.members.first ?? .null
+        case "allObjects", "array":
+            return .collection(try EvaluatedCollection(collection.members, .array))
+        case "set": return .collection(try EvaluatedCollection(collection.members, .set))
+        case "containsObject:": return .boolean(collection.contains(arguments[0], TextFolding([])))
+        case "indexOfObject:":
+            return (try value.ordered(for: selector)).firstIndex(of: arguments[0]).map { .integer(Int64($0)) }
+                ?? .integer(Int64.max)
+        case "componentsJoinedByString:":
+            guard let separator = try arguments[0].argumentText(selector) else { return .null }
+            var parts: [String] = []
+            for member in try value.ordered(for: selector) {
+                guard case .text(let part) = try member.cast(to: "NSString") else { throw misfit(selector, member) }
+                parts.append(part)
+            }
+            return .text(try TextMessages.joined(parts, separator))
+        default: return nil
+        }
+    }
+
+    private static func dictionaryAnswer(
+        _ selector: String, _ dictionary: EvaluatedDictionary, _ arguments: [EvaluatedValue]
+    ) throws -> EvaluatedValue? {
+        switch selector {
+        case "count": return .integer(Int64(dictionary.count))
+        case "objectForKey:": return try EvaluatedValue.dictionary(dictionary).element(at: arguments[0])
+        case "allValues": return .collection(try EvaluatedCollection(dictionary.values, .array))
+        default: return nil
+        }
+    }
+
+    static func misfit(_ selector: String, _ value: EvaluatedValue) -> ProgramFault {
+        .type(
+            "'\(selector)' does not take a value of type \(value.label)",
+            remedy: value.isNumber ? "Values are not formatted silently: use CAST(…, 'NSString')" : nil)
+    }
+}
+
+extension EvaluatedValue {
+    /// The text that a message takes; nil for nil.
+    func argumentText(_ selector: String) throws(ProgramFault) -> String? {
+        switch self {
+        case .null: return nil
+        case .text(let text): return text
+        default: throw ExpressionEvaluator.misfit(selector, self)
+        }
+    }
+}

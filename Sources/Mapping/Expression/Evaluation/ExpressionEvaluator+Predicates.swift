@@ -1,0 +1,186 @@
+import Foundation
+import Synchronization
+
+extension ExpressionEvaluator {
+    /// Whether a predicate holds. There are two truth values: a comparison with nil other than `==` and `!=` is false.
+    func holds(_ node: PredicateNode) throws -> Bool {
+        try enter()
+        defer { leave() }
+        switch node {
+        case .constant(let value): return value
+        case .not(let inner): return try !holds(inner)
+        case .and(let parts):
+            for part in parts where try !holds(part) { return false }
+            return true
+        case .or(let parts):
+            for part in parts where try holds(part) { return true }
+            return false
+        case .expression(let inner):
+            let value = try evaluate(inner)
+            if value.isNull { return false }
+            guard value.isNumber else {
+                throw ProgramFault.type(
+                    "a value of type \(value.label) stands where a predicate is expected",
+                    remedy: "Compare it with something")
+            }
+            return value.real != 0
+        case .comparison(.direct, .anyKey, let comparison, let right, let options):
+            return try anyKey(comparison, evaluate(right), options)
+        case .comparison(let modifier, let left, let comparison, let right, let options):
+            let first = try evaluate(left)
+            return try compare(modifier, first, comparison, evaluate(right), TextFolding(options))
+        }
+    }
+
+    /// `ANYKEY operator value` over a dictionary's values.
+    private func anyKey(
+        _ comparison: ComparisonOperator, _ right: EvaluatedValue, _ options: ComparisonOptions
+    ) throws -> Bool {
+        guard case .dictionary(let dictionary) = object else {
+            throw ProgramFault.unsupported("ANYKEY is known for dictionaries only")
+        }
+        for value in dictionary.values where try Self.compare(value, comparison, right, TextFolding(options)) {
+            return true
+        }
+        return false
+    }
+
+    /// A comparison with ANY, ALL or NONE of the members of the left side; one value counts as its only member, nil
+    /// has none.
+    private func compare(
+        _ modifier: ComparisonModifier, _ left: EvaluatedValue, _ comparison: ComparisonOperator,
+        _ right: EvaluatedValue, _ folding: TextFolding
+    ) throws -> Bool {
+        switch modifier {
+        case .direct: return try Self.compare(left, comparison, right, folding)
+        case .any: return try members(of: left) { try Self.compare($0, comparison, right, folding) }
+        case .none: return try !members(of: left) { try Self.compare($0, comparison, right, folding) }
+        case .all: return try !members(of: left) { try !Self.compare($0, comparison, right, folding) }
+        }
+    }
+
+    /// Whether a test holds for a member; members that are collections, as at the end of a path through two to-many
+    /// relationships, are looked into.
+    private func members(of value: EvaluatedValue, contain test: (EvaluatedValue) throws -> Bool) throws -> Bool {
+        switch value {
+        case .null: return false
+        case .collection(let collection):
+            try enter()
+            defer { leave() }
+            for member in collection.members {
+                if case .collection = member {
+                    if try members(of: member, contain: test) { return true }
+                } else {
+                    try step()
+                    if try test(member) { return true }
+                }
+            }
+            return false
+        default: return try test(value)
+        }
+    }
+
+    // MARK: Comparisons
+
+    /// Whether `left comparison right` holds.
+    static func compare(
+        _ left: EvaluatedValue, _ comparison: ComparisonOperator, _ right: EvaluatedValue, _ folding: TextFolding
+    ) throws(ProgramFault) -> Bool {
+        switch comparison {
+        case .equal: return ValueOrder.areEqual(left, right, folding)
+        case .notEqual: return !ValueOrder.areEqual(left, right, folding)
+        case .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual:
+            if left.isNull || right.isNull { return false }
+            guard let order = try ValueOrder.order(left, right, folding) else { return false }
+            return switch comparison {
+            case .lessThan: order < 0
+            case .lessThanOrEqual: order <= 0
+            case .greaterThan: order > 0
+            default: order >= 0
+            }
+        case .between:
+            guard case .collection(let bounds) = right, bounds.count == 2 else {
+                throw .type("BETWEEN takes a list of two values, {low, high}")
+            }
+            let (low, high) = (bounds.members[0], bounds.members[1])
+            guard try compare(left, .greaterThanOrEqual, low, folding) else { return false }
+            return try compare(left, .lessThanOrEqual, high, folding)
+        case .isIn: return try isIn(left, right, folding, name: "IN")
+        case .contains: return try isIn(right, left, folding, name: "CONTAINS")
+        case .beginsWith, .endsWith:
+            guard let text = try left.searchable(comparison.rawValue),
+                let part = try right.searchable(comparison.rawValue)
+            else { return false }
+            return TextSearch.finds(text, comparison, part, folding)
+        case .like, .matches:
+            guard let text = try left.searchable(comparison.rawValue),
+                let pattern = try right.searchable(comparison.rawValue)
+            else { return false }
+            let compiled = try PatternCache.pattern(pattern, isGlob: comparison == .like, folding)
+            return Array(text.utf8).withUnsafeBytes { compiled.matches($0) }
+        }
+    }
+
+    private static func isIn(
+        _ value: EvaluatedValue, _ whole: EvaluatedValue, _ folding: TextFolding, name: String
+    ) throws(ProgramFault) -> Bool {
+        switch whole {
+        case .null:
+            return false
+        case .collection(let collection): return collection.contains(value, folding)
+        case .dictionary(let dictionary):
+            return dictionary.values.contains { ValueOrder.areEqual(value, $0, folding) }
+        default:
+            guard let text = try whole.searchable(name), let part = try value.searchable(name) else { return false }
+            return TextSearch.finds(text, .contains, part, folding)
+        }
+    }
+}
+
+extension EvaluatedCollection {
+    /// Whether a value is a member.
+    func contains(_ value: EvaluatedValue, _ folding: TextFolding) -> Bool {
+        members.contains { ValueOrder.areEqual(value, $0, folding) }
+    }
+}
+
+extension EvaluatedValue {
+    /// The text that BEGINSWITH and its like look at; nil for nil.
+    fileprivate func searchable(_ name: String) throws(ProgramFault) -> String? {
+        switch self {
+        case .null: return nil
+        case .text(let text): return text
+        case .url(let url): return url.absoluteString
+        default: throw .type("\(name) does not take a value of type \(label)")
+        }
+    }
+}
+
+/// The patterns of LIKE and MATCHES that were compiled last: the same few are used for every object.
+private enum PatternCache {
+    struct Key: Hashable {
+        let text: String
+        let isGlob: Bool
+        let folding: TextFolding
+    }
+
+    static let capacity = 64
+    /// A pattern may have 10,000 states; longer texts are compiled each time.
+    static let longest = 200
+
+    private static let known = Mutex<[Key: TextPattern]>([:])
+
+    static func pattern(_ text: String, isGlob: Bool, _ folding: TextFolding) throws(ProgramFault) -> TextPattern {
+        let key = Key(text: text, isGlob: isGlob, folding: folding)
+        if let pattern = known.withLock({ $0[key] }) { return pattern }
+        let pattern =
+            isGlob ? try TextPattern(glob: text, folding) : try TextPattern(regularExpression: text, folding)
+        if text.utf8.count <= longest {
+            known.withLock { patterns in
+                if patterns.count >= capacity { patterns.removeAll(keepingCapacity: true) }
+                patterns[key] = pattern
+            }
+        }
+        return pattern
+    }
+}

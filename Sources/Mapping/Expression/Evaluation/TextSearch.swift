@@ -1,0 +1,52 @@
+/// Comparing and searching texts with case or diacritics overlooked, by bytes as compiled programs do.
+enum TextSearch {
+    /// -1, 0 or 1, by the order of the code points.
+    static func order(_ left: String, _ right: String, _ folding: TextFolding) -> Int {
+        if folding.isExact {
+            var (one, other) = (left.utf8.makeIterator(), right.utf8.makeIterator())
+            while true {
+                switch (one.next(), other.next()) {
+                case (nil, nil): return 0
+                case (nil, _): return -1
+                case (_, nil): return 1
+                case (let first?, let second?): if first != second { return first < second ? -1 : 1 }
+                }
+            }
+        }
+        let (one, other) = (folding.folded(Array(left.utf8)), folding.folded(Array(right.utf8)))
+        return one == other ? 0 : one.lexicographicallyPrecedes(other) ? -1 : 1
+    }
+
+    /// Whether a text begins with, ends with or contains another.
+    static func finds(_ text: String, _ comparison: ComparisonOperator, _ part: String, _ folding: TextFolding) -> Bool
+    {
+        let (text, part) = (folding.folded(Array(text.utf8)), folding.folded(Array(part.utf8)))
+        guard part.count <= text.count else { return false }
+        switch comparison {
+        case .beginsWith: return text.starts(with: part)
+        case .endsWith: return text.suffix(part.count).elementsEqual(part)
+        default: return contains(text, part)
+        }
+    }
+
+    /// Knuth, Morris and Pratt, so that no text makes it quadratic.
+    private static func contains(_ text: [UInt8], _ part: [UInt8]) -> Bool {
+        guard let first = part.first else { return true }
+        guard part.count > 1 else { return text.contains(first) }
+        var borders = [0]
+        borders.reserveCapacity(part.count)
+        var length = 0
+        for byte in part.dropFirst() {
+            while length > 0, byte != part[length] { length = borders[length - 1] }
+            if byte == part[length] { length += 1 }
+            borders.append(length)
+        }
+        length = 0
+        for byte in text {
+            while length > 0, byte != part[length] { length = borders[length - 1] }
+            if byte == part[length] { length += 1 }
+            if length == part.count { return true }
+        }
+        return false
+    }
+}

@@ -1,0 +1,90 @@
+import Diagnostics
+import Foundation
+
+/// A part of a tree that no text can write: an object, a closure, or a text that could not be read.
+///
+/// Two are equal where they are the same box or hold the same object. A box is immutable; whether what it holds may be
+/// used on several threads is its owner's business, as in Foundation.
+package final class OpaqueConstant: @unchecked Sendable, Hashable {
+    package typealias ExpressionBlock = (Any?, [ValueExpression], NSMutableDictionary?) -> Any?
+    package typealias PredicateBlock = (Any?, [String: Any]?) -> Bool
+
+    package enum Content {
+        /// A value that is no literal: an object, a collection, a UUID, a URL.
+        case value(Any)
+        case expressionBlock(ExpressionBlock, [ValueExpression])
+        case predicateBlock(PredicateBlock)
+        /// A format that could not be read; using it throws the error.
+        case failure(MigrationError, text: String)
+    }
+
+    package let content: Content
+
+    package init(_ content: Content) { self.content = content }
+
+    /// Why the format could not be read; nil for every other content.
+    package var failure: MigrationError? {
+        if case .failure(let error, _) = content { return error }
+        return nil
+    }
+
+    private var object: AnyObject? {
+        guard case .value(let value) = content, type(of: value) is AnyClass else { return nil }
+        return value as AnyObject
+    }
+
+    package static func == (left: OpaqueConstant, right: OpaqueConstant) -> Bool {
+        if left === right { return true }
+        guard let one = left.object, let other = right.object else { return false }
+        return one === other
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(ObjectIdentifier(object ?? self))
+    }
+
+    /// A readable form, which the parser may not read back.
+    var format: String {
+        switch content {
+        case .value(let value):
+            if let members = (value as? NSSet)?.allObjects ?? (value as? NSOrderedSet)?.array ?? (value as? [Any]) {
+                return "{" + members.map { OpaqueConstant(.value($0)).format }.joined(separator: ", ") + "}"
+            }
+            if let constant = ExpressionConstant(value) { return constant.format }
+            switch value {
+            case let uuid as UUID: return "CAST('\(uuid.uuidString)', 'NSUUID')"
+            case let url as URL: return "CAST(\(ExpressionConstant.quoted(url.absoluteString)), 'NSURL')"
+            default: return String(describing: value)
+            }
+        case .expressionBlock(_, let arguments):
+            return "BLOCK(" + arguments.map(\.format).joined(separator: ", ") + ")"
+        case .predicateBlock: return "BLOCKPREDICATE"
+        case .failure(_, let text): return text
+        }
+    }
+}
+
+extension ExpressionConstant {
+    /// The constant that a value of a policy is; nil for objects, collections, UUIDs and URLs.
+    package init?(_ value: Any?) {
+        switch EvaluatedValue(value) {
+        case .null: self = .null
+        case .boolean(let flag): self = .boolean(flag)
+        case .integer(let number): self = .integer(number)
+        case .real(let number): self = .double(number)
+        case .decimal(let number): self = .decimal(number)
+        case .text(let text): self = .string(text)
+        case .date(let seconds): self = .date(seconds)
+        case .data(let data): self = .data(data)
+        default: return nil
+        }
+    }
+}
+
+extension ExpressionNode {
+    /// The constant node of a value of a policy.
+    package static func value(_ value: Any?) -> ExpressionNode {
+        guard let value else { return .constant(.null) }
+        return ExpressionConstant(value).map(ExpressionNode.constant) ?? .opaque(OpaqueConstant(.value(value)))
+    }
+}

@@ -1,0 +1,58 @@
+import Diagnostics
+import Rows
+
+import struct Foundation.Decimal
+
+extension ProgramRun {
+    /// Runs a predicate's program and tells whether it holds; unknown does not.
+    static func truth(
+        _ code: ProgramCode, _ source: borrowing RowBatch, row: Int
+    ) throws(ProgramFault) -> Bool {
+        let value = try evaluate(code, source, row: row, decimal: nil)
+        return !value.isNull && value.integerValue != 0
+    }
+
+    /// Runs a program whose value is no text.
+    static func evaluate(
+        _ code: ProgramCode, _ source: borrowing RowBatch, row: Int, decimal: UnsafeMutablePointer<ExactDecimal>?
+    ) throws(ProgramFault) -> ProgramRegister {
+        guard code.usesScratch else {
+            return try evaluate(code, source, row: row, scratch: nil, decimal: decimal)
+        }
+        // Making text on the way to a number or a truth is rare enough to pay for an arena a row.
+        var arena = RowBatch(slots: 0, rowCapacity: 1, byteTarget: 256)
+        return try withUnsafeMutablePointer(to: &arena) { arena throws(ProgramFault) in
+            try evaluate(code, source, row: row, scratch: arena, decimal: decimal)
+        }
+    }
+
+    /// Reads what ``CollectionFoldProgram/store(_:into:row:slot:)`` wrote.
+    func loadFold(_ step: ProgramInstruction) throws(ProgramFault) -> ProgramRegister {
+        let cell = source.pointee[row, Int(step.n)]
+        switch cell.kind {
+        case .integer: return .integer(cell.integerValue)
+        case .real: return .real(cell.realValue)
+        case .text:
+            let text = String(decoding: source.pointee.bytes(cell), as: UTF8.self)
+            decimals[Int(step.d)] = ExactDecimal(Decimal(exactText: text) ?? .nan)
+            return ProgramRegister(bits: 0, length: 0, kind: .decimal)
+        case .blob: throw ProgramFault(foldFailure: source.pointee.bytes(cell))
+        case .null, .absent, .reference: return ProgramRegister()
+        }
+    }
+}
+
+extension ProgramFault {
+    /// The failure as bytes of a cell, so that it is thrown only where the value is used.
+    var foldFailure: [UInt8] {
+        [code.rawValue, message, remedy ?? ""].map { Array($0.utf8) }.joined(separator: [0]).map { $0 }
+    }
+
+    convenience init(foldFailure bytes: UnsafeRawBufferPointer) {
+        let parts = bytes.split(separator: 0, maxSplits: 2, omittingEmptySubsequences: false)
+            .map { String(decoding: $0, as: UTF8.self) }
+        let remedy = parts.count > 2 && !parts[2].isEmpty ? parts[2] : nil
+        self.init(
+            MigrationError.Code(rawValue: parts.first ?? "value.type"), parts.count > 1 ? parts[1] : "", remedy: remedy)
+    }
+}

@@ -1,0 +1,166 @@
+import Diagnostics
+import Foundation
+
+/// NSExpression's questions for an expression's parts. A part that the expression's type has not is nil or empty.
+extension ValueExpression {
+    /// The kinds of expressions, with Core Data's codes.
+    public enum ExpressionType: UInt, Sendable {
+        case constantValue = 0
+        case evaluatedObject
+        case variable
+        case keyPath
+        case function
+        case unionSet
+        case intersectSet
+        case minusSet
+        case subquery = 13
+        case aggregate = 14
+        case anyKey = 15
+        case block = 19
+        case conditional = 20
+    }
+
+    public var expressionType: ExpressionType {
+        switch node {
+        case .constant, .predicate: .constantValue
+        case .opaque(let constant): if case .expressionBlock = constant.content { .block } else { .constantValue }
+        case .evaluatedObject: .evaluatedObject
+        case .variable: .variable
+        case .keyPath: .keyPath
+        case .function, .arithmetic, .negation, .cast, .element, .fetch, .assignment: .function
+        case .setOperation(.union, _, _): .unionSet
+        case .setOperation(.intersection, _, _): .intersectSet
+        case .setOperation(.difference, _, _): .minusSet
+        case .subquery: .subquery
+        case .aggregate: .aggregate
+        case .anyKey: .anyKey
+        case .ternary: .conditional
+        }
+    }
+
+    /// The constant's value.
+    public var constantValue: Any? {
+        switch node {
+        case .constant(let constant): return EvaluatedValue(constant).object
+        case .opaque(let constant): if case .value(let value) = constant.content { return value } else { return nil }
+        case .predicate(let predicate): return FormatPredicate.make(predicate)
+        default: return nil
+        }
+    }
+
+    /// The key path as text, without what it starts from; empty where there is none.
+    public var keyPath: String {
+        guard case .keyPath(_, let components) = node else { return "" }
+        return components.joined(separator: ".")
+    }
+
+    /// The selector of the function; empty where there is none.
+    public var function: String {
+        switch node {
+        case .function(_, let selector, _): selector
+        case .arithmetic(let sign, _, _):
+            switch sign {
+            case .add: "add:to:"
+            case .subtract: "from:subtract:"
+            case .multiply: "multiply:by:"
+            case .divide: "divide:by:"
+            case .modulus: "modulus:by:"
+            case .power: "raise:toPower:"
+            }
+        case .negation: "negate:"
+        case .cast: "castObject:toType:"
+        case .element: "objectFrom:withIndex:"
+        case .keyPath: "valueForKeyPath:"
+        default: ""
+        }
+    }
+
+    /// The variable's name without the dollar sign; empty where there is none.
+    public var variable: String {
+        switch node {
+        case .variable(let name), .assignment(let name, _), .subquery(_, let name, _): name
+        default: ""
+        }
+    }
+
+    /// What the function is called on, or the key path starts from; SELF where nothing is written.
+    public var operand: ValueExpression {
+        switch node {
+        case .function(let target?, _, _), .keyPath(let target?, _): ValueExpression(node: target)
+        default: ValueExpression(node: .evaluatedObject)
+        }
+    }
+
+    /// The arguments of a function or block.
+    public var arguments: [ValueExpression]? {
+        switch node {
+        case .function(_, _, let arguments): return arguments.map(ValueExpression.init(node:))
+        case .arithmetic(_, let left, let right): return [ValueExpression(node: left), ValueExpression(node: right)]
+        case .negation(let inner): return [ValueExpression(node: inner)]
+        case .cast(let inner, let type):
+            return [ValueExpression(node: inner), ValueExpression(node: .constant(.string(type)))]
+        case .element(let collection, .at(let index)):
+            return [ValueExpression(node: collection), ValueExpression(node: index)]
+        case .element(let collection, _): return [ValueExpression(node: collection)]
+        case .keyPath(_, let components):
+            return [ValueExpression(node: .constant(.string(components.joined(separator: "."))))]
+        case .opaque(let constant):
+            if case .expressionBlock(_, let arguments) = constant.content { return arguments }
+            return nil
+        default: return nil
+        }
+    }
+
+    /// The expressions of a list, or the collection of a subquery.
+    public var collection: Any? {
+        switch node {
+        case .aggregate(let elements): elements.map(ValueExpression.init(node:))
+        case .subquery(let collection, _, _): ValueExpression(node: collection)
+        default: nil
+        }
+    }
+
+    /// The predicate of a subquery or of a choice.
+    public var predicate: FormatPredicate {
+        switch node {
+        case .subquery(_, _, let predicate), .ternary(let predicate, _, _), .predicate(let predicate):
+            FormatPredicate.make(predicate)
+        default: FormatPredicate(value: true)
+        }
+    }
+
+    /// What a choice gives where its predicate holds.
+    public var `true`: ValueExpression {
+        if case .ternary(_, let value, _) = node { return ValueExpression(node: value) }
+        return ValueExpression(node: .constant(.null))
+    }
+
+    /// What a choice gives where its predicate does not hold.
+    public var `false`: ValueExpression {
+        if case .ternary(_, _, let value) = node { return ValueExpression(node: value) }
+        return ValueExpression(node: .constant(.null))
+    }
+
+    /// The left operand of a set operation.
+    public var left: ValueExpression {
+        if case .setOperation(_, let left, _) = node { return ValueExpression(node: left) }
+        return ValueExpression(node: .constant(.null))
+    }
+
+    /// The right operand of a set operation.
+    public var right: ValueExpression {
+        if case .setOperation(_, _, let right) = node { return ValueExpression(node: right) }
+        return ValueExpression(node: .constant(.null))
+    }
+
+    /// Why the format could not be read; nil for a good one.
+    package var failure: MigrationError? {
+        if case .opaque(let constant) = node { return constant.failure }
+        return nil
+    }
+}
+
+extension ValueExpression {
+    /// A copy: expressions are values.
+    public func copy() -> Any { self }
+}

@@ -1,0 +1,58 @@
+import Foundation
+
+// Mapping models are copied before they are changed, as in Core Data: copies share nothing that can be changed.
+
+extension MappingModel: NSCopying {
+    /// A mapping model with copies of all entity mappings.
+    public func copy(with zone: NSZone? = nil) -> Any {
+        let copy = MappingModel()
+        copy.entityMappings = entityMappings.map { $0.copied() }
+        copy.isInferred = isInferred
+        copy.path = path
+        return copy
+    }
+}
+
+extension EntityMapping: NSCopying {
+    public func copy(with zone: NSZone? = nil) -> Any { copied() }
+
+    /// An entity mapping with copies of all property mappings.
+    func copied() -> EntityMapping {
+        let copy = EntityMapping()
+        copy.name = name
+        copy.mappingType = mappingType
+        copy.sourceEntityName = sourceEntityName
+        copy.destinationEntityName = destinationEntityName
+        copy.sourceEntityVersionHash = sourceEntityVersionHash
+        copy.destinationEntityVersionHash = destinationEntityVersionHash
+        copy.attributeMappings = attributeMappings?.map { $0.copied() }
+        copy.relationshipMappings = relationshipMappings?.map { $0.copied() }
+        copy.sourceExpression = sourceExpression
+        copy.sourceFilter = sourceFilter
+        copy.sourceFilterLine = sourceFilterLine
+        copy.sourceFilterColumn = sourceFilterColumn
+        copy.entityMigrationPolicyClassName = entityMigrationPolicyClassName
+        copy.userInfo = userInfo
+        copy.statesVersionHashes = statesVersionHashes
+        copy.leavesUnlisted = leavesUnlisted
+        copy.line = line
+        copy.column = column
+        return copy
+    }
+}
+
+extension PropertyMapping: NSCopying {
+    public func copy(with zone: NSZone? = nil) -> Any { copied() }
+
+    func copied() -> PropertyMapping {
+        let copy = PropertyMapping()
+        copy.name = name
+        copy.valueExpression = valueExpression
+        copy.userInfo = userInfo
+        copy.isAutomatic = isAutomatic
+        copy.replacesNil = replacesNil
+        copy.line = line
+        copy.column = column
+        return copy
+    }
+}

@@ -1,0 +1,69 @@
+import Diagnostics
+import Foundation
+import ManagedModel
+
+// How programs written for Core Data come by their mapping models.
+
+extension MappingModel {
+    /// A compiled mapping model (`.cdm`); nil where there is none that can be read. The other forms need their models:
+    /// ``read(path:sourceModel:destinationModel:)``.
+    public convenience init?(contentsOf url: URL?) {
+        guard let url, let file = try? MappingFile(path: url.path), file.form == .compiled,
+            let read = try? MappingModel.reading(compiled: file.bytes, path: url.path)
+        else { return nil }
+        self.init()
+        take(read)
+    }
+
+    /// The mapping model in some bundles that leads from one version to another; nil where there is none.
+    ///
+    /// Compiled mapping models are told by the version hashes in them, Xcode's by their names of entities and
+    /// properties.
+    /// - Parameter bundles: nil: the program's own.
+    /// - Complexity: reads every mapping model of the bundles until one fits.
+    public convenience init?(
+        from bundles: [Bundle]?, forSourceModel sourceModel: ManagedObjectModel?,
+        destinationModel: ManagedObjectModel?
+    ) {
+        guard let sourceModel, let destinationModel else { return nil }
+        let folders = (bundles ?? [Bundle.main]).map { $0.resourcePath ?? $0.bundlePath }
+        for path in folders.flatMap(MappingModel.files(in:)) {
+            guard
+                let read = try? MappingModel.read(
+                    path: path, sourceModel: sourceModel, destinationModel: destinationModel),
+                read.fits(sourceModel, destinationModel)
+            else { continue }
+            self.init()
+            take(read)
+            return
+        }
+        return nil
+    }
+
+    private func take(_ other: MappingModel) {
+        entityMappings = other.entityMappings
+        isInferred = other.isInferred
+        path = other.path
+    }
+
+    private static func files(in folder: String) -> [String] {
+        let names = (FileManager.default.enumerator(atPath: folder)?.allObjects ?? []).compactMap { $0 as? String }
+        let endings: Set<String> = ["cdm", "xcmappingmodel"]
+        return names.filter { endings.contains(($0 as NSString).pathExtension) }.sorted().map { folder + "/" + $0 }
+    }
+
+    /// Whether the hashes that the mapping states are the models', and its names are theirs.
+    private func fits(_ source: ManagedObjectModel, _ destination: ManagedObjectModel) -> Bool {
+        let (before, after) = (source.entityVersionHashesByName, destination.entityVersionHashesByName)
+        func agrees(_ hash: Data?, _ name: String?, _ known: [String: Data]) -> Bool {
+            guard let hash, let name, let own = known[name] else { return true }
+            return hash == own
+        }
+        let areHashesEqual = entityMappings.allSatisfy {
+            !$0.statesVersionHashes
+                || agrees($0.sourceEntityVersionHash, $0.sourceEntityName, before)
+                    && agrees($0.destinationEntityVersionHash, $0.destinationEntityName, after)
+        }
+        return areHashesEqual && (try? validate(source: source, destination: destination)) != nil
+    }
+}

@@ -1,0 +1,294 @@
+import Archives
+import Diagnostics
+
+/// Reads archived NSExpression objects into the syntax tree.
+///
+/// The keys of constants, variables, key paths, functions and fetches are those of real mapping models (SampleModel's
+/// V2toV3.cdm, Moody, wire). No file at hand shows the other classes: their parts are recognised by what they are and
+/// by a word in their key, so that a key spelled otherwise does not matter.
+///
+/// A tree is at most ``maximumDepth`` deep, so that its text can be read again, and texts and objects are bounded by the
+/// guard, so that cycles and shared parts end in an error.
+enum ArchivedExpression {
+    /// Levels of a tree. Each may take two pairs of parentheses of text, of which the parser allows 200.
+    static let maximumDepth = 90
+
+    /// A guard for the walks over all expressions of a mapping model: wire's have 3000 objects.
+    static var treeGuard: ArchivedTreeGuard { ArchivedTreeGuard(maximumDepth: maximumDepth, maximumVisits: 1_000_000) }
+
+    /// What an archive may cost: real ones have at most 1 kB and 60 values.
+    static let limits = BinaryPropertyList.Limits(bytes: 4 << 20, expandedValues: 200_000, depth: 64)
+
+    /// Reads a whole archive with an expression as its root.
+    ///
+    /// - Parameter tree: bounds this walk, and all walks that share it.
+    /// - Returns: nil where the root is nil.
+    /// - Throws: `archive.…` for damage, cycles and size; `archive.expression` for what is no expression, and for
+    ///   blocks, which are code.
+    /// - Complexity: O(bytes).
+    static func decode(
+        _ bytes: [UInt8], _ tree: inout ArchivedTreeGuard
+    ) throws(MigrationError) -> ValueExpression? {
+        try expression(try KeyedArchive(decoding: bytes, limits: limits).topValue(), &tree)
+    }
+
+    /// Reads an expression that a field holds; nil for the archive's nil.
+    ///
+    /// - Throws: as ``decode(_:_:)``.
+    static func expression(
+        _ value: ArchivedValue, _ tree: inout ArchivedTreeGuard
+    ) throws(MigrationError) -> ValueExpression? {
+        switch value {
+        case .null: return nil
+        case .plain: throw .archive("archive.expression", "The archive holds a \(value.kindName), not an expression")
+        case .object(let object): return ValueExpression(node: try node(object, &tree))
+        }
+    }
+
+    /// Reads one expression with its parts.
+    ///
+    /// - Throws: as ``decode(_:_:)``.
+    static func node(
+        _ object: ArchivedObject, _ tree: inout ArchivedTreeGuard
+    ) throws(MigrationError) -> ExpressionNode {
+        try tree.visit(object) { tree throws(MigrationError) in
+            switch true {
+            case object.isKind(of: "NSConstantValueExpression"): return try constant(object, &tree)
+            case object.isKind(of: "NSSelfExpression"): return .evaluatedObject
+            case object.isKind(of: "NSVariableAssignmentExpression"): return try assignment(object, &tree)
+            case object.isKind(of: "NSVariableExpression"): return .variable(try variable(object, "NSVariable", &tree))
+            case object.isKind(of: "NSKeyPathSpecifierExpression"):
+                return .keyPath(target: nil, components: try components(object, &tree))
+            case object.isKind(of: "NSFunctionExpression"): return try function(object, &tree)
+            case object.isKind(of: "NSAggregateExpression"):
+                return .aggregate(try nodes(try object.elements("NSCollection") ?? [], in: object, &tree))
+            case object.isKind(of: "NSTernaryExpression"), object.isKind(of: "NSConditionalExpression"):
+                return .ternary(
+                    try predicate(of: object, &tree), try part("True", of: object, &tree),
+                    try part("False", of: object, &tree))
+            case object.isKind(of: "NSSubqueryExpression"):
+                return .subquery(
+                    try part("Collection", of: object, &tree),
+                    variable: try variable(object, try key("Variable", of: object, &tree), &tree),
+                    try predicate(of: object, &tree))
+            case object.isKind(of: "NSSetExpression"): return try setOperation(object, &tree)
+            case object.isKind(of: "NSFetchRequestExpression"):
+                return .fetch(
+                    request: try part("NSFRExpression", of: object, &tree),
+                    context: try part("NSMOCExpression", of: object, &tree),
+                    countOnly: try object.flag("NSCountOnlyFlag"))
+            case object.isKind(of: "NSAnyKeyExpression"): return .anyKey
+            case object.isKind(of: "NSBlockExpression"):
+                throw unreadable(object, "is a block, which is code of the app that archived it")
+            default: throw unreadable(object, "is no expression that is known")
+            }
+        }
+    }
+
+    static func unreadable(_ object: ArchivedObject, _ what: String) -> MigrationError {
+        .archive("archive.expression", "Object \(object.uid) of the archive (\(object.className)) \(what)")
+    }
+
+    // MARK: Parts
+
+    /// The object's keys, each charged: a large object that many refer to must not be searched for ever.
+    private static func keys(
+        of object: ArchivedObject, _ tree: inout ArchivedTreeGuard
+    ) throws(MigrationError) -> [String] {
+        let keys = object.keys
+        try tree.charge(bytes: keys.count * 64)
+        return keys
+    }
+
+    /// The key that has a word in it.
+    private static func key(
+        _ word: String, of object: ArchivedObject, _ tree: inout ArchivedTreeGuard
+    ) throws(MigrationError) -> String {
+        // The shortest first: a key that is the word itself, or has the least beside it.
+        guard
+            let key = try keys(of: object, &tree).filter({ $0.contains(word) }).min(by: {
+                $0.utf8.count < $1.utf8.count
+            })
+        else {
+            throw unreadable(object, "lacks its \(word.lowercased())")
+        }
+        return key
+    }
+
+    /// The expression in the field whose key has a word in it.
+    private static func part(
+        _ word: String, of object: ArchivedObject, _ tree: inout ArchivedTreeGuard
+    ) throws(MigrationError) -> ExpressionNode {
+        guard let part = try object.object(try key(word, of: object, &tree)) else {
+            throw unreadable(object, "lacks its \(word.lowercased())")
+        }
+        return try node(part, &tree)
+    }
+
+    /// The field that holds a predicate.
+    private static func predicate(
+        of object: ArchivedObject, _ tree: inout ArchivedTreeGuard
+    ) throws(MigrationError) -> PredicateNode {
+        for key in try keys(of: object, &tree) {
+            if let part = try object.value(key).object, ArchivedPredicate.isPredicate(part) {
+                return try ArchivedPredicate.node(part, &tree)
+            }
+        }
+        throw unreadable(object, "lacks its predicate")
+    }
+
+    private static func nodes(
+        _ values: [ArchivedValue], in object: ArchivedObject, _ tree: inout ArchivedTreeGuard
+    ) throws(MigrationError) -> [ExpressionNode] {
+        var nodes: [ExpressionNode] = []
+        for value in values {
+            guard let part = value.object else {
+                throw unreadable(object, "holds a \(value.kindName) where an expression is expected")
+            }
+            nodes.append(try node(part, &tree))
+        }
+        return nodes
+    }
+
+    /// A variable's name, given as text or as a variable expression.
+    private static func variable(
+        _ object: ArchivedObject, _ key: String, _ tree: inout ArchivedTreeGuard
+    ) throws(MigrationError) -> String {
+        let value = try object.value(key)
+        if let inner = value.object, inner.isKind(of: "NSVariableExpression"), inner.uid != object.uid {
+            return try tree.visit(inner) { tree throws(MigrationError) in try variable(inner, "NSVariable", &tree) }
+        }
+        guard let name = try value.string(), ExpressionLexer.isPlainName(name) else {
+            throw unreadable(object, "has a variable without a proper name")
+        }
+        try tree.charge(bytes: name.utf8.count)
+        return name
+    }
+
+    private static func components(
+        _ object: ArchivedObject, _ tree: inout ArchivedTreeGuard
+    ) throws(MigrationError) -> [String] {
+        guard let path = try object.string("NSKeyPath") else { throw unreadable(object, "has no key path") }
+        return try components(path, in: object, &tree)
+    }
+
+    private static func components(
+        _ path: String, in object: ArchivedObject, _ tree: inout ArchivedTreeGuard
+    ) throws(MigrationError) -> [String] {
+        try tree.charge(bytes: path.utf8.count)
+        let components = path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        guard components.count <= maximumDepth, !components.contains("") else {
+            throw unreadable(object, "has an empty or endless key path")
+        }
+        return components
+    }
+
+    private static func assignment(
+        _ object: ArchivedObject, _ tree: inout ArchivedTreeGuard
+    ) throws(MigrationError) -> ExpressionNode {
+        let variableKey = try key("Variable", of: object, &tree)
+        let name = try variable(object, variableKey, &tree)
+        for key in try keys(of: object, &tree) where key != variableKey {
+            if let value = try object.value(key).object { return .assignment(name, try node(value, &tree)) }
+        }
+        throw unreadable(object, "assigns nothing")
+    }
+
+    /// Expression types 5, 6 and 7 are union, intersection and difference.
+    private static func setOperation(
+        _ object: ArchivedObject, _ tree: inout ArchivedTreeGuard
+    ) throws(MigrationError) -> ExpressionNode {
+        let operation: SetOperator
+        switch try object.integer("NSExpressionType") {
+        case 5: operation = .union
+        case 6: operation = .intersection
+        case 7: operation = .difference
+        default: throw unreadable(object, "is a set operation of no known type")
+        }
+        return .setOperation(operation, try part("Left", of: object, &tree), try part("Right", of: object, &tree))
+    }
+
+    // MARK: Functions
+
+    /// Calls, among them key paths (`valueForKeyPath:` of their operand) and arithmetic (selectors of
+    /// `_NSPredicateUtilities`).
+    private static func function(
+        _ object: ArchivedObject, _ tree: inout ArchivedTreeGuard
+    ) throws(MigrationError) -> ExpressionNode {
+        guard let selector = try object.string("NSSelectorName"), !selector.isEmpty, selector.utf8.count <= 1000,
+            let operand = try object.object("NSOperand")
+        else { throw unreadable(object, "lacks its operand or selector") }
+        let values = try object.elements("NSArguments") ?? []
+        try tree.charge(bytes: selector.utf8.count)
+        if operand.isKind(of: "NSConstantValueExpression"),
+            try operand.string("NSConstantValueClassName") == "_NSPredicateUtilities"
+        {
+            return try builtIn(selector, values, in: object, &tree)
+        }
+        if selector == "valueForKeyPath:" || selector == "valueForKey:", values.count == 1,
+            let path = try keyPath(values[0], isPath: object.isKind(of: "NSKeyPathExpression"), &tree)
+        {
+            switch try node(operand, &tree) {
+            case .evaluatedObject: return .keyPath(target: nil, components: path)
+            case .keyPath(let target, let before): return .keyPath(target: target, components: before + path)
+            case let target: return .keyPath(target: target, components: path)
+            }
+        }
+        return .function(
+            target: try node(operand, &tree), selector: selector, arguments: try nodes(values, in: object, &tree))
+    }
+
+    /// The components of a key path's argument; nil where the call computes its key.
+    private static func keyPath(
+        _ value: ArchivedValue, isPath: Bool, _ tree: inout ArchivedTreeGuard
+    ) throws(MigrationError) -> [String]? {
+        guard let argument = value.object else { return nil }
+        if argument.isKind(of: "NSKeyPathSpecifierExpression") { return try components(argument, &tree) }
+        guard isPath, argument.isKind(of: "NSConstantValueExpression"),
+            let text = try argument.value("NSConstantValue").string()
+        else { return nil }
+        return try components(text, in: argument, &tree)
+    }
+
+    private static let arithmetic: [String: ArithmeticOperator] = [
+        "add:to:": .add, "from:subtract:": .subtract, "multiply:by:": .multiply, "divide:by:": .divide,
+        "raise:toPower:": .power, "modulus:by:": .modulus,
+    ]
+
+    private static func builtIn(
+        _ selector: String, _ values: [ArchivedValue], in object: ArchivedObject, _ tree: inout ArchivedTreeGuard
+    ) throws(MigrationError) -> ExpressionNode {
+        if selector == "objectFrom:withIndex:", values.count == 2, let index = values[1].object {
+            let collection = try nodes([values[0]], in: object, &tree)[0]
+            return .element(collection, try elementIndex(index, &tree))
+        }
+        let arguments = try nodes(values, in: object, &tree)
+        switch (selector, arguments.count) {
+        case (_, 2):
+            if let sign = arithmetic[selector] { return .arithmetic(sign, arguments[0], arguments[1]) }
+            guard selector == "castObject:toType:", case .constant(.string(let type)) = arguments[1], !type.isEmpty
+            else { break }
+            if let constant = ExpressionConstant(cast: arguments[0], to: type) { return .constant(constant) }
+            return .cast(arguments[0], type)
+        case ("negate:", 1): return .negation(arguments[0])
+        default: break
+        }
+        return .function(target: nil, selector: selector, arguments: arguments)
+    }
+
+    /// An index, or one of the words that are archived as a symbolic expression.
+    private static func elementIndex(
+        _ object: ArchivedObject, _ tree: inout ArchivedTreeGuard
+    ) throws(MigrationError) -> ElementIndex {
+        guard object.isKind(of: "NSSymbolicExpression") else { return .at(try node(object, &tree)) }
+        for key in try keys(of: object, &tree) {
+            switch try object.value(key).string()?.uppercased() {
+            case "FIRST": return .first
+            case "LAST": return .last
+            case "SIZE": return .size
+            default: continue
+            }
+        }
+        throw unreadable(object, "is none of FIRST, LAST and SIZE")
+    }
+}

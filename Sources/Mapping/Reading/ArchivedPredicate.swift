@@ -1,0 +1,86 @@
+import Archives
+import Diagnostics
+
+/// Reads archived NSPredicate objects into the syntax tree (keys as in the validation predicates of compiled models,
+/// SampleModel2_V1 and cyface V3). Bounded as ``ArchivedExpression`` is.
+enum ArchivedPredicate {
+    /// Whether an object says that it is a predicate.
+    static func isPredicate(_ object: ArchivedObject) -> Bool {
+        object.isKind(of: "NSPredicate") || object.className.hasSuffix("Predicate")
+    }
+
+    /// Reads one predicate with its parts.
+    ///
+    /// - Throws: `archive.…` for damage, cycles and size; `archive.expression` for what is no predicate that a text can
+    ///   write: blocks, comparisons by a selector of an app.
+    static func node(
+        _ object: ArchivedObject, _ tree: inout ArchivedTreeGuard
+    ) throws(MigrationError) -> PredicateNode {
+        try tree.visit(object) { tree throws(MigrationError) in
+            switch true {
+            case object.isKind(of: "NSTruePredicate"): return .constant(true)
+            case object.isKind(of: "NSFalsePredicate"): return .constant(false)
+            case object.isKind(of: "NSComparisonPredicate"): return try comparison(object, &tree)
+            case object.isKind(of: "NSCompoundPredicate"): return try compound(object, &tree)
+            case object.isKind(of: "NSBlockPredicate"):
+                throw ArchivedExpression.unreadable(object, "is a block, which is code of the app that archived it")
+            default: throw ArchivedExpression.unreadable(object, "is no predicate that is known")
+            }
+        }
+    }
+
+    private static func compound(
+        _ object: ArchivedObject, _ tree: inout ArchivedTreeGuard
+    ) throws(MigrationError) -> PredicateNode {
+        var parts: [PredicateNode] = []
+        for value in try object.elements("NSSubpredicates") ?? [] {
+            guard let part = value.object else {
+                throw ArchivedExpression.unreadable(object, "holds a \(value.kindName) where a predicate is expected")
+            }
+            parts.append(try node(part, &tree))
+        }
+        switch try object.integer("NSCompoundPredicateType") ?? 0 {
+        case 0:
+            guard parts.count == 1 else { throw ArchivedExpression.unreadable(object, "negates not just one part") }
+            return .not(parts[0])
+        case 1: return parts.count > 1 ? .and(parts) : parts.first ?? .constant(true)
+        case 2: return parts.count > 1 ? .or(parts) : parts.first ?? .constant(false)
+        case let type: throw ArchivedExpression.unreadable(object, "joins its parts in an unknown way (\(type))")
+        }
+    }
+
+    /// NSComparisonPredicate.Operator's codes.
+    private static let operators: [Int64: ComparisonOperator] = [
+        0: .lessThan, 1: .lessThanOrEqual, 2: .greaterThan, 3: .greaterThanOrEqual, 4: .equal, 5: .notEqual,
+        6: .matches, 7: .like, 8: .beginsWith, 9: .endsWith, 10: .isIn, 99: .contains, 100: .between,
+    ]
+
+    private static func comparison(
+        _ object: ArchivedObject, _ tree: inout ArchivedTreeGuard
+    ) throws(MigrationError) -> PredicateNode {
+        guard let left = try object.object("NSLeftExpression"), let right = try object.object("NSRightExpression"),
+            let operation = try object.object("NSPredicateOperator")
+        else { throw ArchivedExpression.unreadable(object, "lacks an operand or its operator") }
+        let code = try operation.integer("NSOperatorType") ?? 0
+        guard let comparison = operators[code] else {
+            throw ArchivedExpression.unreadable(
+                operation,
+                code == 11
+                    ? "compares by a selector, which is code of the app that archived it" : "is unknown (\(code))")
+        }
+        let modifier: ComparisonModifier
+        switch try operation.integer("NSModifier") ?? 0 {
+        case 0: modifier = .direct
+        case 1: modifier = .all
+        case 2: modifier = .any
+        case let type: throw ArchivedExpression.unreadable(operation, "has an unknown quantifier (\(type))")
+        }
+        // Text operators keep their options in NSFlags, the others in NSOptions.
+        var flags = try operation.integer("NSOptions")
+        if flags == nil { flags = try operation.integer("NSFlags") }
+        let options = ComparisonOptions(rawValue: UInt8(truncatingIfNeeded: (flags ?? 0) & 0xF))
+        return .comparison(
+            modifier: modifier, try ArchivedExpression.node(left, &tree), comparison,
+            try ArchivedExpression.node(right, &tree), options)
+    }
+}

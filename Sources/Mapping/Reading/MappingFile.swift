@@ -1,0 +1,124 @@
+import Diagnostics
+import Foundation
+
+/// The forms in which a mapping model stands on disk.
+package enum MappingForm: String, Sendable, Encodable {
+    /// Stagecoach's own.
+    case json
+    /// Xcode's `.xcmappingmodel` folder, or the `xcmapping.xml` in it.
+    case xcode = "xcmappingmodel"
+    /// What Xcode's compiler makes of it: `.cdm`.
+    case compiled = "cdm"
+}
+
+/// A mapping model's file, read whole: at most ``greatestByteCount``.
+package struct MappingFile {
+    /// More than this is no mapping model; the largest known, with two copies of its models, has 4 MB.
+    package static let greatestByteCount = 64 << 20
+
+    package let form: MappingForm
+    /// The file that was read; for a folder, the file in it.
+    package let path: String
+    package let bytes: [UInt8]
+
+    /// Reads a file, and tells its form by its first bytes.
+    ///
+    /// - Parameter path: A JSON file, an `.xcmappingmodel` folder or the XML file in it, or a `.cdm` file.
+    /// - Throws: `mapping.notFound`, `mapping.notAFile` (66), `mapping.permission` (77), `mapping.unreadable` (74),
+    ///   `mapping.tooLarge`, `mapping.unknownKind` (78).
+    package init(path argument: String) throws(MigrationError) {
+        var path = argument
+        while path.count > 1, path.hasSuffix("/") { path.removeLast() }
+        if Self.isFolder(path) {
+            path += "/" + Self.contentsName
+            guard FileManager.default.fileExists(atPath: path) else {
+                throw MigrationError(
+                    "mapping.notFound", .noInput, "The folder holds no \(Self.contentsName), so it is no mapping model",
+                    remedy: "Name an .xcmappingmodel folder", context: .init(path: argument))
+            }
+        }
+        self.path = path
+        bytes = try Self.read(path)
+        form = try Self.form(of: bytes, path: path)
+    }
+
+    /// The file in an `.xcmappingmodel` folder.
+    static let contentsName = "xcmapping.xml"
+
+    /// Whether a path's name, or a file's first bytes, say that it is a mapping model; nothing else is looked at.
+    ///
+    /// - Parameter beginning: The file's first bytes; nil for a folder.
+    package static func isMappingModel(name path: String, beginning: [UInt8]?) -> Bool {
+        var name = path
+        while name.count > 1, name.hasSuffix("/") { name.removeLast() }
+        if name.hasSuffix(".xcmappingmodel") || name.hasSuffix(".cdm") || name.hasSuffix(contentsName) { return true }
+        guard let beginning else { return false }
+        return name.hasSuffix(".json") || firstCharacter(beginning) == UInt8(ascii: "{") || isXcodeDatabase(beginning)
+    }
+
+    private static func form(of bytes: [UInt8], path: String) throws(MigrationError) -> MappingForm {
+        if bytes.starts(with: Array("bplist".utf8)) { return .compiled }
+        switch firstCharacter(bytes) {
+        case UInt8(ascii: "<"): return .xcode
+        case UInt8(ascii: "{"): return .json
+        default: break
+        }
+        if path.hasSuffix(".json") { return .json }
+        if path.hasSuffix(".cdm") { return .compiled }
+        if path.hasSuffix(".xml") { return .xcode }
+        throw MigrationError(
+            "mapping.unknownKind", .configuration, "The file is no mapping model",
+            remedy: "Name a JSON file that stagecoach infer or convert wrote, an .xcmappingmodel or a .cdm",
+            context: .init(path: path))
+    }
+
+    /// The first byte that is neither white space nor a byte order mark.
+    private static func firstCharacter(_ bytes: [UInt8]) -> UInt8? {
+        let text = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes[...]
+        return text.first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }
+    }
+
+    /// Whether an XML file's prolog announces the root element of Xcode's mapping models.
+    private static func isXcodeDatabase(_ beginning: [UInt8]) -> Bool {
+        guard firstCharacter(beginning) == UInt8(ascii: "<") else { return false }
+        let text = String(decoding: beginning, as: UTF8.self)
+        return text.contains("<!DOCTYPE database") || text.contains("<database")
+    }
+
+    private static func isFolder(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    }
+
+    private static func read(_ path: String) throws(MigrationError) -> [UInt8] {
+        func failure(
+            _ code: MigrationError.Code, _ category: MigrationError.Category, _ message: String,
+            _ cause: (any Error)? = nil
+        ) -> MigrationError {
+            MigrationError(code, category, message, context: .init(path: path), cause: cause)
+        }
+        var status = stat()
+        guard stat(path, &status) == 0 else {
+            if errno == EACCES {
+                throw failure("mapping.permission", .permission, "The mapping model may not be read")
+            }
+            throw failure("mapping.notFound", .noInput, "There is no such mapping model")
+        }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw failure("mapping.notAFile", .noInput, "The mapping model is not a regular file")
+        }
+        guard status.st_size <= greatestByteCount else {
+            throw failure("mapping.tooLarge", .configuration, "The file is too large for a mapping model")
+        }
+        do {
+            let handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+            defer { try? handle.close() }
+            return Array(try handle.read(upToCount: greatestByteCount) ?? Data())
+        } catch {
+            if (error as? CocoaError)?.code == .fileReadNoPermission {
+                throw failure("mapping.permission", .permission, "The mapping model may not be read", error)
+            }
+            throw failure("mapping.unreadable", .io, "The mapping model cannot be read", error)
+        }
+    }
+}

@@ -1,0 +1,214 @@
+import Archives
+import Diagnostics
+import ManagedModel
+
+import struct Foundation.Data
+
+extension MappingModel {
+    /// Reads a compiled mapping model, a `.cdm` file, against its two models.
+    ///
+    /// The compiler has filled everything in, so that what it filled in by itself is told from its spelling: an
+    /// expression that equals the automatic one counts as automatic. Version hashes in the file must be those of the
+    /// models, as far as they are known there: Core Data, too, refuses a mapping model of other versions.
+    ///
+    /// - Parameter earlier: names of entity mappings of models that run before.
+    /// - Throws: `mapping.archive` for damage (the archive's error is the cause), `mapping.versionHash`,
+    ///   `mapping.unknownEntity`, `mapping.unknownProperty`, and what ``validate(source:destination:)`` throws; all 78,
+    ///   with path, entity mapping and property.
+    /// - Complexity: O(file) time and memory.
+    static func reading(
+        compiled bytes: [UInt8], path: String, source: ManagedObjectModel, destination: ManagedObjectModel,
+        earlier: Set<String> = []
+    ) throws(MigrationError) -> MappingModel {
+        let model = try reading(compiled: bytes, path: path)
+        for mapping in model.entityMappings { try mapping.checkEntities(source, destination, path) }
+        let automatic = AutomaticMapping(
+            entityMappings: model.entityMappings, source: source, destination: destination)
+        let hashes = (old: EntityHashes(source), new: EntityHashes(destination))
+        for mapping in model.entityMappings {
+            let origin = mapping.sourceEntityName.flatMap { source.entity(named: $0) }
+            let target = mapping.destinationEntityName.flatMap { destination.entity(named: $0) }
+            try mapping.checkHashes(source: origin.flatMap { hashes.old[$0] }, target.flatMap { hashes.new[$0] }, path)
+            mapping.leavesUnlisted = false
+            guard let target else { continue }
+            func listed(_ mappings: [PropertyMapping]?, isRelationship: Bool) -> [PropertyCompletion.Listed] {
+                (mappings ?? []).map {
+                    .init(
+                        name: $0.name ?? "", isRelationship: isRelationship,
+                        content: $0.valueExpression.map { .expression($0) } ?? .unset, userInfo: $0.userInfo)
+                }
+            }
+            try PropertyCompletion(mapping: mapping, automatic: automatic, path: path).complete(
+                listed(mapping.attributeMappings, isRelationship: false)
+                    + listed(mapping.relationshipMappings, isRelationship: true),
+                source: origin, destination: target, matchesAutomatic: true)
+        }
+        try model.validate(source: source, destination: destination, earlier: earlier)
+        return model
+    }
+
+    /// Reads a compiled mapping model as it stands, without its models: no expression counts as automatic, and
+    /// properties that are not listed are left alone.
+    ///
+    /// - Throws: `mapping.archive` (78).
+    /// - Complexity: O(file) time and memory.
+    package static func reading(compiled bytes: [UInt8], path: String) throws(MigrationError) -> MappingModel {
+        do throws(MigrationError) {
+            var reader = try CompiledMappingReader(bytes)
+            let model = try reader.read()
+            model.path = path
+            return model
+        } catch {
+            throw MigrationError(
+                "mapping.archive", .configuration, "The compiled mapping model cannot be read",
+                remedy: "Name a .cdm file that Xcode's compiler made",
+                context: error.context.filled(from: .init(path: path)),
+                cause: error)
+        }
+    }
+}
+
+extension EntityMapping {
+    /// Compares stated hashes with those of the models; takes the models' where none is stated.
+    ///
+    /// - Throws: `mapping.versionHash` (78).
+    func checkHashes(
+        source: Data?, _ destination: Data?, _ path: String?, at place: TextPosition? = nil
+    ) throws(MigrationError) {
+        for (stated, known, entity, side) in [
+            (sourceEntityVersionHash, source, sourceEntityName, "source"),
+            (destinationEntityVersionHash, destination, destinationEntityName, "destination"),
+        ] {
+            guard let stated, let known, stated != known else { continue }
+            throw MigrationError(
+                "mapping.versionHash", .configuration,
+                "The mapping model is for another version of the \(side) entity \(entity ?? "")",
+                remedy: "Name the model versions that it is for, or write the mapping model again",
+                context: .init(
+                    path: path, line: place?.line ?? line, column: place?.column ?? column, entity: entity,
+                    entityMapping: name))
+        }
+        sourceEntityVersionHash = sourceEntityVersionHash ?? source
+        destinationEntityVersionHash = destinationEntityVersionHash ?? destination
+    }
+}
+
+/// Reads the object graph of a compiled mapping model (SampleModel's V2toV3.cdm).
+private struct CompiledMappingReader {
+    private let archive: KeyedArchive
+    /// Members of collections that may still be read: shared ones must not multiply.
+    private var remainingMembers = 500_000
+    /// Bounds the walks over all expressions together.
+    private var tree = ArchivedExpression.treeGuard
+
+    init(_ bytes: [UInt8]) throws(MigrationError) {
+        let limits = BinaryPropertyList.Limits(bytes: 64 << 20, expandedValues: 2 << 20, depth: 64)
+        archive = try KeyedArchive(decoding: bytes, limits: limits)
+    }
+
+    static func malformed(_ message: String) -> MigrationError { .archive("archive.mapping", message) }
+
+    mutating func read() throws(MigrationError) -> MappingModel {
+        let root = try archive.root()
+        guard root.isKind(of: "NSMappingModel") else {
+            throw Self.malformed("The archive holds a \(root.className), not a mapping model")
+        }
+        let model = MappingModel()
+        // The names lead to the same objects; a mapping model without the list would have no order.
+        for value in try elements(root, "NSEntityMappings") ?? [] {
+            guard let object = value.object, object.isKind(of: "NSEntityMapping") else {
+                throw Self.malformed("The mapping model holds a \(value.kindName) where an entity mapping is expected")
+            }
+            model.entityMappings.append(try entityMapping(object))
+        }
+        return model
+    }
+
+    private mutating func elements(
+        _ object: ArchivedObject, _ key: String
+    ) throws(MigrationError) -> [ArchivedValue]? {
+        // Old compilers may keep the mappings by name, in a dictionary of known keys or another.
+        let value = try object.value(key)
+        var members: [ArchivedValue]?
+        if case .null = value { return nil }
+        members = try value.elements()
+        if members == nil { members = try value.entries()?.map(\.value) }
+        guard let members else { throw Self.malformed("\(key) of \(object.className) is a \(value.kindName)") }
+        remainingMembers -= 1 + members.count
+        guard remainingMembers >= 0 else {
+            throw .archive("archive.limit", "The archived mapping model shares its collections too often")
+        }
+        return members
+    }
+
+    private func name(_ object: ArchivedObject, _ key: String) throws(MigrationError) -> String? {
+        guard let name = try object.string(key), !name.isEmpty else { return nil }
+        guard name.utf8.count <= 10_000 else { throw Self.malformed("\(key) is longer than 10000 bytes") }
+        return name
+    }
+
+    private mutating func entityMapping(_ object: ArchivedObject) throws(MigrationError) -> EntityMapping {
+        let mapping = EntityMapping()
+        mapping.sourceEntityName = try name(object, "NSSourceEntityName")
+        mapping.destinationEntityName = try name(object, "NSDestinationEntityName")
+        mapping.name =
+            try name(object, "NSMappingName")
+            ?? [mapping.sourceEntityName, mapping.destinationEntityName].compactMap { $0 }.joined(separator: "To")
+        do throws(MigrationError) {
+            try fill(mapping, from: object)
+        } catch {
+            throw error.inside(.init(entityMapping: mapping.name))
+        }
+        return mapping
+    }
+
+    private mutating func fill(_ mapping: EntityMapping, from object: ArchivedObject) throws(MigrationError) {
+        let code = try object.integer("NSMappingType") ?? 0
+        guard let type = UInt(exactly: code).flatMap({ EntityMappingType(rawValue: $0) }) else {
+            throw Self.malformed("The mapping type \(code) is not known")
+        }
+        mapping.mappingType = type
+        mapping.sourceEntityVersionHash = try hash(object, "NSSourceEntityVersionHash")
+        mapping.destinationEntityVersionHash = try hash(object, "NSDestinationEntityVersionHash")
+        mapping.statesVersionHashes =
+            mapping.sourceEntityVersionHash != nil || mapping.destinationEntityVersionHash != nil
+        mapping.entityMigrationPolicyClassName = try name(object, "NSEntityMigrationPolicyClassName")
+        mapping.userInfo = try ArchivedUserInfo.dictionary(try object.value("NSUserInfo"), &tree)
+        mapping.sourceExpression = try ArchivedExpression.expression(try object.value("NSSourceExpression"), &tree)
+        mapping.settleSourceFetch()
+        mapping.leavesUnlisted = mapping.destinationEntityName != nil
+        mapping.attributeMappings = try properties(object, "NSAttributeMappings")
+        mapping.relationshipMappings = try properties(object, "NSRelationshipMappings")
+    }
+
+    private func hash(_ object: ArchivedObject, _ key: String) throws(MigrationError) -> Data? {
+        guard let bytes = try object.data(key), !bytes.isEmpty else { return nil }
+        guard bytes.count == 32 else { throw Self.malformed("\(key) has \(bytes.count) bytes, not 32") }
+        return Data(bytes)
+    }
+
+    private mutating func properties(
+        _ object: ArchivedObject, _ key: String
+    ) throws(MigrationError) -> [PropertyMapping] {
+        var mappings: [PropertyMapping] = []
+        for value in try elements(object, key) ?? [] {
+            guard let property = value.object, property.isKind(of: "NSPropertyMapping") else {
+                throw Self.malformed("\(key) holds a \(value.kindName) where a property mapping is expected")
+            }
+            guard let name = try name(property, "NSDestinationPropertyName") else {
+                throw Self.malformed("A property mapping in \(key) has no name")
+            }
+            let mapping = PropertyMapping()
+            mapping.name = name
+            do throws(MigrationError) {
+                mapping.valueExpression = try ArchivedExpression.expression(
+                    try property.value("NSValueExpression"), &tree)
+                mapping.userInfo = try ArchivedUserInfo.dictionary(try property.value("NSUserInfo"), &tree)
+            } catch {
+                throw error.inside(.init(property: name))
+            }
+            mappings.append(mapping)
+        }
+        return mappings
+    }
+}

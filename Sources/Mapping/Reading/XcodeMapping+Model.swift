@@ -1,0 +1,107 @@
+import Diagnostics
+import ManagedModel
+
+extension XcodeMapping {
+    /// The mapping model, with what Xcode's compiler fills in (SampleModel's V2toV3 in both forms shows it):
+    ///
+    /// - the type: custom with a policy, add without a source, remove without a destination, copy where the entity keeps
+    ///   its name, transform where it is renamed (`PersonToPerson` is compiled as a copy although Person changed);
+    /// - expressions, as ``AutomaticMapping`` says; a relationship of which the key path and the entity mapping are given
+    ///   looks up that path's objects.
+    ///
+    /// Properties that the file does not list are left alone.
+    ///
+    /// - Parameter earlier: names of entity mappings of models that run before.
+    /// - Throws: `mapping.unknownEntity`, `mapping.unknownProperty`, `mapping.propertyKind`,
+    ///   `mapping.duplicateProperty`, and what ``MappingModel/validate(source:destination:)`` throws (78).
+    /// - Complexity: O(n log n) in properties.
+    func mappingModel(
+        source: ManagedObjectModel, destination: ManagedObjectModel, earlier: Set<String> = []
+    ) throws(MigrationError) -> MappingModel {
+        let model = MappingModel()
+        model.path = path
+        model.entityMappings = entities.map(\.entityMapping)
+        for mapping in model.entityMappings { try mapping.checkEntities(source, destination, path) }
+        let automatic = AutomaticMapping(
+            entityMappings: model.entityMappings, source: source, destination: destination)
+        let hashes = (old: EntityHashes(source), new: EntityHashes(destination))
+        for (entity, mapping) in zip(entities, model.entityMappings) {
+            let origin = mapping.sourceEntityName.flatMap { source.entity(named: $0) }
+            mapping.sourceEntityVersionHash = origin.flatMap { hashes.old[$0] }
+            mapping.attributeMappings = []
+            mapping.relationshipMappings = []
+            guard let target = mapping.destinationEntityName.flatMap({ destination.entity(named: $0) }) else {
+                continue
+            }
+            mapping.destinationEntityVersionHash = hashes.new[target]
+            try PropertyCompletion(mapping: mapping, automatic: automatic, path: path).complete(
+                entity.properties.map {
+                    .init(name: $0.name, isRelationship: $0.isRelationship, content: $0.content, place: $0.place)
+                }, source: origin, destination: target, matchesAutomatic: false)
+        }
+        try model.validate(source: source, destination: destination, earlier: earlier)
+        return model
+    }
+}
+
+extension XcodeMapping.Entity {
+    /// The type that the compiler derives.
+    var mappingType: EntityMappingType {
+        if policy != nil { return .customEntityMappingType }
+        if source == nil { return .addEntityMappingType }
+        if destination == nil { return .removeEntityMappingType }
+        return source == destination ? .copyEntityMappingType : .transformEntityMappingType
+    }
+
+    /// The mapping without its properties.
+    fileprivate var entityMapping: EntityMapping {
+        let mapping = EntityMapping()
+        mapping.name = name
+        mapping.mappingType = mappingType
+        mapping.sourceEntityName = source
+        mapping.destinationEntityName = destination
+        mapping.entityMigrationPolicyClassName = policy
+        mapping.userInfo = userInfo
+        mapping.sourceFilter = filter
+        mapping.sourceExpression = sourceExpression
+        mapping.settleSourceFetch()
+        mapping.line = place.line
+        mapping.column = place.column
+        mapping.sourceFilterLine = place.line
+        mapping.sourceFilterColumn = place.column
+        return mapping
+    }
+}
+
+extension EntityMapping {
+    /// Keeps of the compiler's usual source expression, a fetch of the source entity, the filter only, as the other forms
+    /// of mapping models have it.
+    func settleSourceFetch() {
+        switch sourceFetch {
+        case .all:
+            sourceExpression = nil
+            sourceFilter = nil
+        case .filtered(let text):
+            // The text was printed from a tree, so it parses.
+            guard let filter = try? SourcePredicate(format: text) else { return }
+            sourceExpression = nil
+            sourceFilter = filter
+        case .other: return
+        }
+    }
+
+    /// - Throws: `mapping.unknownEntity` (78).
+    func checkEntities(
+        _ source: ManagedObjectModel, _ destination: ManagedObjectModel, _ path: String?
+    ) throws(MigrationError) {
+        for (entity, model, side) in [
+            (sourceEntityName, source, "source"), (destinationEntityName, destination, "destination"),
+        ] {
+            guard let entity, model.entity(named: entity) == nil else { continue }
+            throw MigrationError(
+                "mapping.unknownEntity", .configuration, "The \(side) model has no entity \(entity)",
+                remedy: "Check that the models are the versions that the mapping model is for",
+                context: .init(path: path, line: line, column: column, entity: entity, entityMapping: name))
+        }
+    }
+}

@@ -1,0 +1,107 @@
+import Diagnostics
+import ManagedModel
+
+/// An `<object>` of an `xcmapping.xml`, which is a Core Data store in XML.
+struct XcodeObject {
+    let type: String
+    let id: String
+    /// Of its start tag; tells line and column.
+    let ordinal: Int
+    /// Texts by name, as they stand in the file.
+    var attributes: [String: String] = [:]
+    /// Ids of other objects by the relationship's name.
+    var references: [String: [String]] = [:]
+}
+
+/// Gathers the objects of an `xcmapping.xml`. What else stands in the file is passed over, and so are the copies of the
+/// two models (`sourcemodeldata`: archives of classes that only Xcode has, 3 MB of wire's 4 MB file).
+final class XcodeObjectHandler: XMLTagHandler {
+    /// In the order of the file.
+    private(set) var objects: [XcodeObject] = []
+    private var open: [String] = []
+    private var object: XcodeObject?
+    private var attribute: String?
+    private var text = ""
+
+    private static let ignored: Set<String> = ["sourcemodeldata", "destinationmodeldata"]
+
+    func open(_ tag: XMLTag) throws(MigrationError) {
+        if open.isEmpty, tag.name != "database" {
+            throw MigrationError(
+                "mapping.notAMapping", .configuration, "The root element is <\(tag.name)>, not <database>",
+                remedy: "Name an .xcmappingmodel, or the xcmapping.xml in it")
+        }
+        switch (open.count, tag.name) {
+        case (1, "object"):
+            guard let type = tag.attributes["type"], let id = tag.attributes["id"], !id.isEmpty else {
+                throw MigrationError(
+                    "mapping.missingAttribute", .configuration, "An <object> has no type or no id",
+                    remedy: "Open and save the mapping model in Xcode")
+            }
+            object = XcodeObject(type: type, id: id, ordinal: tag.ordinal)
+        case (2, "attribute"):
+            if let name = tag.attributes["name"], object != nil, !Self.ignored.contains(name) {
+                attribute = name
+                text = ""
+            }
+        case (2, "relationship"):
+            if let name = tag.attributes["name"] {
+                object?.references[name] = (tag.attributes["idrefs"] ?? "").split(separator: " ").map(String.init)
+            }
+        default: break
+        }
+        open.append(tag.name)
+    }
+
+    func close() throws(MigrationError) {
+        open.removeLast()
+        switch open.count {
+        case 1:
+            if let object { objects.append(object) }
+            object = nil
+        case 2:
+            if let attribute { object?.attributes[attribute] = text }
+            attribute = nil
+        default: break
+        }
+    }
+
+    func text(_ piece: String) {
+        if attribute != nil { text += piece }
+    }
+}
+
+extension String {
+    /// The text with Core Data's escapes undone: `\uXXXX`, the two bytes of a UTF-16 unit swapped, stands for a
+    /// character that XML would need escaped (`messageID \u3c00 10000` is a filter `messageID < 10000`).
+    var unescapedFromXcode: String {
+        guard utf8.contains(UInt8(ascii: "\\")) else { return self }
+        let bytes = Array(utf8)
+        var units: [UInt16] = []
+        var plain: [UInt8] = []
+        var offset = 0
+        while offset < bytes.count {
+            if let unit = Self.escapedUnit(bytes, at: offset) {
+                units += String(decoding: plain, as: UTF8.self).utf16
+                plain = []
+                units.append(unit.byteSwapped)
+                offset += 6
+            } else {
+                plain.append(bytes[offset])
+                offset += 1
+            }
+        }
+        return String(decoding: units + String(decoding: plain, as: UTF8.self).utf16, as: UTF16.self)
+    }
+
+    private static func escapedUnit(_ bytes: [UInt8], at offset: Int) -> UInt16? {
+        guard offset + 6 <= bytes.count, bytes[offset] == UInt8(ascii: "\\"), bytes[offset + 1] == UInt8(ascii: "u")
+        else { return nil }
+        var unit: UInt16 = 0
+        for byte in bytes[(offset + 2)..<(offset + 6)] {
+            guard byte < 0x80, let digit = Character(Unicode.Scalar(byte)).hexDigitValue else { return nil }
+            unit = unit << 4 | UInt16(digit)
+        }
+        return unit
+    }
+}

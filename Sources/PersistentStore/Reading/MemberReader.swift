@@ -1,0 +1,180 @@
+import CSQLite
+import Diagnostics
+import Rows
+
+extension SourceStore {
+    /// Reads the members of all owners, ascending by the owners' keys, beside a scan of the owners.
+    ///
+    /// - Throws: `store.tooManyPaths`, `store.damaged`.
+    /// - Complexity: one statement for the whole run: along the index of the owners' column, or a sort that spills into
+    ///   the temporary directory where the file has none.
+    package func members(_ selection: MemberSelection, in layout: StoreLayout) throws(MigrationError) -> MemberReader {
+        try MemberReader(store: self, selection: selection, owners: .all, layout: layout)
+    }
+
+    /// Reads the members of up to ``MemberReader/keysAtOnce`` owners at a time, in any order.
+    ///
+    /// - Complexity: one search of the owners' column an owner, all in one statement.
+    package func membersByKey(
+        _ selection: MemberSelection, in layout: StoreLayout
+    ) throws(MigrationError) -> MemberReader {
+        try MemberReader(
+            store: self, selection: selection, owners: .keys(MemberReader.keysAtOnce), layout: layout)
+    }
+
+    /// Whether a table has an index that begins with a column.
+    func hasIndex(_ table: String, on column: String) throws(MigrationError) -> Bool {
+        let list = try connection.prepare("PRAGMA index_list(\(table.quoted))")
+        while try list.step() {
+            guard let name = list.text(1) else { continue }
+            let info = try connection.prepare("PRAGMA index_info(\(name.quoted))")
+            if try info.step(), info.text(2)?.uppercased() == column.uppercased() { return true }
+        }
+        return false
+    }
+}
+
+/// Members of a to-many, owner by owner. Memory: one row beside the batch.
+package final class MemberReader {
+    /// Owners that one statement is asked about.
+    package static let keysAtOnce = 256
+
+    private let store: SourceStore
+    private let statement: Statement
+    private let selection: MemberSelection
+    private let layout: StoreLayout
+    /// Whether the statement stands on a row that no batch took.
+    private var hasRow = false
+    private var isFinished = false
+    private var last: (owner: Int64, member: Int64)?
+    private var lastValue = Cell.null
+    private var lastBytes: [UInt8] = []
+
+    fileprivate init(
+        store: SourceStore, selection: MemberSelection, owners: MemberQuery.Owners, layout: StoreLayout
+    ) throws(MigrationError) {
+        self.store = store
+        self.selection = selection
+        self.layout = layout
+        let query = try MemberQuery(selection, layout: layout)
+        statement = try store.blamingData { () throws(MigrationError) in
+            var lacksIndex = false
+            for (table, column) in query.searched where try !store.hasIndex(table, on: column) { lacksIndex = true }
+            // Without an index every member would scan the next table: SQLite makes one in a temporary file.
+            if lacksIndex { try store.connection.execute("PRAGMA automatic_index=1") }
+            defer { if lacksIndex { try? store.connection.execute("PRAGMA automatic_index=0") } }
+            return try store.connection.prepare(query.sql(owners))
+        }
+    }
+
+    /// Begins again from the first owner.
+    package func restart() {
+        statement.reset()
+        forget()
+    }
+
+    /// Asks for the members of some owners.
+    ///
+    /// - Precondition: 1 to ``keysAtOnce`` keys, and a reader made by ``SourceStore/membersByKey(_:in:)``.
+    package func ask(for keys: ArraySlice<Int64>) {
+        precondition(!keys.isEmpty && keys.count <= MemberReader.keysAtOnce)
+        statement.reset()
+        for index in 0..<MemberReader.keysAtOnce {
+            let position = min(keys.startIndex + index, keys.endIndex - 1)
+            statement.bind(keys[position], at: Int32(index + 1))
+        }
+        forget()
+    }
+
+    private func forget() {
+        hasRow = false
+        isFinished = false
+        last = nil
+        lastValue = .null
+    }
+
+    /// Clears the batch and fills it with members of the owners from one key through another. Rows of earlier owners are
+    /// passed over.
+    ///
+    /// - Returns: false when there was none.
+    /// - Throws: `store.damaged`, `store.valueTooLarge`, `store.io`.
+    /// - Precondition: the batch has a slot for each column.
+    package func next(
+        into batch: inout RowBatch, from first: Int64, through end: Int64
+    ) throws(MigrationError) -> Bool {
+        batch.removeAll()
+        precondition(batch.slots == selection.columns.count)
+        while !isFinished, !batch.isFull {
+            if !hasRow {
+                guard try step() else { break }
+                hasRow = true
+            }
+            // Only an integer can be a key; Core Data writes nothing else.
+            guard sqlite3_column_type(statement.handle, 0) == SQLITE_INTEGER else {
+                hasRow = false
+                continue
+            }
+            let owner = sqlite3_column_int64(statement.handle, 0)
+            if owner > end { break }
+            hasRow = false
+            if owner >= first { try append(owner, to: &batch) }
+        }
+        return !batch.isEmpty
+    }
+
+    private func step() throws(MigrationError) -> Bool {
+        let code = sqlite3_step(statement.handle)
+        if code == SQLITE_ROW { return true }
+        isFinished = true
+        if code == SQLITE_DONE {
+            statement.reset()
+            return false
+        }
+        if code & 0xff == SQLITE_TOOBIG {
+            throw store.tooLarge(
+                table: selection.path.table, after: nil, columns: selection.columns, layout: layout)
+        }
+        throw SourceStore.blamingData(
+            SQLiteFailure.error(
+                store.connection.handle, code: code, doing: "Reading the members of a relationship", path: store.path))
+    }
+
+    private func append(_ owner: Int64, to batch: inout RowBatch) throws(MigrationError) {
+        let handle = statement.handle
+        let member = sqlite3_column_int64(handle, 1)
+        if selection.distinctColumn == nil, let last, last == (owner, member) { return }
+        let row = batch.appendRow(key: member)
+        for slot in 0..<batch.slots
+        where !batch.read(handle, column: Int32(truncatingIfNeeded: slot) + 2, row: row, slot: slot) {
+            throw MigrationError(
+                "store.io", .io, "SQLite has no memory for a value",
+                context: store.context(selection.path.table, member, layout))
+        }
+        batch[row, selection.ownerSlot] = .integer(owner)
+        if let column = selection.distinctColumn,
+            let slot = selection.columns.firstIndex(of: .own(column)), isRepeated(owner, batch[row, slot], in: batch)
+        {
+            batch.removeLastRow()
+        }
+        last = (owner, member)
+    }
+
+    /// Whether a value is the owner's last one again; remembers it.
+    private func isRepeated(_ owner: Int64, _ value: Cell, in batch: borrowing RowBatch) -> Bool {
+        let bytes = batch.bytes(value)
+        let isSame: Bool
+        switch (value.kind, lastValue.kind) {
+        case (.integer, .integer): isSame = value.bits == lastValue.bits
+        case (.real, .real): isSame = value.realValue == lastValue.realValue
+        case (.integer, .real): isSame = Double(value.integerValue) == lastValue.realValue
+        case (.real, .integer): isSame = value.realValue == Double(lastValue.integerValue)
+        case (.text, .text), (.blob, .blob):
+            isSame = lastBytes.count == bytes.count && lastBytes.withUnsafeBytes { $0.elementsEqual(bytes) }
+        default: isSame = false
+        }
+        let isRepeated = isSame && last?.owner == owner
+        lastValue = value
+        if value.hasBytes, !isRepeated { lastBytes = Array(bytes) }
+        return isRepeated
+    }
+}

@@ -1,0 +1,100 @@
+import CSQLite
+import Diagnostics
+import Rows
+
+/// Single rows of one table of the store that is written, which earlier mapping models made or which were there before:
+/// read, changed and deleted by key.
+///
+/// Memory: one prepared statement for each set of columns that is changed together. Release before the store is
+/// finished.
+package final class StoredRows {
+    private let store: DestinationStore
+    private let table: EntityTable
+    private let tableIndex: Int
+    private var select: Statement?
+    private var updates: [[Int]: Statement] = [:]
+
+    /// - Parameter table: index in the schema's tables.
+    package init(_ store: DestinationStore, table: Int) {
+        self.store = store
+        self.table = store.schema.tables[table]
+        tableIndex = table
+    }
+
+    /// Adds the row of a key to a batch, one slot for each column of the table.
+    ///
+    /// - Returns: false where there is none.
+    package func fetch(_ key: Int64, into batch: inout RowBatch) throws(MigrationError) -> Bool {
+        let statement: Statement
+        if let select {
+            statement = select
+        } else {
+            let names = table.columns.map { SQLName.quoted($0.name) }.joined(separator: ", ")
+            statement = try store.connection.prepare(
+                "SELECT \(names) FROM \(SQLName.quoted(table.name)) WHERE Z_PK = ?1")
+            select = statement
+        }
+        defer { statement.reset() }
+        statement.bind(key, at: 1)
+        guard try statement.step() else { return false }
+        let row = batch.appendRow(key: key)
+        for slot in table.columns.indices
+        where !batch.read(statement.handle, column: Int32(slot), row: row, slot: slot) {
+            batch.removeLastRow()
+            throw SQLiteFailure.error(
+                store.connection.handle, code: SQLITE_NOMEM, doing: "Reading \(table.name)", path: store.path)
+        }
+        return true
+    }
+
+    /// Changes the cells of a row that are not absent in a batch's row.
+    ///
+    /// - Throws: `store.constraint`, `store.full`, `store.io`.
+    package func update(_ key: Int64, from batch: borrowing RowBatch, row: Int) throws(MigrationError) {
+        var changed: [Int] = []
+        for slot in 0..<batch.slots where batch[row, slot].kind != .absent { changed.append(slot) }
+        guard !changed.isEmpty else { return }
+        if changed.contains(where: { if case .attribute = table.columns[$0].role { true } else { false } }) {
+            try store.prepareUpdates(table: tableIndex)
+        }
+        let statement: Statement
+        if let known = updates[changed] {
+            statement = known
+        } else {
+            let sets = changed.enumerated().map { "\(SQLName.quoted(table.columns[$1].name)) = ?\($0 + 2)" }
+            statement = try store.connection.prepare(
+                "UPDATE \(SQLName.quoted(table.name)) SET \(sets.joined(separator: ", ")) WHERE Z_PK = ?1")
+            updates[changed] = statement
+        }
+        statement.bind(key, at: 1)
+        for (position, slot) in changed.enumerated() {
+            statement.bind(batch[row, slot], of: batch, at: Int32(position + 2))
+        }
+        try statement.run()
+    }
+
+    /// Deletes a row, where there is one.
+    package func delete(_ key: Int64) throws(MigrationError) {
+        let statement = try store.connection.prepare("DELETE FROM \(SQLName.quoted(table.name)) WHERE Z_PK = ?1")
+        statement.bind(key, at: 1)
+        try statement.run()
+    }
+}
+
+extension Statement {
+    /// Binds a copy of a cell's value; an absent one as NULL.
+    func bind(_ cell: Cell, of batch: borrowing RowBatch, at index: Int32) {
+        switch cell.kind {
+        case .null, .absent: bindNull(at: index)
+        case .integer, .reference: bind(cell.integerValue, at: index)
+        case .real: bind(cell.realValue, at: index)
+        case .text:
+            let bytes = batch.bytes(cell)
+            let base = bytes.baseAddress ?? UnsafeRawPointer(bitPattern: 1)
+            _ = sqlite3_bind_text64(
+                handle, index, base?.assumingMemoryBound(to: CChar.self), UInt64(bytes.count), Statement.transient,
+                UInt8(SQLITE_UTF8))
+        case .blob: bind(Array(batch.bytes(cell)), at: index)
+        }
+    }
+}

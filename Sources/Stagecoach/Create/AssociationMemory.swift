@@ -1,0 +1,80 @@
+import Diagnostics
+import Foundation
+import Glibc
+import SpillStorage
+
+/// The associations that a migration manager keeps from call to call, in a work directory of its own that goes with it.
+final class AssociationMemory {
+    let archive: AssociationArchive
+    private let directory: WorkDirectory
+    private let source: FileIdentity
+    private let destinationPath: String
+    /// The destination as the last call left it; nil before.
+    private var destination: FileIdentity?
+
+    /// What tells whether a file is the one it was.
+    private struct FileIdentity: Equatable {
+        let device: UInt
+        let inode: UInt
+        let size: Int
+        let changed: [Int]
+
+        init?(_ path: String) {
+            var status = stat()
+            guard stat(path, &status) == 0 else { return nil }
+            device = UInt(status.st_dev)
+            inode = UInt(status.st_ino)
+            size = Int(status.st_size)
+            changed = [status.st_mtim.tv_sec, status.st_mtim.tv_nsec]
+        }
+
+        func isSameFile(as other: FileIdentity) -> Bool { device == other.device && inode == other.inode }
+    }
+
+    private init(source: FileIdentity, destinationPath: String, folder: String) throws(MigrationError) {
+        self.source = source
+        self.destinationPath = destinationPath
+        directory = try WorkDirectory(path: "\(folder)/.stagecoach-\(UUID().uuidString)")
+        archive = AssociationArchive(directory: directory)
+    }
+
+    deinit {
+        // What stays behind is cleared with the folder for temporary files.
+        try? directory.remove()
+    }
+
+    /// What a call may look up: the associations so far where it goes from the same source to the same destination, which
+    /// still stands there; else nothing.
+    ///
+    /// - Parameter workDirectory: folder for the association tables; nil: that for temporary files.
+    /// - Throws: `manager.destinationChanged` (65) where another wrote the destination since: its objects may not be those
+    ///   that were associated; `work.create` (73).
+    static func forCall(
+        after last: AssociationMemory?, from source: String, to destination: String, workDirectory: String?
+    ) throws(MigrationError) -> AssociationMemory {
+        guard let identity = FileIdentity(source) else {
+            throw MigrationError(
+                "store.notFound", .noInput, "There is no store at the source", context: .init(path: source))
+        }
+        if let last, last.source.isSameFile(as: identity), last.destinationPath == destination,
+            !last.archive.mappings.isEmpty, let now = FileIdentity(destination)
+        {
+            guard now == last.destination else {
+                throw MigrationError(
+                    "manager.destinationChanged", .data,
+                    "The destination was changed since this manager migrated to it: its associations may not hold any more",
+                    remedy: "Call reset() on the manager", context: .init(path: destination))
+            }
+            return last
+        }
+        return try AssociationMemory(
+            source: identity, destinationPath: destination,
+            folder: workDirectory ?? FileManager.default.temporaryDirectory.path)
+    }
+
+    /// A call has succeeded: its associations go to disk.
+    func endCall() throws(MigrationError) {
+        destination = FileIdentity(destinationPath)
+        try archive.park()
+    }
+}

@@ -1,0 +1,67 @@
+import Diagnostics
+import ManagedModel
+import PersistentStore
+import Rows
+
+/// Stage 1 of a mapping without policy whose attributes only objects can evaluate: rows in batches, as for every such
+/// mapping, and an evaluation for each row once it is made.
+struct DynamicRows {
+    let session: MigrationSession
+    let runtime: StagedRuntime
+    let mapping: PlannedMapping
+    let keys: MappingKeys
+
+    /// Makes the mapping's rows.
+    ///
+    /// - Complexity: O(rows); memory is the window of source rows and the open batch.
+    func create(in rows: DestinationRows, _ run: DestinationRows.Run) throws {
+        guard let entity = mapping.destination, let source = mapping.source else { return }
+        let program = try runtime.program(of: mapping)
+        let number = Int64(session.destinationSchema.number(of: entity))
+        var made = 0
+        runtime.scanning = program
+        defer { runtime.scanning = nil }
+        try runtime.scan(mapping, program.slots) { sourceKey, row in
+            guard let key = try keys.destinationKey(of: sourceKey) else { return }
+            if run.open.isFull { try rows.flush(run) }
+            let target = run.open.appendRow(key: key)
+            run.open[target, EntityTable.entityColumn] = .integer(number)
+            let lock = runtime.sources.window[row, EntityTable.lockColumn]
+            run.open[target, EntityTable.lockColumn] =
+                keys.mode == .kept && lock.kind == .integer ? lock : .integer(1)
+            try program.attributes.run(runtime.sources.window, row: row, into: &run.open, destinationRow: target)
+            made += 1
+            let object = runtime.sourceContext.object(
+                at: runtime.sources.place(entity: source, table: mapping.sourceTable ?? 0, key: sourceKey))
+            let destination = runtime.destinationContext.object(
+                at: runtime.objects.place(entity: entity, key: key))
+            try runtime.dynamicValues?.setAttributes(
+                mapping.dynamicAttributes, in: mapping, source: object, destination: destination)
+        }
+        session.counts.mappings[mapping.index].created += made
+        session.counts.created[entity.definition.name, default: 0] += made
+    }
+}
+
+extension StagedRuntime {
+    /// Shows the source rows of a mapping one after the other, with a window of them open: what their objects are asked
+    /// is read for many at once.
+    ///
+    /// - Parameters:
+    ///   - slots: the window's slots: all own columns of the table first.
+    ///   - body: gets the row's key and its place in the window.
+    func scan(
+        _ mapping: PlannedMapping, _ slots: SourceSlots, _ body: (Int64, Int) throws -> Void
+    ) throws {
+        guard let source = mapping.source, let table = mapping.sourceTable else { return }
+        let reader = try SourceReader(
+            session: session, slots: slots, table: table, entities: [source.index])
+        sources.openWindow(session.sourceBatch(slots: slots.columns.count), table: table)
+        defer { sources.closeWindow() }
+        while try reader.next(into: &sources.window) {
+            try session.checkCancelled()
+            for row in 0..<sources.window.count { try body(sources.window.key(row), row) }
+            session.progress.advance(rows: sources.window.count)
+        }
+    }
+}

@@ -1,0 +1,101 @@
+import Diagnostics
+import Mapping
+
+/// Evaluates what no compiled program can: calls of user code, sets and lists as values, messages.
+///
+/// One evaluation an object, over objects that the contexts keep once: what they read of other rows is read for the
+/// whole window of source rows, not for each object.
+final class DynamicValues {
+    private unowned let runtime: StagedRuntime
+    private let manager: MigrationManager
+    private let policies: Policies
+
+    init(runtime: StagedRuntime, manager: MigrationManager, policies: Policies) {
+        self.runtime = runtime
+        self.manager = manager
+        self.policies = policies
+    }
+
+    /// The value of a property's expression.
+    ///
+    /// - Throws: the evaluation's error, and what user code throws, with mapping, object and property.
+    func value(
+        of expression: ValueExpression, property: PropertyMapping?, in mapping: PlannedMapping,
+        source: ManagedObject?, destination: ManagedObject
+    ) throws -> Any? {
+        let variables: [String: Any?] = [
+            "source": source, "destination": destination, "manager": manager, "entityMapping": mapping.mapping,
+            "propertyMapping": property, "entityPolicy": policies[mapping],
+        ]
+        do {
+            let value = try expression.evaluate(with: source, variables: variables)
+            try runtime.failures.rethrow()
+            return value
+        } catch let error as MigrationError {
+            throw error.inside(context(mapping, property, expression, source))
+        } catch {
+            throw MigrationError(
+                "policy.failed", .data, "User code that a value expression calls failed",
+                context: context(mapping, property, expression, source), cause: error)
+        }
+    }
+
+    private func context(
+        _ mapping: PlannedMapping, _ property: PropertyMapping?, _ expression: ValueExpression,
+        _ source: ManagedObject?
+    ) -> MigrationError.Context {
+        var context = mapping.context
+        context.objectID = source?.objectID.description
+        context.property = property?.name
+        context.expression = expression.format
+        return context
+    }
+
+    /// Computes the attributes of a destination object that need objects, and stores them in its row.
+    func setAttributes(
+        _ attributes: [PlannedAttribute], in mapping: PlannedMapping, source: ManagedObject,
+        destination: ManagedObject
+    ) throws {
+        for planned in attributes {
+            guard let expression = planned.expression else { continue }
+            let property = mapping.mapping.attributeMapping(named: planned.attribute.name)
+            let value = try value(
+                of: expression, property: property, in: mapping, source: source, destination: destination)
+            do {
+                try runtime.objects.rows[destination.place.table].write(destination.place.key) {
+                    batch, row throws(MigrationError) in
+                    try ValueBridge.store(
+                        value, type: planned.attribute.attributeType,
+                        isExternal: planned.attribute.definition.allowsExternalBinaryDataStorage, in: &batch, row: row,
+                        slot: planned.column)
+                }
+            } catch {
+                throw error.inside(context(mapping, property, expression, source))
+            }
+        }
+    }
+
+    /// Shows the keys of a mapping's source rows, with a window of them open.
+    func forEachSource(of mapping: PlannedMapping, _ body: (Int64) throws -> Void) throws {
+        guard let entity = mapping.source, let table = mapping.sourceTable else { return }
+        let own = runtime.session.layout.schema.tables[table].columns.count
+        let slots = SourceSlots(
+            entity: entity, schema: runtime.session.layout.schema, columns: (0..<own).map { .own($0) })
+        try runtime.scan(mapping, slots) { key, _ in try body(key) }
+    }
+
+    /// The destination objects that a relationship's expression gives, as far as they fit the relationship.
+    func members(
+        of expression: ValueExpression, _ relationship: PlannedRelationship, in mapping: PlannedMapping,
+        source: ManagedObject?, destination: ManagedObject
+    ) throws -> [LinkMember] {
+        let property = mapping.mapping.relationshipMapping(named: relationship.name)
+        let value = try value(
+            of: expression, property: property, in: mapping, source: source, destination: destination)
+        do {
+            return try runtime.objects.members(fitting: relationship.relationship, of: value)
+        } catch let error as MigrationError {
+            throw error.inside(context(mapping, property, expression, source))
+        }
+    }
+}

@@ -1,0 +1,216 @@
+import Diagnostics
+import Mapping
+import PersistentStore
+import Rows
+
+/// Fills the slots of source rows that are folded over to-many relationships: one grouped read a batch and collection,
+/// whatever the number of rows, and never one an object.
+///
+/// Beside a scan the members are one stream, read along with the owners. Otherwise (objects that rows refer to, members'
+/// own collections, rows at random) the owners' keys are asked for, many in one statement.
+///
+/// Memory: a few words for each owner of the batch and fold, and a batch of members for each collection; never the
+/// members of an owner.
+final class SourceFolds {
+    private let runs: [GroupRun]
+
+    /// - Parameters:
+    ///   - isScan: whether batches come in ascending key order, as a scan of the table gives them.
+    ///   - depth: collections around these; their members' batches are smaller.
+    init(session: MigrationSession, slots: SourceSlots, isScan: Bool, depth: Int = 0) throws(MigrationError) {
+        var runs: [GroupRun] = []
+        for group in slots.folds {
+            runs.append(try GroupRun(session: session, group: group, isScan: isScan, depth: depth))
+        }
+        self.runs = runs
+    }
+
+    /// Fills the computed slots of all rows of a batch.
+    ///
+    /// - Throws: what reading throws. What goes wrong with values is thrown by the program that uses them.
+    func fill(_ batch: inout RowBatch) throws(MigrationError) {
+        guard !batch.isEmpty else { return }
+        for run in runs { try run.fill(&batch) }
+    }
+}
+
+/// The folds over one collection, at work.
+private final class GroupRun {
+    /// An owner's row in the batch.
+    private struct Owner {
+        let key: Int64
+        let row: Int
+    }
+
+    private let group: FoldGroup
+    /// Members of all owners, beside a scan.
+    private let stream: MemberReader?
+    /// Members of owners by key; made when it is first needed.
+    private var byKey: MemberReader?
+    private let session: MigrationSession
+    private let nested: SourceFolds
+    private var members: RowBatch
+    private var owners: [Owner] = []
+    /// The index in `owners` at which each distinct key begins.
+    private var starts: [Int] = []
+    private var states: [FoldState] = []
+    private var lastKey: Int64?
+    /// Folded values of objects that rows refer to: many rows refer to the same few.
+    private var known: [Int64: [Cell]] = [:]
+    private static let knownAtMost = 4096
+
+    init(session: MigrationSession, group: FoldGroup, isScan: Bool, depth: Int) throws(MigrationError) {
+        self.session = session
+        self.group = group
+        stream =
+            isScan && group.anchorSlot == nil ? try session.source.members(group.selection, in: session.layout) : nil
+        nested = try SourceFolds(session: session, slots: group.members, isScan: false, depth: depth + 1)
+        let slots = group.members.columns.count
+        let bytes = max(32 << 10, session.budget.batch >> (depth + 2))
+        members = RowBatch(
+            slots: slots, rowCapacity: min(session.rowCapacity(slots: slots), max(1, bytes / (16 * slots + 8))),
+            byteTarget: bytes)
+    }
+
+    /// Whether members are compared with values of their owner's row, so that rows of one owner differ.
+    private var isCorrelated: Bool { !group.members.copies.isEmpty }
+
+    func fill(_ batch: inout RowBatch) throws(MigrationError) {
+        findOwners(&batch)
+        guard !owners.isEmpty else { return }
+        let count = isCorrelated ? owners.count : starts.count
+        states.removeAll(keepingCapacity: true)
+        for _ in 0..<count * group.folds.count { states.append(FoldState()) }
+        if let stream {
+            let (first, last) = (owners[0].key, owners[owners.count - 1].key)
+            if let lastKey, first <= lastKey { stream.restart() }
+            lastKey = last
+            try read(stream, from: first, through: last, &batch)
+        } else {
+            try readByKey(&batch)
+        }
+        store(into: &batch)
+    }
+
+    /// Lists the rows by owner; those without one, or whose values are known, get them at once.
+    private func findOwners(_ batch: inout RowBatch) {
+        owners.removeAll(keepingCapacity: true)
+        starts.removeAll(keepingCapacity: true)
+        if known.count > GroupRun.knownAtMost { known = [:] }
+        var isAscending = true
+        for row in 0..<batch.count {
+            var key = batch.key(row)
+            if let slot = group.anchorSlot {
+                let cell = batch[row, slot]
+                guard cell.kind == .integer else {
+                    for fold in group.folds { fold.program.store(FoldState(), into: &batch, row: row, slot: fold.slot) }
+                    continue
+                }
+                key = cell.integerValue
+                if let values = known[key] {
+                    for (fold, value) in zip(group.folds, values) { batch[row, fold.slot] = value }
+                    continue
+                }
+            }
+            if let last = owners.last, last.key > key { isAscending = false }
+            owners.append(Owner(key: key, row: row))
+        }
+        if !isAscending { owners.sort { ($0.key, $0.row) < ($1.key, $1.row) } }
+        for (index, owner) in owners.enumerated() where index == 0 || owners[index - 1].key != owner.key {
+            starts.append(index)
+        }
+    }
+
+    private func readByKey(_ batch: inout RowBatch) throws(MigrationError) {
+        let reader: MemberReader
+        if let byKey {
+            reader = byKey
+        } else {
+            reader = try session.source.membersByKey(group.selection, in: session.layout)
+            byKey = reader
+        }
+        var position = 0
+        while position < starts.count {
+            let end = min(starts.count, position + MemberReader.keysAtOnce)
+            let keys = starts[position..<end].map { owners[$0].key }
+            reader.ask(for: keys[...])
+            try read(reader, from: keys[0], through: keys[keys.count - 1], &batch)
+            position = end
+        }
+        // A statement at rest holds no page.
+        reader.restart()
+    }
+
+    /// Folds the members that a reader gives for the owners between two keys.
+    private func read(
+        _ reader: MemberReader, from first: Int64, through last: Int64, _ batch: inout RowBatch
+    ) throws(MigrationError) {
+        var place = 0
+        while try reader.next(into: &members, from: first, through: last) {
+            if isCorrelated {
+                try foldCorrelated(&place, &batch)
+                continue
+            }
+            try nested.fill(&members)
+            for row in 0..<members.count {
+                guard find(members[row, 0].integerValue, from: &place) else { continue }
+                for (index, fold) in group.folds.enumerated() {
+                    fold.program.fold(members, row: row, into: &states[place * group.folds.count + index])
+                }
+            }
+        }
+    }
+
+    /// Moves on to the place of a key among the distinct ones; false where it is none of them.
+    private func find(_ key: Int64, from place: inout Int) -> Bool {
+        while place < starts.count, owners[starts[place]].key < key { place += 1 }
+        return place < starts.count && owners[starts[place]].key == key
+    }
+
+    /// Folds members once for each row of their owner, with that row's values at hand.
+    private func foldCorrelated(_ place: inout Int, _ batch: inout RowBatch) throws(MigrationError) {
+        var work = RowBatch(slots: members.slots, rowCapacity: members.rowCapacity, byteTarget: members.byteTarget)
+        var targets: [Int] = []
+        for row in 0..<members.count {
+            guard find(members[row, 0].integerValue, from: &place) else { continue }
+            let end = place + 1 < starts.count ? starts[place + 1] : owners.count
+            for target in starts[place]..<end {
+                if work.isFull { try fold(&work, &targets) }
+                let copy = work.appendRow(key: members.key(row))
+                for slot in 0..<members.slots {
+                    work.copy(members[row, slot], from: members, row: copy, slot: slot)
+                }
+                for outer in group.members.copies {
+                    work.copy(batch[owners[target].row, outer.from], from: batch, row: copy, slot: outer.to)
+                }
+                targets.append(target)
+            }
+        }
+        try fold(&work, &targets)
+    }
+
+    private func fold(_ work: inout RowBatch, _ targets: inout [Int]) throws(MigrationError) {
+        try nested.fill(&work)
+        for row in 0..<work.count {
+            for (index, fold) in group.folds.enumerated() {
+                fold.program.fold(work, row: row, into: &states[targets[row] * group.folds.count + index])
+            }
+        }
+        work.removeAll()
+        targets.removeAll(keepingCapacity: true)
+    }
+
+    private func store(into batch: inout RowBatch) {
+        var place = -1
+        for (index, owner) in owners.enumerated() {
+            if place + 1 < starts.count, starts[place + 1] == index { place += 1 }
+            let first = (isCorrelated ? index : place) * group.folds.count
+            for (offset, fold) in group.folds.enumerated() {
+                fold.program.store(states[first + offset], into: &batch, row: owner.row, slot: fold.slot)
+            }
+            guard group.anchorSlot != nil, !isCorrelated, known[owner.key] == nil else { continue }
+            let values = group.folds.map { batch[owner.row, $0.slot] }
+            if !values.contains(where: \.hasBytes) { known[owner.key] = values }
+        }
+    }
+}

@@ -1,0 +1,54 @@
+import Diagnostics
+import PersistentStore
+import Rows
+
+/// A scan of a source table with everything that programs read of its rows: columns, and values folded over to-many
+/// relationships.
+final class SourceReader {
+    private let rows: SelectionReader
+    private let folds: SourceFolds
+
+    /// - Parameter entities: indices of the entities whose rows are read.
+    init(session: MigrationSession, slots: SourceSlots, table: Int, entities: [Int]) throws(MigrationError) {
+        rows = try session.source.rows(
+            RowSelection(table: table, columns: slots.columns, entities: entities), in: session.layout)
+        folds = try SourceFolds(session: session, slots: slots, isScan: true)
+    }
+
+    /// Clears the batch and fills it until it is full or the rows end.
+    ///
+    /// - Returns: false when there was no further row.
+    /// - Precondition: the batch has one slot for each of the slots.
+    func next(into batch: inout RowBatch) throws(MigrationError) -> Bool {
+        guard try rows.next(into: &batch) else { return false }
+        try folds.fill(&batch)
+        return true
+    }
+}
+
+/// Single source rows by key, with everything that programs read of them.
+final class SourceRowReader {
+    private let session: MigrationSession
+    private let table: Int
+    private let columns: [SelectedColumn]
+    private let folds: SourceFolds
+
+    init(session: MigrationSession, slots: SourceSlots, table: Int) throws(MigrationError) {
+        self.session = session
+        self.table = table
+        columns = slots.columns
+        folds = try SourceFolds(session: session, slots: slots, isScan: false)
+    }
+
+    /// Clears the batch and puts the row of a key into it.
+    ///
+    /// - Returns: false where there is none.
+    func fetch(_ key: Int64, into batch: inout RowBatch) throws(MigrationError) -> Bool {
+        batch.removeAll()
+        guard
+            try session.source.row(table: table, key: key, columns: columns, in: session.layout, into: &batch)
+        else { return false }
+        try folds.fill(&batch)
+        return true
+    }
+}

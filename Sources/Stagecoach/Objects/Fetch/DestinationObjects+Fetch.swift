@@ -1,0 +1,221 @@
+import Diagnostics
+import ManagedModel
+import PersistentStore
+import Rows
+import SpillStorage
+
+extension DestinationObjects: FetchSide {
+    var isSource: Bool { false }
+
+    func scan(_ wanted: FetchRows, _ body: (borrowing RowBatch, Int, EntityDescription) throws -> Bool) throws {
+        let entities = Set(wanted.entities)
+        let table = rows[wanted.table]
+        let most = session.rowCapacity(slots: table.columns)
+        // Small batches first: a fetch with a limit often ends in them.
+        var capacity = min(16, most)
+        var nextKey: Int64 = .min
+        while true {
+            let scan = try DestinationScan(table, from: nextKey, capacity: capacity, session: session)
+            repeat {
+                guard try scan.next() else { return }
+                try session.checkCancelled()
+                for row in 0..<scan.batch.count {
+                    statistics.scannedRows += 1
+                    guard let index = entity(of: scan.batch, row), entities.contains(index) else { continue }
+                    guard try body(scan.batch, row, schema.model.entity(at: index)) else { return }
+                }
+                let last = scan.batch.key(scan.batch.count - 1)
+                guard last < .max else { return }
+                nextKey = last + 1
+            } while capacity == most
+            capacity = min(most, capacity * 8)
+        }
+    }
+
+    private func entity(of batch: borrowing RowBatch, _ row: Int) -> Int? {
+        schema.entityByNumber[Int(truncatingIfNeeded: batch[row, EntityTable.entityColumn].integerValue)]
+    }
+
+    func probe(
+        _ wanted: FetchRows, keys: [Int64], _ body: (borrowing RowBatch, Int, EntityDescription) throws -> Bool
+    ) throws {
+        guard !keys.isEmpty else { return }
+        let table = rows[wanted.table]
+        // A batch of its own: what is asked of objects inside the closure reads other rows.
+        var copy = RowBatch(slots: table.columns, rowCapacity: 1, byteTarget: 4096)
+        for key in keys {
+            copy.removeAll()
+            statistics.probedRows += 1
+            let found = try table.read(key) { batch, row throws(MigrationError) in
+                let new = copy.appendRow(key: key)
+                for case .own(let column) in wanted.columns {
+                    copy.copy(batch[row, column], from: batch, row: new, slot: column)
+                }
+                return true
+            }
+            guard found != nil, let index = entity(of: copy, 0), wanted.entities.contains(index) else { continue }
+            guard try body(copy, 0, schema.model.entity(at: index)) else { return }
+        }
+    }
+
+    func count(of entity: EntityDescription) throws -> Int {
+        let follower = follower(of: schema.tableIndex(of: entity))
+        try follower.catchUp()
+        return follower.counts[entity.index, default: 0]
+    }
+
+    func keys(in column: FetchColumn, holding values: [StoredValue]) throws -> [Int64]? {
+        let follower = follower(of: column.table)
+        if let index = indexes.index(of: column) {
+            try follower.catchUp()
+            return try index.keys(holding: values)
+        }
+        guard indexes.noteUse(of: column), case .own(let own) = column.column else { return nil }
+        try follower.catchUp()
+        let index = indexes.add(column)
+        follower.followChanges()
+        let scan = try DestinationScan(rows[column.table], session: session)
+        while try scan.next() {
+            try session.checkCancelled()
+            for row in 0..<scan.batch.count {
+                statistics.scannedRows += 1
+                try index.add(scan.batch[row, own], of: scan.batch, key: scan.batch.key(row))
+            }
+        }
+        statistics.indexesBuilt += 1
+        return try index.keys(holding: values)
+    }
+
+    private func follower(of table: Int) -> TableFollower {
+        if let known = followers[table] { return known }
+        let follower = TableFollower(rows: rows[table], objects: self, session: session)
+        followers[table] = follower
+        return follower
+    }
+
+    func contains(_ id: ManagedObjectID) -> Bool { id.isDestination && id.storeUUID == context?.storeUUID }
+
+    func object(entity: EntityDescription, table: Int, key: Int64) -> ManagedObject? {
+        context?.object(at: place(entity: entity, key: key))
+    }
+
+    /// Gives up what fetches keep: nobody fetches any more.
+    func endFetches() {
+        for (table, _) in followers { rows[table].changes = nil }
+        followers = [:]
+        indexes.removeAll()
+    }
+
+    /// The places of a page of rows in a table, ascending by key from a key on; empty at the end.
+    func places(inTable table: Int, from key: Int64) throws -> [ObjectPlace] {
+        let scan = try DestinationScan(rows[table], from: key, capacity: 128, session: session)
+        guard try scan.next() else { return [] }
+        return (0..<scan.batch.count).compactMap { row in
+            entity(of: scan.batch, row).map {
+                place(entity: schema.model.entity(at: $0), key: scan.batch.key(row))
+            }
+        }
+    }
+}
+
+/// Follows the rows of an open destination table for counts and indexes: new rows are read once, when somebody asks;
+/// changed ones are noted and read again then.
+///
+/// Memory: 8 bytes a changed row, at most ``ChangedRows/most`` of them.
+final class TableFollower {
+    private let rows: DestinationRows
+    private unowned(unsafe) let objects: DestinationObjects
+    private let session: MigrationSession
+    /// The key after the last one read, by run.
+    private var nextKeys: [ObjectIdentifier: Int64] = [:]
+    /// Rows by entity index.
+    private(set) var counts: [Int: Int] = [:]
+
+    init(rows: DestinationRows, objects: DestinationObjects, session: MigrationSession) {
+        self.rows = rows
+        self.objects = objects
+        self.session = session
+    }
+
+    /// Notes changes from now on.
+    func followChanges() {
+        guard rows.changes == nil else { return }
+        rows.changes = ChangedRows { [unowned self] keys throws(MigrationError) in try read(keys) }
+    }
+
+    /// Reads what is new and what has changed.
+    ///
+    /// - Complexity: O(new and changed rows).
+    func catchUp() throws(MigrationError) {
+        let columns = columns
+        let scan = try DestinationScan(
+            rows, from: { nextKeys[ObjectIdentifier($0)] ?? .min }, session: session)
+        while try scan.next() {
+            for row in 0..<scan.batch.count {
+                objects.statistics.scannedRows += 1
+                count(scan.batch, row)
+                for (index, column) in columns {
+                    try index.add(scan.batch[row, column], of: scan.batch, key: scan.batch.key(row))
+                }
+            }
+        }
+        for run in rows.runs {
+            if let last = run.lastKey { nextKeys[ObjectIdentifier(run)] = last == .max ? .max : last + 1 }
+        }
+        try rows.changes?.drain()
+    }
+
+    private func count(_ batch: borrowing RowBatch, _ row: Int) {
+        let number = Int(truncatingIfNeeded: batch[row, EntityTable.entityColumn].integerValue)
+        if let entity = objects.schema.entityByNumber[number] { counts[entity, default: 0] += 1 }
+    }
+
+    private var columns: [(index: EqualityIndex, column: Int)] {
+        objects.indexes.indexes.compactMap { column, index in
+            guard column.table == rows.table, case .own(let own) = column.column else { return nil }
+            return (index, own)
+        }
+    }
+
+    private func read(_ keys: [Int64]) throws(MigrationError) {
+        let columns = columns
+        guard !columns.isEmpty else { return }
+        for key in Set(keys).sorted() {
+            objects.statistics.probedRows += 1
+            _ = try rows.read(key) { batch, row throws(MigrationError) in
+                for (index, column) in columns { try index.add(batch[row, column], of: batch, key: key) }
+            }
+        }
+    }
+
+    /// An object goes: it is counted no more.
+    func willDelete(entity: Int) throws(MigrationError) {
+        try catchUp()
+        counts[entity, default: 0] -= 1
+    }
+}
+
+/// Keys of rows that were changed, until somebody reads the rows again.
+final class ChangedRows {
+    /// Keys gathered at most.
+    static let most = 4096
+    private var keys: [Int64] = []
+    private let read: ([Int64]) throws(MigrationError) -> Void
+
+    init(_ read: @escaping ([Int64]) throws(MigrationError) -> Void) { self.read = read }
+
+    /// Notes a row that is about to change.
+    func note(_ key: Int64) throws(MigrationError) {
+        if keys.last == key { return }
+        if keys.count == ChangedRows.most { try drain() }
+        keys.append(key)
+    }
+
+    /// Has the rows read again.
+    func drain() throws(MigrationError) {
+        guard !keys.isEmpty else { return }
+        let changed = keys
+        keys.removeAll(keepingCapacity: true)
+        try read(changed)
+    }
+}

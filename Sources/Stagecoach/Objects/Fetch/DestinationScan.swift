@@ -1,0 +1,122 @@
+import Diagnostics
+import PersistentStore
+import Rows
+import SpillStorage
+
+/// The rows of an open destination table in ascending key order, as they are now: spilled ones with their patches, then
+/// those of the open batches.
+///
+/// Nothing may change the table while a scan is under way; whoever lets others work in between makes a new one from
+/// the last key on.
+/// Memory: a batch, a second one where several runs are merged, a block of each spill and its patches.
+final class DestinationScan {
+    /// The rows at hand, every column a slot.
+    private(set) var batch: RowBatch
+    private let heads: [Head]
+
+    /// - Parameters:
+    ///   - key: the least key to show.
+    ///   - capacity: rows a batch at most; nil: as many as its memory holds.
+    convenience init(
+        _ rows: DestinationRows, from key: Int64 = .min, capacity: Int? = nil, session: MigrationSession
+    ) throws(MigrationError) {
+        try self.init(rows, from: { _ in key }, capacity: capacity, session: session)
+    }
+
+    /// A scan that begins at a key of its own in each run.
+    init(
+        _ rows: DestinationRows, from key: (DestinationRows.Run) -> Int64, capacity: Int? = nil,
+        session: MigrationSession
+    ) throws(MigrationError) {
+        let runs = rows.runs.filter { run in run.lastKey.map { $0 >= key(run) } ?? false }
+        let most = runs.isEmpty ? 1 : min(capacity ?? .max, session.rowCapacity(slots: rows.columns))
+        batch = RowBatch(slots: rows.columns, rowCapacity: most, byteTarget: session.budget.batch)
+        heads = runs.map { Head($0, from: key($0), share: runs.count, capacity: most, session: session) }
+    }
+
+    /// Fills the batch with the next rows; false at the end.
+    func next() throws(MigrationError) -> Bool {
+        batch.removeAll()
+        if heads.count == 1 {
+            try heads[0].fill(&batch)
+            return !batch.isEmpty
+        }
+        while !batch.isFull {
+            var least: Head?
+            for head in heads {
+                guard let key = try head.key() else { continue }
+                if let known = try least?.key(), known < key { continue }
+                least = head
+            }
+            guard let least else { break }
+            least.move(to: &batch)
+        }
+        return !batch.isEmpty
+    }
+
+    /// The rows of one run.
+    private final class Head {
+        private let run: DestinationRows.Run
+        private let reader: RowSpillReader
+        private var page: RowBatch
+        private var row = 0
+        private var nextKey: Int64
+        private var isSpillRead = false
+        private var isDone = false
+
+        init(_ run: DestinationRows.Run, from key: Int64, share: Int, capacity: Int, session: MigrationSession) {
+            self.run = run
+            reader = run.spill.makeReader(from: key)
+            nextKey = key
+            page = RowBatch(
+                slots: run.open.slots, rowCapacity: share == 1 ? 1 : max(1, capacity / share),
+                byteTarget: max(4096, session.budget.batch / max(1, share)))
+        }
+
+        /// Adds the next rows of the run to an empty batch.
+        func fill(_ target: inout RowBatch) throws(MigrationError) {
+            guard !isDone else { return }
+            if !isSpillRead {
+                if try reader.next(into: &target) {
+                    pass(target.key(target.count - 1))
+                    return
+                }
+                isSpillRead = true
+            }
+            let open = run.open.count
+            var index = 0
+            while index < open, run.open.key(index) < nextKey { index += 1 }
+            while index < open, !target.isFull {
+                let key = run.open.key(index)
+                let new = target.appendRow(key: key)
+                for slot in 0..<target.slots {
+                    target.copy(run.open[index, slot], from: run.open, row: new, slot: slot)
+                }
+                pass(key)
+                index += 1
+            }
+            if target.isEmpty { isDone = true }
+        }
+
+        private func pass(_ key: Int64) {
+            if key == .max { isDone = true } else { nextKey = key + 1 }
+        }
+
+        /// The key of the next row; nil at the end.
+        func key() throws(MigrationError) -> Int64? {
+            if row >= page.count {
+                page.removeAll()
+                row = 0
+                try fill(&page)
+            }
+            return page.isEmpty ? nil : page.key(row)
+        }
+
+        /// Moves the row whose key was asked for.
+        func move(to target: inout RowBatch) {
+            let new = target.appendRow(key: page.key(row))
+            for slot in 0..<target.slots { target.copy(page[row, slot], from: page, row: new, slot: slot) }
+            row += 1
+        }
+    }
+}

@@ -1,0 +1,140 @@
+import Mapping
+
+/// A comparison of a key path with constants that asks for equality: `path == value`, `path IN values`,
+/// `ANY path == value`, `path CONTAINS value`.
+struct FetchComparison {
+    let modifier: ComparisonModifier
+    /// Empty for the object itself.
+    let path: [String]
+    let constants: [FetchConstant]
+    /// Whether it is `!=`.
+    let isUnequal: Bool
+    /// Whether it asks for a member of a to-many: ANY, or CONTAINS.
+    let isMembership: Bool
+
+    /// Whether it asks for nil.
+    var isNull: Bool {
+        if constants.count == 1, case .null = constants[0] { return true }
+        return false
+    }
+
+    private init(
+        modifier: ComparisonModifier, path: [String], constants: [FetchConstant], isUnequal: Bool, isMembership: Bool
+    ) {
+        self.modifier = modifier
+        self.path = path
+        self.constants = constants
+        self.isUnequal = isUnequal
+        self.isMembership = isMembership
+    }
+
+    /// Nil where the comparison is none of these.
+    init?(
+        _ modifier: ComparisonModifier, _ left: ExpressionNode, _ sign: ComparisonOperator, _ right: ExpressionNode
+    ) {
+        guard modifier != .none else { return nil }
+        switch sign {
+        case .equal, .notEqual:
+            let isUnequal = sign == .notEqual
+            guard !(isUnequal && modifier == .any) else { return nil }
+            for (side, other) in [(left, right), (right, left)] {
+                guard let path = FetchKeys.path(side), let constant = FetchConstant(other) else { continue }
+                if case .list = constant { return nil }
+                self.init(
+                    modifier: modifier, path: path, constants: [constant], isUnequal: isUnequal,
+                    isMembership: modifier == .any)
+                return
+            }
+            return nil
+        case .isIn:
+            guard let path = FetchKeys.path(left), case .list(let members)? = FetchConstant(right) else { return nil }
+            self.init(
+                modifier: modifier, path: path, constants: members, isUnequal: false, isMembership: modifier == .any)
+        case .contains:
+            guard modifier == .direct, let path = FetchKeys.path(left), !path.isEmpty,
+                let constant = FetchConstant(right), case .object = constant
+            else { return nil }
+            self.init(modifier: modifier, path: path, constants: [constant], isUnequal: false, isMembership: true)
+        default: return nil
+        }
+    }
+
+    func with(path: [String]) -> FetchComparison {
+        FetchComparison(
+            modifier: .direct, path: path, constants: constants, isUnequal: isUnequal, isMembership: isMembership)
+    }
+}
+
+/// The key paths of predicates.
+enum FetchKeys {
+    /// The components of a key path from the fetched object; empty for the object itself; nil for anything else.
+    static func path(_ node: ExpressionNode) -> [String]? {
+        switch node {
+        case .evaluatedObject: return []
+        case .keyPath(let target, var components):
+            guard target == nil || target == .evaluatedObject, !components.contains(where: { $0.hasPrefix("@") })
+            else { return nil }
+            if components.last == "objectID" || components.last == "self" { components.removeLast() }
+            return components
+        default: return nil
+        }
+    }
+
+    /// The key paths of a comparison that have to give a value lest it is unknown.
+    static func needed(
+        _ modifier: ComparisonModifier, _ left: ExpressionNode, _ sign: ComparisonOperator, _ right: ExpressionNode,
+        isNegated: Bool
+    ) -> [String] {
+        let isNullTest = left == .constant(.null) || right == .constant(.null)
+        // Where nil makes the comparison false, it may as well be unknown.
+        guard modifier == .direct, !isNullTest, isNegated || sign == .notEqual || sign == .equal else { return [] }
+        return [left, right].compactMap { node in
+            guard case .keyPath(let target, let components) = node, target == nil || target == .evaluatedObject,
+                !components.contains(where: { $0.hasPrefix("@") })
+            else { return nil }
+            return components.joined(separator: ".")
+        }
+    }
+
+    /// The first components of all key paths from the fetched object.
+    static func first(in node: PredicateNode) -> Set<String> {
+        var found: Set<String> = []
+        collect(node, into: &found)
+        return found
+    }
+
+    private static func collect(_ node: PredicateNode, into found: inout Set<String>) {
+        switch node {
+        case .constant: return
+        case .not(let inner): collect(inner, into: &found)
+        case .and(let parts), .or(let parts): for part in parts { collect(part, into: &found) }
+        case .comparison(_, let left, _, let right, _):
+            collect(left, into: &found)
+            collect(right, into: &found)
+        case .expression(let value): collect(value, into: &found)
+        }
+    }
+
+    private static func collect(_ node: ExpressionNode, into found: inout Set<String>) {
+        switch node {
+        case .keyPath(let target, let components):
+            if let target, target != .evaluatedObject {
+                collect(target, into: &found)
+            } else if let first = components.first, !first.hasPrefix("@") {
+                found.insert(first)
+            }
+        case .arithmetic(_, let left, let right), .setOperation(_, let left, let right):
+            collect(left, into: &found)
+            collect(right, into: &found)
+        case .negation(let inner), .cast(let inner, _): collect(inner, into: &found)
+        case .aggregate(let members): for member in members { collect(member, into: &found) }
+        case .ternary(let condition, let yes, let no):
+            collect(condition, into: &found)
+            collect(yes, into: &found)
+            collect(no, into: &found)
+        // Inside a subquery's predicate a bare key is one of the member.
+        case .subquery(let collection, _, _): collect(collection, into: &found)
+        default: return
+        }
+    }
+}

@@ -1,0 +1,223 @@
+import Diagnostics
+import Foundation
+import ManagedModel
+import Mapping
+import PersistentStore
+import Rows
+
+/// Takes a fetch's predicate apart.
+struct FetchCompiler {
+    let entity: EntityDescription
+    let side: any FetchSide
+    private(set) var slots: FetchSlots
+    /// Conditions that keys can be looked up for.
+    private(set) var probes: [FetchProbe] = []
+    private let context: MigrationError.Context
+
+    init(entity: EntityDescription, side: any FetchSide, predicate: SourcePredicate?) {
+        self.entity = entity
+        self.side = side
+        slots = FetchSlots(entity: entity, schema: side.schema, isSource: side.isSource)
+        context = .init(entity: entity.definition.name, expression: predicate?.format)
+    }
+
+    /// Compiles a whole predicate.
+    ///
+    /// - Throws: `fetch.unknownKey` (65) where a key path begins with no property of the entity,
+    ///   `value.type` where an object is one of the other side.
+    mutating func compile(_ predicate: SourcePredicate) throws -> FetchCondition {
+        try checkKeys(predicate.node)
+        let condition = try compile(predicate.node, isNegated: false)
+        try collectProbes(predicate.node)
+        return condition
+    }
+
+    /// The slot of a sort key's column; nil where the value has to be asked of the object.
+    mutating func slot(ofSortKey path: [String]) -> Int? { try? slots.slot(forKeyPath: path).slot }
+
+    // MARK: - Conditions
+
+    private mutating func compile(_ node: PredicateNode, isNegated: Bool) throws -> FetchCondition {
+        if case .constant(let value) = node { return .constant(value != isNegated) }
+        var node = node
+        if case .comparison(let modifier, let left, .isIn, let right, let options) = node {
+            node = .comparison(modifier: modifier, left, .isIn, FetchConstant.literal(right), options)
+        }
+        let predicate = SourcePredicate(node: isNegated ? .not(node) : node)
+        if let program = try? PredicateProgram(compiling: predicate, resolver: &slots, context: context) {
+            return program.constant.map(FetchCondition.constant) ?? .program(program)
+        }
+        switch node {
+        case .not(let inner): return try compile(inner, isNegated: !isNegated)
+        case .and(let parts):
+            let conditions = try parts.map { try compile($0, isNegated: isNegated) }
+            return isNegated ? .any(conditions) : .all(conditions)
+        case .or(let parts):
+            let conditions = try parts.map { try compile($0, isNegated: isNegated) }
+            return isNegated ? .all(conditions) : .any(conditions)
+        case .comparison(let modifier, let left, let sign, let right, _):
+            let special = try FetchComparison(modifier, left, sign, right).flatMap {
+                try compile($0, isNegated: isNegated)
+            }
+            return special
+                ?? .evaluated(predicate, known: FetchKeys.needed(modifier, left, sign, right, isNegated: isNegated))
+        case .constant, .expression: return .evaluated(predicate, known: [])
+        }
+    }
+
+    private mutating func compile(_ comparison: FetchComparison, isNegated: Bool) throws -> FetchCondition? {
+        let isOpposite = isNegated != comparison.isUnequal
+        if comparison.path.isEmpty {
+            guard comparison.modifier == .direct else { return nil }
+            guard let keys = try keys(comparison.constants, table: side.schema.tableIndex(of: entity)) else {
+                return nil
+            }
+            return .isObject(among: Set(keys), isNegated: isOpposite)
+        }
+        if let (column, table) = slots.column(ofRelationship: comparison.path) {
+            guard comparison.modifier != .all, let slot = slots.slot(of: column) else { return nil }
+            if comparison.isNull { return .isNull(slot: slot, isNegated: isOpposite) }
+            guard let keys = try keys(comparison.constants, table: table) else { return nil }
+            return .reference(slot: slot, among: Set(keys), isNegated: isOpposite)
+        }
+        guard comparison.path.count == 1, let relationship = entity.relationship(named: comparison.path[0]),
+            let (store, links) = side.links(of: relationship)
+        else { return nil }
+        if comparison.isNull {
+            return relationship.isToMany ? nil : .isUnlinked(store, links, isNegated: isOpposite)
+        }
+        let table = side.schema.tableIndex(of: relationship.destination)
+        guard let keys = try keys(comparison.constants, table: table) else { return nil }
+        if relationship.isToMany {
+            guard comparison.isMembership, !isOpposite else { return nil }
+            return .hasMember(store, links, among: Set(keys))
+        }
+        guard comparison.modifier != .all else { return nil }
+        return .partner(store, links, among: Set(keys), isNegated: isOpposite)
+    }
+
+    /// The keys of objects given; nil where something else is given. Objects of other tables are never met.
+    private func keys(_ constants: [FetchConstant], table: Int) throws -> [Int64]? {
+        var keys: [Int64] = []
+        for constant in constants {
+            guard case .object(let id) = constant else {
+                if case .null = constant, constants.count > 1 { continue }
+                return nil
+            }
+            guard side.contains(id) else {
+                throw MigrationError(
+                    "value.type", .data, "\(id) is an object of another context", context: context)
+            }
+            if id.place.table == table { keys.append(id.place.key) }
+        }
+        return keys
+    }
+
+    // MARK: - Probes
+
+    private mutating func collectProbes(_ node: PredicateNode) throws {
+        switch node {
+        case .and(let parts): for part in parts { try collectProbes(part) }
+        case .comparison(let modifier, let left, let sign, let right, let options):
+            guard let comparison = FetchComparison(modifier, left, sign, right), !comparison.isUnequal,
+                !comparison.isNull, let probe = try probe(comparison, options)
+            else { return }
+            probes.append(probe)
+        default: return
+        }
+    }
+
+    private func probe(_ comparison: FetchComparison, _ options: ComparisonOptions) throws -> FetchProbe? {
+        if comparison.path.isEmpty {
+            guard comparison.modifier == .direct else { return nil }
+            return try keys(comparison.constants, table: side.schema.tableIndex(of: entity)).map { .keys($0) }
+        }
+        guard comparison.modifier == .direct || comparison.modifier == .any else { return nil }
+        let own = side.schema.tableIndex(of: entity)
+        if let (column, table) = slots.column(ofRelationship: comparison.path) {
+            guard let keys = try keys(comparison.constants, table: table) else { return nil }
+            return .values(
+                FetchColumn(table: own, column: column, options: 0), keys.map(StoredValue.integer))
+        }
+        if let (column, attribute) = slots.column(ofAttribute: comparison.path) {
+            guard FetchHash.isIndexable(attribute), options.isSubset(of: [.caseInsensitive, .diacriticInsensitive])
+            else { return nil }
+            var values: [StoredValue] = []
+            for constant in comparison.constants {
+                guard case .scalar(let value) = constant, let stored = StoredValue(value, storedIn: attribute) else {
+                    return nil
+                }
+                values.append(stored)
+            }
+            return .values(FetchColumn(table: own, column: column, options: options.rawValue), values)
+        }
+        guard let relationship = entity.relationship(named: comparison.path[0]) else { return nil }
+        let isMembership = comparison.isMembership || !relationship.isToMany
+        guard isMembership else { return nil }
+        return try probe(over: relationship, comparison, options)
+    }
+
+    /// What stands at the end of a relationship is looked up, then those that refer to it.
+    private func probe(
+        over relationship: RelationshipDescription, _ comparison: FetchComparison, _ options: ComparisonOptions
+    ) throws -> FetchProbe? {
+        let rest = Array(comparison.path.dropFirst())
+        let table = side.schema.tableIndex(of: relationship.destination)
+        let ends: [Int64]
+        if rest.isEmpty {
+            guard let keys = try keys(comparison.constants, table: table) else { return nil }
+            ends = keys
+        } else {
+            // Attributes of members only: a longer path is evaluated.
+            var inner = FetchCompiler(entity: relationship.destination, side: side, predicate: nil)
+            guard rest.count == 1, relationship.destination.attribute(named: rest[0]) != nil,
+                case .values(let column, let values)? = try inner.innerProbe(comparison, rest, options),
+                let keys = try side.keys(in: column, holding: values)
+            else { return nil }
+            ends = keys
+        }
+        if let (store, links) = side.links(of: relationship) { return .partners(store, links, ends) }
+        guard let inverse = relationship.inverseRelationship, inverse.inverseRelationship == relationship else {
+            return nil
+        }
+        var owners: Set<Int64> = []
+        for key in ends {
+            guard let end = side.object(entity: relationship.destination, table: table, key: key) else { continue }
+            switch end.value(forKey: inverse.name) {
+            case let one as ManagedObject: owners.insert(one.place.key)
+            case let many as NSSet: for case let one as ManagedObject in many { owners.insert(one.place.key) }
+            case let many as NSOrderedSet: for case let one as ManagedObject in many { owners.insert(one.place.key) }
+            default: continue
+            }
+        }
+        return .keys(Array(owners))
+    }
+
+    private mutating func innerProbe(
+        _ comparison: FetchComparison, _ path: [String], _ options: ComparisonOptions
+    ) throws -> FetchProbe? {
+        try probe(comparison.with(path: path), options)
+    }
+
+    // MARK: - Keys
+
+    /// Finds keys that nobody has before any row is read, so that a wrong one is an error where there are no rows too.
+    private func checkKeys(_ node: PredicateNode) throws(MigrationError) {
+        for key in FetchKeys.first(in: node) { try checkKey(key) }
+    }
+
+    /// - Throws: `fetch.unknownKey` (65) where the entity has no such property.
+    func checkKey(_ key: String) throws(MigrationError) {
+        guard entity.hasProperty(key) || ManagedObject.extraKeys.contains(key) else {
+            throw MigrationError(
+                "fetch.unknownKey", .data, "The entity \(entity) has no property \(key)", context: context)
+        }
+    }
+}
+
+extension FetchSide {
+    /// The links of a relationship; nil on the source's side, where they are in the rows.
+    func links(of relationship: RelationshipDescription) -> (store: LinkStore, side: LinkStore.Side)? {
+        (self as? DestinationObjects)?.links.store(of: relationship)
+    }
+}

@@ -1,0 +1,78 @@
+import Foundation
+import ManagedModel
+import Rows
+
+/// What equality indexes hold of a value: equal values have equal hashes, whatever their storage class.
+enum FetchHash {
+    /// Whether an attribute's values can be looked up by hash.
+    static func isIndexable(_ attribute: AttributeDescription) -> Bool {
+        switch attribute.attributeType {
+        case .string, .uri, .uuid, .date, .boolean, .integer16, .integer32, .integer64, .double, .float, .decimal: true
+        case .binaryData, .transformable, .undefined, .objectID, .composite: false
+        }
+    }
+
+    /// The hash of a cell; nil for NULL.
+    static func hash(_ cell: Cell, in batch: borrowing RowBatch, options: UInt8) -> UInt64? {
+        switch cell.kind {
+        case .null, .absent: return nil
+        case .integer, .reference: return mix(Double(cell.integerValue).bitPattern)
+        case .real: return mix((cell.realValue == 0 ? 0 : cell.realValue).bitPattern)
+        case .text, .blob: return hash(batch.bytes(cell), options: options)
+        }
+    }
+
+    static func hash(_ value: StoredValue, options: UInt8) -> UInt64 {
+        switch value {
+        case .integer(let number): mix(Double(number).bitPattern)
+        case .real(let number): mix((number == 0 ? 0 : number).bitPattern)
+        case .text(var text): text.withUTF8 { hash(UnsafeRawBufferPointer($0), options: options) }
+        case .blob(let bytes): bytes.withUnsafeBytes { hash($0, options: options) }
+        }
+    }
+
+    private static func hash(_ bytes: UnsafeRawBufferPointer, options: UInt8) -> UInt64 {
+        guard options != 0 else { return hash(bytes) }
+        let text = String(decoding: bytes, as: UTF8.self)
+        // Both folded, whatever is asked for: a hash may be shared by values that differ.
+        var folded = text.folding(options: [.caseInsensitive, .diacriticInsensitive], locale: nil)
+        return folded.withUTF8 { hash(UnsafeRawBufferPointer($0)) }
+    }
+
+    /// FNV-1a over bytes, mixed.
+    private static func hash(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
+        var state: UInt64 = 0xCBF2_9CE4_8422_2325
+        for byte in bytes { state = (state ^ UInt64(byte)) &* 0x100_0000_01B3 }
+        return mix(state)
+    }
+
+    private static func mix(_ bits: UInt64) -> UInt64 {
+        var word = (bits ^ (bits >> 33)) &* 0xFF51_AFD7_ED55_8CCD
+        word = (word ^ (word >> 33)) &* 0xC4CE_B9FE_1A85_EC53
+        return word ^ (word >> 33)
+    }
+}
+
+extension StoredValue {
+    /// A predicate's value as an attribute's column would hold one equal to it; nil where that is not certain.
+    init?(_ value: Any, storedIn attribute: AttributeDescription) {
+        if attribute.attributeType == .uri, let text = value as? String {
+            self = .text(text)
+            return
+        }
+        var batch = RowBatch(slots: 1, rowCapacity: 1, byteTarget: 256)
+        let row = batch.appendRow(key: 0)
+        do {
+            try ValueBridge.store(
+                value, type: attribute.attributeType, isExternal: false, in: &batch, row: row, slot: 0)
+        } catch { return nil }
+        let cell = batch[row, 0]
+        switch cell.kind {
+        case .integer: self = .integer(cell.integerValue)
+        case .real: self = .real(cell.realValue)
+        case .text: self = .text(String(decoding: batch.bytes(cell), as: UTF8.self))
+        case .blob: self = .blob(Array(batch.bytes(cell)))
+        case .null, .absent, .reference: return nil
+        }
+    }
+}

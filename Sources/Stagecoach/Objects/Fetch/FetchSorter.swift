@@ -1,0 +1,238 @@
+import Diagnostics
+import Foundation
+import Rows
+import SpillStorage
+
+/// Puts rows of a fetch in order, on disk above its batch; with a limit it keeps no more than are needed.
+///
+/// nil comes first, text goes by its bytes, equal rows by their keys, as SQLite has it.
+/// Memory: two batches; while it merges, a batch shared by the runs. Complexity: O(n log n).
+final class FetchSorter {
+    private let session: MigrationSession
+    private let keys: [FetchOrder.Key]
+    private let needed: Int?
+    private var batch: RowBatch
+    private var runs: [RowSpill] = []
+    private var sequence: Int64 = 0
+
+    /// Two slots after the sort keys': the row's key and its entity's index.
+    private var keySlot: Int { keys.count }
+    private var entitySlot: Int { keys.count + 1 }
+
+    /// - Parameter needed: results that are asked for; nil: all.
+    init(_ keys: [FetchOrder.Key], needed: Int?, session: MigrationSession) {
+        self.keys = keys
+        self.session = session
+        batch = session.destinationBatch(slots: keys.count + 2)
+        self.needed = needed
+    }
+
+    /// Adds a row.
+    ///
+    /// - Parameter value: the value of a sort key by its position, where it is asked of the object.
+    func add(
+        _ source: borrowing RowBatch, row: Int, entity: Int, value: (String) throws -> Any?
+    ) throws {
+        if batch.isFull { try makeRoom() }
+        sequence += 1
+        let target = batch.appendRow(key: sequence)
+        for (slot, key) in keys.enumerated() {
+            switch key.origin {
+            case .slot(let from): copy(source[row, from], of: source, to: target, slot, key.options)
+            case .keyPath(let path): set(try value(path), at: target, slot, key.options)
+            }
+        }
+        batch[target, keySlot] = .integer(source.key(row))
+        batch[target, entitySlot] = .integer(Int64(entity))
+    }
+
+    private func copy(
+        _ cell: Cell, of source: borrowing RowBatch, to row: Int, _ slot: Int, _ options: String.CompareOptions
+    ) {
+        if cell.kind == .text, !options.isEmpty {
+            let text = String(decoding: source.bytes(cell), as: UTF8.self)
+            StoredValue.text(text.folding(options: options, locale: nil)).store(in: &batch, row: row, slot: slot)
+        } else {
+            batch.copy(cell, from: source, row: row, slot: slot)
+        }
+    }
+
+    private func set(_ value: Any?, at row: Int, _ slot: Int, _ options: String.CompareOptions) {
+        let stored: StoredValue
+        switch ValueBridge.unwrapped(value) {
+        case let decimal as NSDecimalNumber: stored = .decimal(decimal.decimalValue)
+        case let text as String:
+            stored = .text(options.isEmpty ? text : text.folding(options: options, locale: nil))
+        case let date as Date: stored = .real(date.timeIntervalSinceReferenceDate)
+        case let data as Data: stored = .blob(Array(data))
+        case let uuid as UUID: stored = .blob(withUnsafeBytes(of: uuid.uuid) { Array($0) })
+        case let url as URL: stored = .text(url.absoluteString)
+        case let object as ManagedObject: stored = .integer(object.place.key)
+        case let number as NSNumber:
+            let kind = UInt8(bitPattern: number.objCType.pointee)
+            let isReal = kind == UInt8(ascii: "d") || kind == UInt8(ascii: "f")
+            stored = isReal ? .real(number.doubleValue) : .integer(number.int64Value)
+        default: return
+        }
+        stored.store(in: &batch, row: row, slot: slot)
+    }
+
+    // MARK: - Order
+
+    private func isBefore(_ left: borrowing RowBatch, _ one: Int, _ right: borrowing RowBatch, _ other: Int) -> Bool {
+        for (slot, key) in keys.enumerated() {
+            let order = FetchSorter.compare(left[one, slot], left, right[other, slot], right)
+            if order != 0 { return key.isAscending ? order < 0 : order > 0 }
+        }
+        return left[one, keySlot].integerValue < right[other, keySlot].integerValue
+    }
+
+    /// SQLite's order of storage classes: NULL, numbers, text, blobs.
+    private static func compare(
+        _ left: Cell, _ one: borrowing RowBatch, _ right: Cell, _ other: borrowing RowBatch
+    ) -> Int {
+        let (first, second) = (rank(left), rank(right))
+        if first != second { return first < second ? -1 : 1 }
+        switch first {
+        case 0: return 0
+        case 1:
+            if left.kind == .integer, right.kind == .integer {
+                let (a, b) = (left.integerValue, right.integerValue)
+                return a == b ? 0 : a < b ? -1 : 1
+            }
+            let a = left.kind == .integer ? Double(left.integerValue) : left.realValue
+            let b = right.kind == .integer ? Double(right.integerValue) : right.realValue
+            return a == b ? 0 : a < b ? -1 : 1
+        default:
+            let (a, b) = (one.bytes(left), other.bytes(right))
+            for (x, y) in zip(a, b) where x != y { return x < y ? -1 : 1 }
+            return a.count == b.count ? 0 : a.count < b.count ? -1 : 1
+        }
+    }
+
+    private static func rank(_ cell: Cell) -> Int {
+        switch cell.kind {
+        case .null, .absent: 0
+        case .integer, .real, .reference: 1
+        case .text: 2
+        case .blob: 3
+        }
+    }
+
+    /// The rows of the batch in order.
+    private func order() -> [Int] {
+        (0..<batch.count).sorted { isBefore(batch, $0, batch, $1) }
+    }
+
+    /// Drops what no result needs, or writes a run.
+    private func makeRoom() throws(MigrationError) {
+        let order = order()
+        if let needed, needed <= batch.count / 2 {
+            var kept = session.destinationBatch(slots: batch.slots)
+            for index in order.prefix(needed) { FetchSorter.append(batch, index, to: &kept, key: batch.key(index)) }
+            // Where the kept rows alone are too many bytes, they become a run.
+            if !kept.isFull {
+                batch = kept
+                return
+            }
+        }
+        try writeRun(order)
+    }
+
+    private func writeRun(_ order: [Int]) throws(MigrationError) {
+        let run = RowSpill(
+            directory: session.work, name: "fetch-sort", slots: batch.slots, memory: session.budget.spill / 16)
+        var out = RowBatch(slots: batch.slots, rowCapacity: 1, byteTarget: 4096)
+        for (place, index) in order.prefix(needed ?? .max).enumerated() {
+            out.removeAll()
+            FetchSorter.append(batch, index, to: &out, key: Int64(place))
+            try run.append(row: 0, of: out)
+        }
+        runs.append(run)
+        batch.removeAll()
+        if runs.count == FetchSorter.fanIn { try mergeRuns() }
+    }
+
+    private static let fanIn = 16
+
+    private static func append(_ from: borrowing RowBatch, _ row: Int, to target: inout RowBatch, key: Int64) {
+        let new = target.appendRow(key: key)
+        for slot in 0..<from.slots { target.copy(from[row, slot], from: from, row: new, slot: slot) }
+    }
+
+    private func mergeRuns() throws(MigrationError) {
+        let run = RowSpill(
+            directory: session.work, name: "fetch-sort", slots: batch.slots, memory: session.budget.spill / 16)
+        var place: Int64 = 0
+        var out = RowBatch(slots: batch.slots, rowCapacity: 1, byteTarget: 4096)
+        var heads: [Head] = []
+        for old in runs { heads.append(try Head(old, share: runs.count, session: session)) }
+        heads.removeAll { $0.isAtEnd }
+        while let least = least(of: heads) {
+            out.removeAll()
+            FetchSorter.append(heads[least].batch, heads[least].row, to: &out, key: place)
+            try run.append(row: 0, of: out)
+            place += 1
+            try heads[least].advance()
+            if heads[least].isAtEnd { heads.remove(at: least) }
+        }
+        runs = [run]
+    }
+
+    /// Shows keys and entities in order until the closure returns false.
+    func visit(_ body: (_ key: Int64, _ entity: Int) throws -> Bool) throws {
+        if !runs.isEmpty, !batch.isEmpty { try writeRun(order()) }
+        guard !runs.isEmpty else {
+            for row in order()
+            where try !body(batch[row, keySlot].integerValue, Int(batch[row, entitySlot].integerValue)) {
+                return
+            }
+            return
+        }
+        var heads: [Head] = []
+        for run in runs { heads.append(try Head(run, share: runs.count, session: session)) }
+        heads.removeAll { $0.isAtEnd }
+        while let least = least(of: heads) {
+            let head = heads[least]
+            let key = head.batch[head.row, keySlot].integerValue
+            let entity = Int(head.batch[head.row, entitySlot].integerValue)
+            guard try body(key, entity) else { return }
+            try head.advance()
+            if head.isAtEnd { heads.remove(at: least) }
+        }
+    }
+
+    private func least(of heads: [Head]) -> Int? {
+        guard var least = heads.indices.first else { return nil }
+        for index in heads.indices.dropFirst()
+        where isBefore(heads[index].batch, heads[index].row, heads[least].batch, heads[least].row) {
+            least = index
+        }
+        return least
+    }
+
+    /// The next row of a run.
+    private final class Head {
+        private let reader: RowSpillReader
+        private(set) var batch: RowBatch
+        private(set) var row = 0
+
+        init(_ run: RowSpill, share: Int, session: MigrationSession) throws(MigrationError) {
+            reader = run.makeReader()
+            batch = RowBatch(
+                slots: run.slots, rowCapacity: max(1, session.rowCapacity(slots: run.slots) / share),
+                byteTarget: max(4096, session.budget.batch / share))
+            _ = try reader.next(into: &batch)
+        }
+
+        var isAtEnd: Bool { batch.isEmpty }
+
+        func advance() throws(MigrationError) {
+            row += 1
+            guard row == batch.count else { return }
+            row = 0
+            batch.removeAll()
+            _ = try reader.next(into: &batch)
+        }
+    }
+}

@@ -1,0 +1,81 @@
+import Diagnostics
+import ManagedModel
+import PersistentStore
+import Rows
+
+extension SourceObjects: FetchSide {
+    var isSource: Bool { true }
+
+    func scan(_ rows: FetchRows, _ body: (borrowing RowBatch, Int, EntityDescription) throws -> Bool) throws {
+        let reader = try session.source.rows(
+            RowSelection(table: rows.table, columns: rows.columns, entities: rows.entities), in: session.layout)
+        let most = session.rowCapacity(slots: rows.columns.count)
+        // Small batches first: a fetch with a limit often ends in them.
+        var capacity = min(16, most)
+        while true {
+            var batch = RowBatch(
+                slots: rows.columns.count, rowCapacity: capacity, byteTarget: session.budget.batch)
+            repeat {
+                guard try reader.next(into: &batch) else { return }
+                try session.checkCancelled()
+                for row in 0..<batch.count {
+                    statistics.scannedRows += 1
+                    guard let entity = entity(of: batch, row, rows.table) else { continue }
+                    guard try body(batch, row, entity) else { return }
+                }
+            } while capacity == most
+            capacity = min(most, capacity * 8)
+        }
+    }
+
+    private func entity(of batch: borrowing RowBatch, _ row: Int, _ table: Int) -> EntityDescription? {
+        session.layout.entity(
+            inTable: table, forFileNumber: Int(truncatingIfNeeded: batch[row, 0].integerValue)
+        ).map(schema.model.entity(at:))
+    }
+
+    func probe(
+        _ rows: FetchRows, keys: [Int64], _ body: (borrowing RowBatch, Int, EntityDescription) throws -> Bool
+    ) throws {
+        guard !keys.isEmpty else { return }
+        let reader = try session.source.pointReader(table: rows.table, columns: rows.columns, in: session.layout)
+        var batch = RowBatch(slots: rows.columns.count, rowCapacity: 1, byteTarget: 4096)
+        for key in keys {
+            batch.removeAll()
+            statistics.probedRows += 1
+            guard try reader.fetch(key, into: &batch), let entity = entity(of: batch, 0, rows.table),
+                rows.entities.contains(entity.index)
+            else { continue }
+            guard try body(batch, 0, entity) else { return }
+        }
+    }
+
+    func count(of entity: EntityDescription) throws -> Int {
+        let table = schema.tableIndex(of: entity)
+        if let known = rowCounts[table] { return Int(clamping: known.byEntity[entity.index] ?? 0) }
+        let counts = try session.source.counts(table: table, in: session.layout)
+        rowCounts[table] = counts
+        return Int(clamping: counts.byEntity[entity.index] ?? 0)
+    }
+
+    func keys(in column: FetchColumn, holding values: [StoredValue]) throws -> [Int64]? {
+        if let index = indexes.index(of: column) { return try index.keys(holding: values) }
+        guard indexes.noteUse(of: column) else { return nil }
+        let index = indexes.add(column)
+        let rows = FetchRows(
+            table: column.table, entities: schema.tables[column.table].entities,
+            columns: [.own(EntityTable.entityColumn), column.column])
+        try scan(rows) { batch, row, _ in
+            try index.add(batch[row, 1], of: batch, key: batch.key(row))
+            return true
+        }
+        statistics.indexesBuilt += 1
+        return try index.keys(holding: values)
+    }
+
+    func contains(_ id: ManagedObjectID) -> Bool { !id.isDestination && id.storeUUID == session.source.metadata.uuid }
+
+    func object(entity: EntityDescription, table: Int, key: Int64) -> ManagedObject? {
+        context?.object(at: place(entity: entity, table: table, key: key))
+    }
+}

@@ -1,0 +1,159 @@
+import Diagnostics
+import Foundation
+import ManagedModel
+import Mapping
+
+extension ManagedObjectContext {
+    /// The objects of a request, or what else it asks for.
+    ///
+    /// In the destination's context unsaved inserts, changes and deletions are seen at once. Memory: the results; a
+    /// batch while they are read. Complexity: O(rows of the entity) the first time; the same equality asked again
+    /// (`key == value`, `relationship == object`, IN of values, alone or in a conjunction) is looked up in a
+    /// temporary index on disk, SELF and object ids by key.
+    ///
+    /// - Throws: `fetch.noEntity`, `object.unknownEntity`, `fetch.unknownKey`, `fetch.unsupported`, `value.type` (65),
+    ///   the error of a predicate that could not be read, `manager.idle` when the migration is over.
+    public func fetch<Result>(_ request: FetchRequest<Result>) throws -> [Result] {
+        try results(of: request).map { value in
+            guard let result = value as? Result else {
+                throw MigrationError(
+                    "fetch.unsupported", .data,
+                    "A request for \(Result.self) gives objects of type \(type(of: value))",
+                    remedy: "Set the request's resultType, or use another type of request")
+            }
+            return result
+        }
+    }
+
+    /// The number of objects that ``fetch(_:)`` would give.
+    ///
+    /// - Throws: as ``fetch(_:)``.
+    /// - Complexity: O(1) without a predicate, once the rows have been counted.
+    public func count<Result>(for request: FetchRequest<Result>) throws -> Int {
+        let (engine, query) = try query(of: request)
+        return try engine.count(query)
+    }
+
+    /// What fetches of this context have read.
+    package var fetchStatistics: FetchStatistics {
+        (backing as? SourceObjects)?.statistics ?? (backing as? DestinationObjects)?.statistics ?? FetchStatistics()
+    }
+
+    /// Queries that read a relationship of many objects of a batch at once, for tests of their number.
+    package var groupedReads: Int { (backing as? SourceObjects)?.relations.groupedReads ?? 0 }
+
+    private func query<Result>(of request: FetchRequest<Result>) throws -> (FetchEngine, FetchQuery) {
+        guard let backing else {
+            throw MigrationError("manager.idle", .internal, "The migration that the context belongs to is over")
+        }
+        guard let name = request.entityName else {
+            throw MigrationError("fetch.noEntity", .data, "The fetch request has no entity")
+        }
+        if let failure = request.predicate?.failure { throw failure }
+        let entity = try backing.entity(named: name)
+        if request.propertiesToGroupBy?.isEmpty == false || request.havingPredicate != nil {
+            throw MigrationError(
+                "fetch.unsupported", .data, "Fetch requests do not group",
+                remedy: "Fetch the values and group them in the policy", context: .init(entity: name))
+        }
+        let engine = backing.fetchEngine
+        let query = try engine.query(
+            entity: entity, includesSubentities: request.includesSubentities,
+            predicate: request.predicate.map { SourcePredicate(node: $0.part) }, sort: request.sortDescriptors ?? [],
+            limit: request.fetchLimit, offset: request.fetchOffset)
+        return (engine, query)
+    }
+
+    private func results<Result>(of request: FetchRequest<Result>) throws -> [Any] {
+        let (engine, query) = try query(of: request)
+        var results: [Any] = []
+        switch request.resultType {
+        case .countResultType: return [NSNumber(value: try engine.count(query))]
+        case .managedObjectIDResultType:
+            try engine.forEach(query) { object in
+                results.append(object.objectID)
+                return true
+            }
+        case .dictionaryResultType: return try dictionaries(request, engine, query)
+        default:
+            try engine.forEach(query) { object in
+                results.append(object)
+                return true
+            }
+        }
+        return results
+    }
+
+    /// Dictionaries of values; nil has no entry. With distinct results the limit counts distinct ones.
+    private func dictionaries<Result>(
+        _ request: FetchRequest<Result>, _ engine: FetchEngine, _ query: FetchQuery
+    ) throws -> [Any] {
+        let names = try names(request.propertiesToFetch, of: query.entity)
+        var results: [Any] = []
+        var seen: Set<NSDictionary> = []
+        let isDistinct = request.returnsDistinctResults
+        var passed = 0
+        try engine.forEach(isDistinct ? query.unlimited : query) { object in
+            var values: [String: Any] = [:]
+            for name in names {
+                switch try object.expressionValue(forKey: name) {
+                case nil: continue
+                case let object as ManagedObject: values[name] = object.objectID
+                case let value?: values[name] = value
+                }
+            }
+            let dictionary = NSDictionary(dictionary: values)
+            guard isDistinct else {
+                results.append(dictionary)
+                return true
+            }
+            guard seen.insert(dictionary).inserted else { return true }
+            passed += 1
+            if passed > query.offset { results.append(dictionary) }
+            return query.needed.map { passed < $0 } ?? true
+        }
+        return results
+    }
+
+    private func names(_ properties: [Any]?, of entity: EntityDescription) throws -> [String] {
+        guard let properties else { return entity.attributes.map(\.name) }
+        return try properties.map { property in
+            let name: String
+            switch property {
+            case let text as String: name = text
+            case let attribute as AttributeDescription: name = attribute.name
+            case let relationship as RelationshipDescription: name = relationship.name
+            default:
+                throw MigrationError(
+                    "fetch.unsupported", .data,
+                    "A fetch request gives values of properties, not of a \(type(of: property))",
+                    remedy: "Name properties in propertiesToFetch", context: .init(entity: entity.definition.name))
+            }
+            guard entity.attribute(named: name) != nil || entity.relationship(named: name) != nil else {
+                throw MigrationError(
+                    "fetch.unknownKey", .data, "The entity \(entity) has no property \(name)",
+                    context: .init(entity: entity.definition.name, property: name))
+            }
+            return name
+        }
+    }
+}
+
+extension ManagedObjectContext: ExpressionFetching {
+    package func fetchForExpression(request: Any?, countOnly: Bool) throws -> Any? {
+        switch request {
+        case let request as FetchRequest<any FetchRequestResult>:
+            return countOnly ? NSNumber(value: try count(for: request)) : try fetch(request)
+        case let request as FetchRequest<ManagedObject>:
+            return countOnly ? NSNumber(value: try count(for: request)) : try fetch(request)
+        case let request as FetchRequest<NSDictionary>:
+            return countOnly ? NSNumber(value: try count(for: request)) : try fetch(request)
+        case let request as FetchRequest<NSNumber>:
+            return countOnly ? NSNumber(value: try count(for: request)) : try fetch(request)
+        case let request as FetchRequest<ManagedObjectID>:
+            return countOnly ? NSNumber(value: try count(for: request)) : try fetch(request)
+        default:
+            throw MigrationError("fetch.unsupported", .data, "FETCH was given no fetch request")
+        }
+    }
+}

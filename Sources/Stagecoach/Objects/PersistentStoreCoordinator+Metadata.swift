@@ -1,0 +1,38 @@
+import Archives
+import Diagnostics
+import Foundation
+import PersistentStore
+
+extension PersistentStore {
+    /// The kind of a store, under the name that newer sources use.
+    public typealias StoreType = MigrationManager.StoreType
+}
+
+extension PersistentStoreCoordinator {
+    /// What a store says of itself, without its being opened for anything else: how programs find out which model
+    /// version wrote it.
+    ///
+    /// - Throws: `manager.storeType` (78) for any type but SQLite; errors of opening the store (65, 66, 74, 77).
+    public static func metadataForPersistentStore(
+        ofType storeType: String?, at url: URL, options: [AnyHashable: Any]? = nil
+    ) throws -> [String: Any] {
+        guard storeType == nil || storeType == NSSQLiteStoreType else {
+            throw MigrationError(
+                "manager.storeType", .configuration,
+                "Stores of type \(storeType ?? "") are not read, only SQLite stores", context: .init(path: url.path))
+        }
+        let store = try SourceStore(path: url.path, cacheBytes: 1 << 16, valueLimit: 1 << 24, temporaryDirectory: nil)
+        defer { try? store.close() }
+        var metadata = store.metadata.propertyList.compactMapValues(\.object)
+        metadata[NSStoreUUIDKey] = store.metadata.uuid
+        metadata[NSStoreTypeKey] = store.metadata.storeType ?? NSSQLiteStoreType
+        return metadata
+    }
+
+    /// ``metadataForPersistentStore(ofType:at:options:)`` under its newer name.
+    public static func metadataForPersistentStore(
+        type: PersistentStore.StoreType, at url: URL, options: [AnyHashable: Any]? = nil
+    ) throws -> [String: Any] {
+        try metadataForPersistentStore(ofType: type.rawValue, at: url, options: options)
+    }
+}

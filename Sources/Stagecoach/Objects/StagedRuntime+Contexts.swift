@@ -1,0 +1,29 @@
+import ManagedModel
+import PersistentStore
+
+extension StagedRuntime {
+    /// The context of a side's objects, with the store that they are of.
+    static func context(
+        of backing: any ManagedObjectContext.Backing, session: MigrationSession, storeUUID: String,
+        failures: FailureRecord
+    ) -> ManagedObjectContext {
+        let isDestination = backing is DestinationObjects
+        var metadata: [String: Any] = ["NSStoreType": "SQLite", "NSStoreUUID": storeUUID]
+        if isDestination {
+            for (key, value) in session.source.metadata.applicationValues { metadata[key] = value.object }
+        } else {
+            for (key, value) in session.source.metadata.propertyList { metadata[key] = value.object }
+        }
+        let store = PersistentStore(
+            path: isDestination ? session.destinationPath : session.source.path, identifier: storeUUID,
+            metadata: metadata, isReadOnly: !isDestination)
+        let coordinator = PersistentStoreCoordinator(
+            schema: isDestination ? session.destinationSchema : session.layout.schema, store: store,
+            isDestination: isDestination)
+        coordinator.existingPlace = { [weak backing] entity, key in
+            try backing?.existingPlace(entity: entity, key: key)
+        }
+        return ManagedObjectContext(
+            backing: backing, failures: failures, coordinator: coordinator, isDestination: isDestination)
+    }
+}

@@ -1,0 +1,110 @@
+import Diagnostics
+import Mapping
+
+/// Checks before anything runs that every selector which a mapping calls on its policy or on the manager is known.
+enum CalledSelectors {
+    /// - Throws: `policy.unknownSelector` (78) with entity mapping, property and expression; `policy.selector` where a
+    ///   registration is wrong.
+    static func check(
+        _ mapping: PlannedMapping, policy: EntityMigrationPolicy?, manager: MigrationManager
+    ) throws(MigrationError) {
+        if let problem = policy?.registeredFunctions.problem ?? manager.registeredFunctions.problem {
+            throw problem.inside(mapping.context)
+        }
+        for property in (mapping.mapping.attributeMappings ?? []) + (mapping.mapping.relationshipMappings ?? []) {
+            guard let expression = property.valueExpression else { continue }
+            for call in calls(in: expression) {
+                let unknown: AnyObject
+                switch call.target {
+                case "entityPolicy":
+                    guard let policy else {
+                        throw MigrationError(
+                            "policy.missing", .configuration,
+                            "The expression calls $entityPolicy, and the entity mapping names no migration policy",
+                            context: context(mapping, property, expression))
+                    }
+                    if policy.knows(selector: call.selector) { continue }
+                    unknown = policy
+                default:
+                    if manager.knows(selector: call.selector) { continue }
+                    unknown = manager
+                }
+                let known = (unknown as? EntityMigrationPolicy)?.registeredFunctions.bySelector.keys.map { $0 }
+                throw RegisteredFunctions.unknown(call.selector, of: unknown, known: known ?? [])
+                    .inside(context(mapping, property, expression))
+            }
+        }
+    }
+
+    private static func context(
+        _ mapping: PlannedMapping, _ property: PropertyMapping, _ expression: ValueExpression
+    ) -> MigrationError.Context {
+        var context = mapping.context
+        context.property = property.name
+        context.expression = expression.format
+        context.line = property.line
+        context.column = property.column
+        return context
+    }
+
+    /// A call of a selector on `$manager` or `$entityPolicy`.
+    struct Call: Equatable {
+        /// `manager` or `entityPolicy`.
+        let target: String
+        let selector: String
+    }
+
+    /// The calls in an expression, at any depth.
+    ///
+    /// - Complexity: O(nodes).
+    static func calls(in expression: ValueExpression) -> [Call] {
+        var found: [Call] = []
+        visit(expression.node, &found)
+        return found
+    }
+
+    private static func visit(_ node: ExpressionNode, _ found: inout [Call]) {
+        switch node {
+        case .function(let target, let selector, let arguments):
+            if case .variable(let name)? = target, name == "manager" || name == "entityPolicy" {
+                found.append(Call(target: name, selector: selector))
+            } else if let target {
+                visit(target, &found)
+            }
+            for argument in arguments { visit(argument, &found) }
+        case .keyPath(let target?, _), .negation(let target), .cast(let target, _), .assignment(_, let target):
+            visit(target, &found)
+        case .arithmetic(_, let left, let right), .setOperation(_, let left, let right):
+            visit(left, &found)
+            visit(right, &found)
+        case .aggregate(let members): for member in members { visit(member, &found) }
+        case .ternary(let condition, let left, let right):
+            visit(condition, &found)
+            visit(left, &found)
+            visit(right, &found)
+        case .subquery(let collection, _, let predicate):
+            visit(collection, &found)
+            visit(predicate, &found)
+        case .element(let collection, let index):
+            visit(collection, &found)
+            if case .at(let position) = index { visit(position, &found) }
+        case .fetch(let request, let context, _):
+            visit(request, &found)
+            visit(context, &found)
+        case .predicate(let predicate): visit(predicate, &found)
+        default: break
+        }
+    }
+
+    private static func visit(_ node: PredicateNode, _ found: inout [Call]) {
+        switch node {
+        case .constant: break
+        case .not(let inner): visit(inner, &found)
+        case .and(let parts), .or(let parts): for part in parts { visit(part, &found) }
+        case .comparison(_, let left, _, let right, _):
+            visit(left, &found)
+            visit(right, &found)
+        case .expression(let expression): visit(expression, &found)
+        }
+    }
+}

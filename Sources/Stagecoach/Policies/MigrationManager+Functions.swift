@@ -1,0 +1,162 @@
+import Diagnostics
+import Foundation
+import Mapping
+
+/// What value expressions call on `$manager`: Core Data's own selectors, and those that a subclass registers.
+extension MigrationManager: ExpressionFunctions {
+    /// Core Data's selectors of the manager.
+    enum OwnSelector: String, CaseIterable {
+        case destinationInstances = "destinationInstancesForEntityMappingNamed:sourceInstances:"
+        case destinationInstancesOlder = "destinationInstancesForEntityMappingName:sourceInstances:"
+        case destinationInstancesByRelationship = "destinationInstancesForSourceRelationshipNamed:sourceInstances:"
+        case sourceInstances = "sourceInstancesForEntityMappingNamed:destinationInstances:"
+        case sourceInstancesOlder = "sourceInstancesForEntityMappingName:destinationInstances:"
+        case fetchRequest = "fetchRequestForSourceEntityNamed:predicateString:"
+        case fetchRequestWithSubentities = "fetchRequestForSourceEntityNamed:predicateString:includesSubentities:"
+        case valueForKey = "valueForKey:"
+        case valueForKeyPath = "valueForKeyPath:"
+        case sourceContext, destinationContext, sourceModel, destinationModel, mappingModel, currentEntityMapping
+        case userInfo, migrationProgress
+    }
+
+    /// Whether a value expression may call a selector on `$manager`.
+    package func knows(selector: String) -> Bool {
+        registeredFunctions.bySelector[selector] != nil || OwnSelector(rawValue: selector) != nil
+    }
+
+    /// Whether a subclass registered a selector: a mapping that calls it runs user code.
+    package func hasRegistered(selector: String) -> Bool { registeredFunctions.bySelector[selector] != nil }
+
+    /// Calls a registered function or one of Core Data's own.
+    ///
+    /// Lookups of nil or of an empty collection give nil or an empty collection; of one object, the object that it
+    /// became; of an ordered set or array, one in the same order; of a set, a set.
+    ///
+    /// - Throws: `policy.unknownSelector`, `policy.argumentCount` (78), `policy.argument` (65); what a method throws, as it is.
+    package func call(selector: String, arguments: [Any?]) throws -> Any? {
+        if registeredFunctions.bySelector[selector] != nil {
+            return try registeredFunctions.call(selector, arguments, of: self)
+        }
+        guard let own = OwnSelector(rawValue: selector) else {
+            throw RegisteredFunctions.unknown(
+                selector, of: self,
+                known: Array(registeredFunctions.bySelector.keys) + OwnSelector.allCases.map(\.rawValue))
+        }
+        let colons = selector.utf8.reduce(0) { $0 + ($1 == UInt8(ascii: ":") ? 1 : 0) }
+        guard colons == arguments.count else {
+            throw MigrationError(
+                "policy.argumentCount", .configuration,
+                "The function \(selector) takes \(colons) arguments, not \(arguments.count)")
+        }
+        var values = ArgumentConversion(selector: selector, owner: self, arguments: arguments)
+        switch own {
+        case .destinationInstances, .destinationInstancesOlder:
+            let name = try values.next(String.self)
+            return try lookup(try values.next(Any?.self), selector) {
+                destinationInstances(forEntityMappingName: name, sourceInstances: $0)
+            }
+        case .destinationInstancesByRelationship:
+            let name = try values.next(String.self)
+            return try lookup(try values.next(Any?.self), selector) {
+                destinationInstances(forSourceRelationshipNamed: name, sourceInstances: $0)
+            }
+        case .sourceInstances, .sourceInstancesOlder:
+            let name = try values.next(String.self)
+            return try lookup(try values.next(Any?.self), selector) {
+                sourceInstances(forEntityMappingName: name, destinationInstances: $0)
+            }
+        case .fetchRequest:
+            return try fetchRequest(try values.next(String.self), try values.next(String?.self), false)
+        case .fetchRequestWithSubentities:
+            return try fetchRequest(
+                try values.next(String.self), try values.next(String?.self), try values.next(Bool.self))
+        case .valueForKey: return try property(try values.next(String.self))
+        case .valueForKeyPath:
+            let names = try values.next(String.self).split(separator: ".").map(String.init)
+            let first = try property(names.first ?? "")
+            guard names.count > 1 else { return first }
+            guard let dictionary = first as? [AnyHashable: Any] else { return nil }
+            return dictionary[names.dropFirst().joined(separator: ".")]
+        default: return try property(own.rawValue)
+        }
+    }
+
+    /// A request for the objects of a source entity.
+    private func fetchRequest(
+        _ entity: String, _ predicate: String?, _ includesSubentities: Bool
+    ) throws -> FetchRequest<ManagedObject> {
+        let request = FetchRequest<ManagedObject>(entityName: entity)
+        if let predicate { request.predicate = try FormatPredicate(parsing: predicate) }
+        request.includesSubentities = includesSubentities
+        return request
+    }
+
+    /// A property of the manager by its key.
+    private func property(_ key: String) throws -> Any? {
+        switch key {
+        case "sourceContext": sourceContext
+        case "destinationContext": destinationContext
+        case "sourceModel": sourceModel
+        case "destinationModel": destinationModel
+        case "mappingModel": mappingModel
+        case "currentEntityMapping": currentEntityMapping
+        case "userInfo": userInfo
+        case "migrationProgress": NSNumber(value: migrationProgress)
+        default:
+            throw MigrationError(
+                "policy.unknownKey", .configuration, "The migration manager has no property \(key)",
+                remedy: "Put it into userInfo, or register a function")
+        }
+    }
+
+    /// Looks the objects of an argument up, in the argument's form.
+    private func lookup(
+        _ argument: Any?, _ selector: String, _ find: ([ManagedObject]) -> [ManagedObject]
+    ) throws -> Any? {
+        guard let argument = ValueBridge.unwrapped(argument) else { return nil }
+        if let object = argument as? ManagedObject {
+            let found = find([object])
+            return found.count > 1 ? found : found.first
+        }
+        guard let members = ParameterValue.members(argument), let objects = members as? [ManagedObject] else {
+            throw MigrationError(
+                "policy.argument", .data,
+                "Argument 2 of \(selector) is a value of type \(type(of: argument)), not objects")
+        }
+        let found = objects.isEmpty ? [] : find(objects)
+        return switch argument {
+        case is NSOrderedSet: NSOrderedSet(array: found)
+        case is NSSet: NSSet(array: found)
+        default: found
+        }
+    }
+
+    /// The destination objects that any mapping made of source objects: what
+    /// `destinationInstancesForSourceRelationshipNamed:sourceInstances:` finds, in mapping order, then of association.
+    ///
+    /// - Parameter name: a relationship of the source objects' referrers; every entity mapping is searched.
+    public func destinationInstances(
+        forSourceRelationshipNamed name: String, sourceInstances: [ManagedObject]?
+    ) -> [ManagedObject] {
+        guard let sourceInstances, let mappings = mappingModel?.entityMappings else { return [] }
+        var found: [ManagedObject] = []
+        var seen: Set<ManagedObject> = []
+        for mapping in mappings where mapping.sourceEntityName != nil {
+            for object in destinationInstances(forEntityMappingName: mapping.name, sourceInstances: sourceInstances)
+            where seen.insert(object).inserted {
+                found.append(object)
+            }
+        }
+        return found
+    }
+
+    /// The functions that ``registerFunctions(_:)`` adds, asked for once.
+    var registeredFunctions: RegisteredFunctions {
+        if let functions { return functions }
+        let table = ExpressionFunctionTable()
+        registerFunctions(table)
+        let found = RegisteredFunctions(bySelector: table.functions, problem: table.problem)
+        functions = found
+        return found
+    }
+}

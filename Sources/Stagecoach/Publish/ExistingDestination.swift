@@ -1,0 +1,145 @@
+import CSQLite
+import Diagnostics
+import Glibc
+import PersistentStore
+
+/// The store that stands at the destination and is appended to, locked from the beginning of the run to its end: copied,
+/// and replaced by the finished copy in one step. Until then it is what it was, its -wal brought into its main file.
+final class ExistingDestination {
+    private let path: String
+    private let connection: Connection
+    /// Read from while copying. It stays open as long as the lock: closing any descriptor of a file ends the process's
+    /// locks on it.
+    private let descriptor: Int32
+    private let status: stat
+
+    /// Locks the store against every other process and brings its -wal into its main file.
+    ///
+    /// - Parameter path: the file itself, not a link to it.
+    /// - Throws: `destination.locked` (75) where another process uses it; what opening a damaged store throws.
+    init(locking path: String) throws(MigrationError) {
+        self.path = path
+        connection = try Connection(path: path, flags: SQLITE_OPEN_READWRITE)
+        // Nothing is to happen to a -wal by name when the connection closes: by then another store has the name.
+        if let handle = connection.handle { _ = stagecoach_db_config(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1) }
+        do throws(MigrationError) {
+            try connection.execute("PRAGMA locking_mode=EXCLUSIVE; BEGIN EXCLUSIVE")
+            _ = try connection.integer("SELECT count(*) FROM sqlite_master")
+            try connection.execute("COMMIT")
+            if try connection.integer("PRAGMA wal_checkpoint(TRUNCATE)") == 1 { throw Self.locked(path, cause: nil) }
+        } catch {
+            throw error.code == "store.busy" ? Self.locked(path, cause: error) : error
+        }
+        descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw Self.failure("Opening", path) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else {
+            close(descriptor)
+            throw Self.failure("Reading", path)
+        }
+        self.status = status
+    }
+
+    deinit { release() }
+
+    private var isReleased = false
+
+    /// Ends the lock.
+    func release() {
+        guard !isReleased else { return }
+        isReleased = true
+        // An error here cannot hurt: nothing was written.
+        try? connection.close()
+        close(descriptor)
+    }
+
+    /// Copies the store to a new file: by sharing its blocks where the file system can, else byte by byte.
+    ///
+    /// - Parameter checkCancelled: called once a MiB.
+    /// - Throws: `store.full`, `store.io` (74); what `checkCancelled` throws.
+    /// - Complexity: O(1) where blocks are shared, else O(bytes); 1 MiB of memory.
+    func copy(to target: String, checkCancelled: () throws -> Void) throws {
+        let copy = open(target, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
+        guard copy >= 0 else { throw Self.failure("Copying", target) }
+        defer { close(copy) }
+        if ioctl(copy, Self.shareBlocks, descriptor) != 0 {
+            guard ftruncate(copy, 0) == 0 else { throw Self.failure("Copying", target) }
+            let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)
+            defer { buffer.deallocate() }
+            var offset: off_t = 0
+            while true {
+                try checkCancelled()
+                let count = pread(descriptor, buffer.baseAddress, buffer.count, offset)
+                if count < 0, errno == EINTR { continue }
+                guard count >= 0 else { throw Self.failure("Copying", path) }
+                guard count > 0 else { break }
+                try Self.write(UnsafeRawBufferPointer(rebasing: buffer[..<count]), to: copy, at: offset, target)
+                offset += off_t(count)
+            }
+        }
+        // Header bytes 18 and 19 say 2 where a -wal may stand beside the file: beside the copy none does.
+        let rollback: [UInt8] = [1, 1]
+        guard pwrite(copy, rollback, 2, 18) == 2 else { throw Self.failure("Copying", target) }
+    }
+
+    private static func write(
+        _ bytes: UnsafeRawBufferPointer, to file: Int32, at offset: off_t, _ path: String
+    ) throws(MigrationError) {
+        var done = 0
+        while done < bytes.count {
+            let count = pwrite(file, bytes.baseAddress.map { $0 + done }, bytes.count - done, offset + off_t(done))
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw failure("Copying", path) }
+            done += count
+        }
+    }
+
+    /// FICLONE of linux/fs.h, a macro that Swift cannot import.
+    private static let shareBlocks: UInt = 0x4004_9409
+
+    /// Puts the finished store in the place of the old one, with its permissions, in one step.
+    ///
+    /// - Throws: `destination.replaced` (75) where another file came to stand there, `destination.rename` (74).
+    func replace(by finished: String) throws(MigrationError) {
+        var now = stat()
+        guard lstat(path, &now) == 0, now.st_ino == status.st_ino, now.st_dev == status.st_dev else {
+            throw MigrationError(
+                "destination.replaced", .temporary, "Another file came to stand at the destination during the run",
+                remedy: "Run the command again", context: .init(path: path))
+        }
+        guard chmod(finished, status.st_mode & 0o7777) == 0 else { throw Self.failure("Publishing", finished) }
+        // Only a privileged process can give a file away; others own the old one, or share its group.
+        _ = chown(finished, status.st_uid, status.st_gid)
+        // What SQLite would apply to the new store must not stand beside it. All of it is in the old main file.
+        for suffix in ["-wal", "-shm", "-journal"] where unlink(path + suffix) != 0 && errno != ENOENT {
+            throw Self.failure("Removing the \(suffix) of", path)
+        }
+        guard rename(finished, path) == 0 else { throw Self.failure("Publishing", path) }
+        try DestinationPath.synchronize(folder: DestinationPath(path: path).folder)
+    }
+
+    private static func locked(_ path: String, cause: MigrationError?) -> MigrationError {
+        MigrationError(
+            "destination.locked", .temporary, "Another process uses the destination",
+            remedy: "Close the program that uses it and run the command again", context: .init(path: path),
+            cause: cause)
+    }
+
+    private static func failure(_ doing: String, _ path: String) -> MigrationError {
+        let number = errno
+        let context = MigrationError.Context(path: path)
+        let reason = String(cString: strerror(number))
+        switch number {
+        case ENOSPC, EDQUOT:
+            return MigrationError(
+                "store.full", .io, "\(doing) the destination failed: \(reason)",
+                remedy: "Free space on the disk and run the command again", context: context)
+        case EACCES, EPERM:
+            return MigrationError(
+                "destination.permission", .permission, "\(doing) the destination failed: \(reason)", context: context)
+        default:
+            return MigrationError(
+                "destination.rename", .io, "\(doing) the destination failed: \(reason)", context: context)
+        }
+    }
+}

@@ -1,0 +1,90 @@
+import SpillStorage
+
+/// How a change of a link stands in the words of a record: object, partner, sequence and flags, both Z_ENTs; in stores
+/// with an order also the words of both places.
+///
+/// Records are ordered by object, then partner, then time: of several about the same two objects the last counts.
+enum LinkRecord {
+    /// Words where no side is ordered.
+    static let plainWidth = 4
+    /// Words where a side is.
+    static let orderedWidth = 6
+
+    private static let added: UInt64 = 1
+    /// Two bits: the kind of the partner's ``MemberOrder``.
+    private static let partnerOrder: UInt64 = 6
+    private static let partnerShift: UInt64 = 1
+    /// Two bits: the kind of the object's ``MemberOrder``.
+    private static let objectOrder: UInt64 = 24
+    private static let objectShift: UInt64 = 3
+    private static let flagBits: UInt64 = 5
+
+    /// What is written about a link, seen from one of its ends.
+    struct Change {
+        var object: LinkEnd
+        var partner: LinkEnd
+        var sequence: UInt64
+        var isAdded: Bool
+        var orderOfPartner: MemberOrder
+        var orderOfObject: MemberOrder
+
+        /// The same, seen from the other end.
+        var reversed: Change {
+            Change(
+                object: partner, partner: object, sequence: sequence, isAdded: isAdded, orderOfPartner: orderOfObject,
+                orderOfObject: orderOfPartner)
+        }
+    }
+
+    /// Writes a change; the places where the record has room for them.
+    static func encode(_ change: Change, width: Int, into words: UnsafeMutablePointer<UInt64>) {
+        words[0] = SortKey.encode(change.object.key)
+        words[1] = SortKey.encode(change.partner.key)
+        var flags = change.isAdded ? added : 0
+        if width > plainWidth {
+            let (mine, place) = change.orderOfPartner.words
+            let (yours, placeOfObject) = change.orderOfObject.words
+            flags |= mine << partnerShift | yours << objectShift
+            words[4] = place
+            words[5] = placeOfObject
+        }
+        words[2] = change.sequence << flagBits | flags
+        words[3] = UInt64(change.object.entity) << 32 | UInt64(change.partner.entity)
+    }
+
+    static func isAdded(_ words: UnsafePointer<UInt64>) -> Bool { words[2] & added != 0 }
+
+    static func sequence(_ words: UnsafePointer<UInt64>) -> UInt64 { words[2] >> flagBits }
+
+    static func isSameLink(_ left: UnsafePointer<UInt64>, _ right: UnsafePointer<UInt64>) -> Bool {
+        left[0] == right[0] && left[1] == right[1]
+    }
+
+    /// A place that an earlier addition gave stays.
+    static func fold(
+        _ earlier: UnsafePointer<UInt64>, into later: UnsafeMutablePointer<UInt64>, width: Int
+    ) {
+        guard width > plainWidth, earlier[2] & later[2] & added != 0 else { return }
+        keepOrder(partnerOrder, word: 4, from: earlier, in: later)
+        keepOrder(objectOrder, word: 5, from: earlier, in: later)
+    }
+
+    private static func keepOrder(
+        _ flag: UInt64, word: Int, from earlier: UnsafePointer<UInt64>, in later: UnsafeMutablePointer<UInt64>
+    ) {
+        guard later[2] & flag == 0, earlier[2] & flag != 0 else { return }
+        later[2] |= earlier[2] & flag
+        later[word] = earlier[word]
+    }
+
+    static func view(_ words: UnsafePointer<UInt64>, width: Int) -> LinkView {
+        let isOrdered = width > plainWidth
+        return LinkView(
+            object: LinkEnd(key: SortKey.decode(words[0]), entity: UInt32(truncatingIfNeeded: words[3] >> 32)),
+            partner: LinkEnd(key: SortKey.decode(words[1]), entity: UInt32(truncatingIfNeeded: words[3])),
+            orderOfPartner: isOrdered
+                ? MemberOrder(kind: (words[2] & partnerOrder) >> partnerShift, value: words[4]) : .none,
+            orderOfObject: isOrdered
+                ? MemberOrder(kind: (words[2] & objectOrder) >> objectShift, value: words[5]) : .none)
+    }
+}

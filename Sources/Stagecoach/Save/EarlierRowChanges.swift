@@ -1,0 +1,133 @@
+import Diagnostics
+import ManagedModel
+import PersistentStore
+import Rows
+import SpillStorage
+
+/// The save of what a mapping model changed in rows that were in the store before: foreign keys, ordering keys, join
+/// rows. Attributes were changed at once.
+struct EarlierRowChanges {
+    let session: MigrationSession
+    let destination: DestinationStore
+    let links: LinkStores
+    let touched: TouchedRows
+
+    private var schema: StoreSchema { session.destinationSchema }
+
+    /// Writes the changes.
+    ///
+    /// - Complexity: O(changed links), each an update by key.
+    func write() throws {
+        for store in links.all {
+            guard let earlier = store.earlier else { continue }
+            try noteEnds(store, earlier)
+            try writeColumns(store, .first, store.first, earlier)
+            if let second = store.second, !store.isReflexive { try writeColumns(store, .second, second, earlier) }
+            if case .toManyHidden(let table, let column, let orderColumn) = schema.storage(of: store.first) {
+                try writeColumn(
+                    store, .second, earlier, Place(table: table, column: column, entity: nil, order: orderColumn))
+            }
+            if case .join(let table, let side) = schema.storage(of: store.first) {
+                try writeJoin(store, table: table, ownerSide: side, earlier)
+            }
+        }
+    }
+
+    /// Objects whose links changed are validated again.
+    private func noteEnds(_ store: LinkStore, _ earlier: EarlierLinks) throws {
+        let tables = [store.first.entity, store.second?.entity ?? store.first.destination].map(schema.tableIndex(of:))
+        for (side, table) in zip([LinkStore.Side.first, .second], tables) where !(store.isReflexive && side == .second)
+        {
+            let changes = try store.changes(side: side)
+            var last: Int64?
+            while let change = try changes.next() {
+                guard change.object.key != last, earlier.isExisting(change.object.key, side: side) else { continue }
+                last = change.object.key
+                try touched.note(change.object.key, table: table)
+            }
+        }
+    }
+
+    /// Columns that hold one side's partner.
+    private struct Place {
+        let table: Int
+        let column: Int
+        let entity: Int?
+        let order: Int?
+    }
+
+    private func writeColumns(
+        _ store: LinkStore, _ side: LinkStore.Side, _ relationship: RelationshipDescription, _ earlier: EarlierLinks
+    ) throws {
+        guard case .toOne(let table, let column, let entityColumn, let orderColumn) = schema.storage(of: relationship)
+        else { return }
+        let order = store.isOrdered(side.other) ? orderColumn : nil
+        try writeColumn(
+            store, side, earlier, Place(table: table, column: column, entity: entityColumn, order: order))
+    }
+
+    private func writeColumn(
+        _ store: LinkStore, _ side: LinkStore.Side, _ earlier: EarlierLinks, _ place: Place
+    ) throws {
+        let rows = StoredRows(destination, table: place.table)
+        let columns = schema.tables[place.table].columns.count
+        var batch = RowBatch(slots: columns, rowCapacity: 1, byteTarget: 4096)
+        let changes = try store.changes(side: side)
+        var last: Int64?
+        while let change = try changes.next() {
+            let key = change.object.key
+            guard key != last, earlier.isExisting(key, side: side) else { continue }
+            last = key
+            try session.checkCancelled()
+            let partner = try store.partners(of: key, side: side).first
+            batch.removeAll()
+            let row = batch.appendRow(key: key)
+            for slot in 0..<columns { batch[row, slot] = .absent }
+            batch[row, place.column] = partner.map { .integer($0.partner.key) } ?? .null
+            if let entity = place.entity {
+                batch[row, entity] = partner.map { .integer(Int64($0.partner.entity)) } ?? .null
+            }
+            if let order = place.order {
+                if case .key(let key)? = partner?.orderOfObject {
+                    batch[row, order] = .integer(key)
+                } else {
+                    batch[row, order] = .null
+                }
+            }
+            try rows.update(key, from: batch, row: row)
+        }
+    }
+
+    /// Join rows between two rows that were there before; those of new rows are loaded with them.
+    private func writeJoin(_ store: LinkStore, table: Int, ownerSide: Int, _ earlier: EarlierLinks) throws {
+        let rows = try StoredJoinRows(destination, joinTable: table)
+        let changes = try store.changes(side: .first)
+        var present: (owner: Int64, members: Set<Int64>)?
+        while let change = try changes.next() {
+            let (owner, member) = (change.object.key, change.partner.key)
+            guard earlier.isExisting(owner, side: .first), earlier.isExisting(member, side: .second) else { continue }
+            try session.checkCancelled()
+            if present?.owner != owner {
+                present = (owner, Set(try earlier.views(of: owner, side: .first).map(\.partner.key)))
+            }
+            let isThere = present?.members.contains(member) ?? false
+            let keys = ownerSide == 0 ? (owner, member) : (member, owner)
+            guard changes.isLive else {
+                if isThere {
+                    try rows.remove(keys.0, keys.1)
+                    session.linksWritten[table] -= 1
+                }
+                continue
+            }
+            // The order column of a side gives the place of that column's object among the other's members.
+            let places = [EarlierRowChanges.key(change.orderOfObject), EarlierRowChanges.key(change.orderOfPartner)]
+            try rows.set(keys.0, keys.1, orders: ownerSide == 0 ? places : places.reversed())
+            if !isThere { session.linksWritten[table] += 1 }
+        }
+    }
+
+    private static func key(_ order: MemberOrder) -> Int64? {
+        if case .key(let key) = order { return key }
+        return nil
+    }
+}

@@ -1,0 +1,18 @@
+import Diagnostics
+
+/// `stagecoach port`.
+enum PortCommand {
+    /// Lists what must change in policy sources for Linux, and prints the registrations.
+    ///
+    /// - Throws: errors of the sources (66, 74, 77) and of the folder for ported copies (73, 74, 77).
+    static func run(_ arguments: ParsedArguments, console: Console) throws {
+        let port = try PolicyPort(path: arguments.operands[0])
+        let output = arguments[option: "output"]
+        if let output {
+            try PolicySourceFiles.makeFolder(output)
+            try port.write(to: output)
+        }
+        console.output.write(
+            arguments.has("json") ? try JSONText.text(port) : PortWording.text(port, output: output))
+    }
+}

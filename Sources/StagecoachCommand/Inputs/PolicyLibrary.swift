@@ -1,0 +1,42 @@
+import Diagnostics
+import Glibc
+
+/// A shared library of policies, given with `--policies`.
+///
+/// It shares this process's Stagecoach: the program exports its symbols, and the library's references find them first.
+enum PolicyLibrary {
+    /// What every such library exports: a C function without arguments or result that registers its policies.
+    static let symbol = "stagecoach_register_policies"
+
+    /// Loads a library and lets it register its policies. It stays loaded to the end of the process.
+    ///
+    /// - Throws: `policies.notFound` (66), `policies.permission` (77), `policies.unloadable`, `policies.noSymbol` (78).
+    static func load(_ path: String) throws(MigrationError) {
+        guard access(path, F_OK) == 0 else {
+            throw MigrationError(
+                "policies.notFound", .noInput, "There is no such library of policies", context: .init(path: path))
+        }
+        guard access(path, R_OK) == 0 else {
+            throw MigrationError(
+                "policies.permission", .permission, "The library of policies may not be read",
+                context: .init(path: path))
+        }
+        // Without a slash the loader would search its own folders.
+        let name = path.contains("/") ? path : "./" + path
+        guard let library = dlopen(name, RTLD_NOW | RTLD_LOCAL) else {
+            throw MigrationError(
+                "policies.unloadable", .configuration, "The library of policies cannot be loaded: \(reason())",
+                remedy: "Build it with the Swift version and the Stagecoach version of this program",
+                context: .init(path: path))
+        }
+        guard let address = dlsym(library, symbol) else {
+            throw MigrationError(
+                "policies.noSymbol", .configuration, "The library does not export \(symbol)",
+                remedy: "Add: @_cdecl(\"\(symbol)\") public func registerPolicies() { PolicyRegistry.register(…) }",
+                context: .init(path: path))
+        }
+        unsafeBitCast(address, to: (@convention(c) () -> Void).self)()
+    }
+
+    private static func reason() -> String { dlerror().map { String(cString: $0) } ?? "unknown error" }
+}

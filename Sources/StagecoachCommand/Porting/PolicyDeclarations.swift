@@ -1,0 +1,240 @@
+/// A class that a Swift source declares, with what it inherits and its methods.
+struct DeclaredClass {
+    let name: String
+    let file: String
+    let line: Int
+    /// The first name after the colon; nil where there is none.
+    let superclass: String?
+    /// What `@objc(Name)` gives it.
+    let objectiveCName: String?
+    let isObjcMembers: Bool
+    /// `private` or `fileprivate`: another file cannot register it.
+    let isPrivate: Bool
+    var methods: [DeclaredMethod] = []
+}
+
+/// A method of a class or of its extension.
+struct DeclaredMethod {
+    let line: Int
+    let name: String
+    /// One for each parameter; empty where it is `_`.
+    let labels: [String]
+    let isOverride: Bool
+    let isStatic: Bool
+    let isPrivate: Bool
+    /// Whether `@objc` stands before it.
+    let isObjc: Bool
+    /// Generic, async, or with inout or variadic parameters: no expression can call it.
+    let isUncallable: Bool
+    /// What `@objc(selector:)` gives it.
+    let givenSelector: String?
+
+    /// What mapping models call it by.
+    var selector: String { givenSelector ?? SelectorName.selector(base: name, labels: labels) }
+
+    /// How Swift names it: `isbn(forIsbn:)`; without parameters its bare name.
+    var reference: String {
+        guard !labels.isEmpty else { return name }
+        return name + "(" + labels.map { ($0.isEmpty ? "_" : $0) + ":" }.joined() + ")"
+    }
+}
+
+/// Finds the classes, extensions and methods of a source by its tokens.
+struct DeclarationReader {
+    private let tokens: [SwiftToken]
+    private let file: String
+    private(set) var classes: [DeclaredClass] = []
+    /// Methods of extensions by the extended type's name.
+    private(set) var extensions: [(type: String, isObjcMembers: Bool, methods: [DeclaredMethod])] = []
+
+    init(tokens: [SwiftToken], file: String) {
+        self.tokens = tokens
+        self.file = file
+    }
+
+    /// Reads the whole source.
+    ///
+    /// - Complexity: O(tokens).
+    mutating func run() { readTypes(in: 0..<tokens.count) }
+
+    private mutating func readTypes(in range: Range<Int>) {
+        var index = range.lowerBound
+        while index < range.upperBound {
+            let token = tokens[index]
+            let isType = ["class", "extension", "struct", "enum", "actor"].contains { token.isWord($0) }
+            // `class func` is a method, `.class` a name.
+            guard isType, index + 1 < range.upperBound, tokens[index + 1].kind == .word,
+                !tokens[index + 1].isWord("func"), !tokens[index + 1].isWord("var"),
+                index == 0 || !tokens[index - 1].isMark("."), let body = body(after: index)
+            else {
+                index += 1
+                continue
+            }
+            readType(at: index, body: body)
+            index = body.upperBound + 1
+        }
+    }
+
+    /// The tokens between the braces that open after an index; nil where none do before the declaration ends.
+    private func body(after index: Int) -> Range<Int>? {
+        var open = index
+        while open < tokens.count, !tokens[open].isMark("{") {
+            if tokens[open].isMark("}") || tokens[open].isMark(";") { return nil }
+            open += 1
+        }
+        guard open < tokens.count else { return nil }
+        let close = closing(open, "{", "}")
+        return open + 1..<close
+    }
+
+    /// The index of the mark that closes the one at an index; the end where none does.
+    private func closing(_ index: Int, _ open: String, _ close: String) -> Int {
+        var depth = 0
+        for position in index..<tokens.count {
+            if tokens[position].isMark(open) { depth += 1 }
+            if tokens[position].isMark(close) {
+                depth -= 1
+                if depth == 0 { return position }
+            }
+        }
+        return tokens.count
+    }
+
+    private mutating func readType(at index: Int, body: Range<Int>) {
+        let modifiers = modifiers(before: index)
+        var name = tokens[index + 1].text
+        var next = index + 2
+        // `Outer.Inner` of an extension: the last name.
+        while next + 1 < tokens.count, tokens[next].isMark("."), tokens[next + 1].kind == .word {
+            name = tokens[next + 1].text
+            next += 2
+        }
+        if next < tokens.count, tokens[next].isMark("<") { next = closing(next, "<", ">") + 1 }
+        var superclass: String?
+        if next + 1 < tokens.count, tokens[next].isMark(":") {
+            next += 1
+            while next < tokens.count, tokens[next].kind == .word {
+                superclass = tokens[next].text
+                guard next + 1 < tokens.count, tokens[next + 1].isMark(".") else { break }
+                next += 2
+            }
+        }
+        let methods = methods(in: body)
+        if tokens[index].isWord("class") {
+            classes.append(
+                DeclaredClass(
+                    name: name, file: file, line: tokens[index].line, superclass: superclass,
+                    objectiveCName: modifiers.objcName, isObjcMembers: modifiers.words.contains("@objcMembers"),
+                    isPrivate: modifiers.isPrivate, methods: methods))
+        } else if tokens[index].isWord("extension") {
+            extensions.append((name, modifiers.words.contains("@objc"), methods))
+        }
+        readTypes(in: body)
+    }
+
+    private struct Modifiers {
+        var words: Set<String> = []
+        var objcName: String?
+        var isPrivate: Bool { words.contains("private") || words.contains("fileprivate") }
+    }
+
+    /// Attributes and modifiers that stand directly before a token.
+    private func modifiers(before index: Int) -> Modifiers {
+        let known: Set<String> = [
+            "public", "private", "fileprivate", "internal", "open", "package", "final", "override", "static", "class",
+            "dynamic", "mutating", "nonisolated", "required", "convenience", "indirect",
+        ]
+        var found = Modifiers()
+        var position = index - 1
+        while position >= 0 {
+            let token = tokens[position]
+            if token.kind == .attribute {
+                found.words.insert(token.text)
+                position -= 1
+            } else if token.kind == .word, known.contains(token.text) {
+                found.words.insert(token.text)
+                position -= 1
+            } else if token.isMark(")"), let (open, attribute) = attribute(closedAt: position) {
+                found.words.insert(attribute.text)
+                if attribute.text == "@objc" {
+                    found.objcName = tokens[open + 1..<position].map(\.text).joined()
+                }
+                position = open - 2
+            } else {
+                break
+            }
+        }
+        return found
+    }
+
+    /// The attribute whose arguments a parenthesis closes.
+    private func attribute(closedAt index: Int) -> (open: Int, attribute: SwiftToken)? {
+        var depth = 0
+        var position = index
+        while position > 0 {
+            if tokens[position].isMark(")") { depth += 1 }
+            if tokens[position].isMark("(") {
+                depth -= 1
+                if depth == 0 {
+                    let before = tokens[position - 1]
+                    return before.kind == .attribute ? (position, before) : nil
+                }
+            }
+            position -= 1
+        }
+        return nil
+    }
+
+    /// The methods declared directly in a body.
+    private func methods(in body: Range<Int>) -> [DeclaredMethod] {
+        var found: [DeclaredMethod] = []
+        var index = body.lowerBound
+        while index < body.upperBound {
+            if tokens[index].isMark("{") {
+                index = closing(index, "{", "}") + 1
+            } else if tokens[index].isWord("func"), let method = method(at: index) {
+                found.append(method)
+                index += 2
+            } else {
+                index += 1
+            }
+        }
+        return found
+    }
+
+    private func method(at index: Int) -> DeclaredMethod? {
+        guard index + 2 < tokens.count, tokens[index + 1].kind == .word else { return nil }
+        let modifiers = modifiers(before: index)
+        var open = index + 2
+        let isGeneric = tokens[open].isMark("<")
+        if isGeneric { open = closing(open, "<", ">") + 1 }
+        guard open < tokens.count, tokens[open].isMark("(") else { return nil }
+        let close = closing(open, "(", ")")
+        var labels: [String] = []
+        var isUncallable = isGeneric || close + 1 < tokens.count && tokens[close + 1].isWord("async")
+        var depth = 0
+        var isStart = true
+        for position in open + 1..<max(open + 1, close) {
+            let token = tokens[position]
+            if isStart, token.kind == .word {
+                labels.append(token.isWord("_") ? "" : token.text)
+                isStart = false
+            }
+            if token.isMark("(") || token.isMark("[") || token.isMark("<") { depth += 1 }
+            // The arrow of a function type closes nothing.
+            let isArrow = token.isMark(">") && tokens[position - 1].isMark("-")
+            if token.isMark(")") || token.isMark("]") || token.isMark(">") && !isArrow { depth -= 1 }
+            if depth == 0, token.isMark(",") { isStart = true }
+            if token.isWord("inout") || token.isMark("."), position + 1 < close, tokens[position + 1].isMark(".") {
+                isUncallable = true
+            }
+            if token.isWord("inout") { isUncallable = true }
+        }
+        return DeclaredMethod(
+            line: tokens[index].line, name: tokens[index + 1].text, labels: labels,
+            isOverride: modifiers.words.contains("override"),
+            isStatic: modifiers.words.contains("static") || modifiers.words.contains("class"),
+            isPrivate: modifiers.isPrivate, isObjc: modifiers.words.contains("@objc"), isUncallable: isUncallable,
+            givenSelector: modifiers.objcName)
+    }
+}

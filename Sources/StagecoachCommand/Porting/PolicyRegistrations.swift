@@ -1,0 +1,100 @@
+/// A policy class of ported sources and the functions that mapping models can call on it.
+struct PolicyRegistration: Encodable {
+    struct Function: Encodable {
+        let selector: String
+        /// `BookPolicy.isbn(forIsbn:)`.
+        let method: String
+        let line: Int
+    }
+
+    let className: String
+    let file: String
+    let line: Int
+    /// What `@objc(Name)` gave the class: the name that mapping models may use.
+    let objectiveCName: String?
+    /// Whether another file cannot see the class.
+    let isPrivate: Bool
+    let functions: [Function]
+
+    /// The Swift statement that registers it.
+    var statement: String {
+        let name = objectiveCName.map { ", named: \"\($0)\"" } ?? ""
+        guard !functions.isEmpty else { return "PolicyRegistry.register(\(className).self\(name))" }
+        var lines = ["PolicyRegistry.register(\(className).self\(name)) { functions in"]
+        for function in functions { lines.append("    functions.add(\"\(function.selector)\", \(function.method))") }
+        lines.append("}")
+        return lines.joined(separator: "\n")
+    }
+
+    private enum Key: String, CodingKey {
+        case className, file, line, objectiveCName, isPrivate, functions, statement
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: Key.self)
+        try container.encode(className, forKey: .className)
+        try container.encode(file, forKey: .file)
+        try container.encode(line, forKey: .line)
+        try container.encodeIfPresent(objectiveCName, forKey: .objectiveCName)
+        try container.encode(isPrivate, forKey: .isPrivate)
+        try container.encode(functions, forKey: .functions)
+        try container.encode(statement, forKey: .statement)
+    }
+
+    /// The registrations of all policies that the declarations hold: classes that inherit from the framework's policy,
+    /// directly or through one another.
+    ///
+    /// Expression functions are the methods that the Objective-C runtime would find: those with `@objc`, or in a class with
+    /// `@objcMembers`.
+    static func registrations(of readers: [DeclarationReader]) -> [PolicyRegistration] {
+        let classes = readers.flatMap(\.classes)
+        let byName = Dictionary(classes.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        let extensions = readers.flatMap(\.extensions)
+        func isPolicy(_ declared: DeclaredClass) -> Bool {
+            inherits(declared, from: ["NSEntityMigrationPolicy", "EntityMigrationPolicy"], in: byName)
+        }
+        return classes.filter(isPolicy).map { declared in
+            let own = declared.methods.filter { declared.isObjcMembers || $0.isObjc }
+            let added = extensions.filter { $0.type == declared.name }.flatMap { group in
+                group.methods.filter { declared.isObjcMembers || group.isObjcMembers || $0.isObjc }
+            }
+            let callable = (own + added).filter {
+                !$0.isOverride && !$0.isStatic && !$0.isPrivate && !$0.isUncallable
+            }
+            return PolicyRegistration(
+                className: declared.name, file: declared.file, line: declared.line,
+                objectiveCName: declared.objectiveCName.flatMap { $0 == declared.name ? nil : $0 },
+                isPrivate: declared.isPrivate,
+                functions: callable.map {
+                    Function(selector: $0.selector, method: "\(declared.name).\($0.reference)", line: $0.line)
+                })
+        }
+    }
+
+    /// Whether a class inherits from one of some names, through the sources' own classes.
+    static func inherits(
+        _ declared: DeclaredClass, from names: Set<String>, in classes: [String: DeclaredClass]
+    ) -> Bool {
+        var seen: Set<String> = []
+        var current: DeclaredClass? = declared
+        while let next = current, let superclass = next.superclass, seen.insert(next.name).inserted {
+            if names.contains(superclass) { return true }
+            current = classes[superclass]
+        }
+        return false
+    }
+
+    /// The source of the function that a shared library of policies exports.
+    static func registrationSource(_ registrations: [PolicyRegistration]) -> String {
+        var lines = [
+            "import Stagecoach", "",
+            "/// What stagecoach calls when the library is given with --policies.",
+            "@_cdecl(\"stagecoach_register_policies\")", "public func registerPolicies() {",
+        ]
+        for registration in registrations where !registration.isPrivate {
+            lines += registration.statement.split(separator: "\n").map { "    " + $0 }
+        }
+        lines.append("}")
+        return lines.joined(separator: "\n") + "\n"
+    }
+}

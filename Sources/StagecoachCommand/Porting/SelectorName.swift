@@ -1,0 +1,41 @@
+/// The Objective-C selector that Swift gives a method: what mapping models call it by.
+enum SelectorName {
+    /// Words before whose label Swift does not put `With`.
+    private static let prepositions: Set<String> = [
+        "above", "after", "along", "alongside", "as", "at", "before", "below", "by", "following", "for", "from",
+        "given", "in", "including", "inside", "into", "matching", "of", "on", "passing", "preceding", "since", "to",
+        "until", "using", "via", "when", "with", "within",
+    ]
+
+    /// `isbn(forIsbn:)` is `isbnForIsbn:`, `toInt16(value:)` is `toInt16WithValue:`, `f(_:b:)` is `f:b:`.
+    ///
+    /// - Parameter labels: one for each parameter, empty where the label is `_`.
+    static func selector(base: String, labels: [String]) -> String {
+        guard let first = labels.first else { return base }
+        var selector = base
+        if !first.isEmpty {
+            if !prepositions.contains(firstWord(first)), !prepositions.contains(lastWord(base)) {
+                selector += "With"
+            }
+            selector += first.prefix(1).uppercased() + first.dropFirst()
+        }
+        selector += ":"
+        for label in labels.dropFirst() { selector += label + ":" }
+        return selector
+    }
+
+    /// The first word of a name in camel case, in lower case.
+    private static func firstWord(_ name: String) -> String {
+        let start = name.prefix(1)
+        let rest = name.dropFirst().prefix { !$0.isUppercase && !$0.isNumber && $0 != "_" }
+        return (start + rest).lowercased()
+    }
+
+    /// The last word of a name in camel case, in lower case.
+    private static func lastWord(_ name: String) -> String {
+        guard let start = name.lastIndex(where: { $0.isUppercase || $0 == "_" || $0.isNumber }) else {
+            return name.lowercased()
+        }
+        return name[start...].lowercased()
+    }
+}

@@ -1,0 +1,210 @@
+/// A token of a Swift source: as much of the language as is needed to find names, attributes and braces.
+struct SwiftToken: Equatable {
+    enum Kind: Equatable {
+        /// A name or keyword, without backticks.
+        case word
+        /// `@objc`, with the at sign.
+        case attribute
+        /// `#keyPath`, with the number sign.
+        case directive
+        /// A string literal with its quotes; interpolations are part of it.
+        case string
+        case number
+        /// One character.
+        case mark
+    }
+
+    let kind: Kind
+    let text: String
+    /// Bytes of the source.
+    let range: Range<Int>
+    /// One-based.
+    let line: Int
+    /// One-based, in characters.
+    let column: Int
+    /// Whether nothing but space stands before it on its line.
+    let isFirstOnLine: Bool
+
+    func isMark(_ text: String) -> Bool { kind == .mark && self.text == text }
+    func isWord(_ text: String) -> Bool { kind == .word && self.text == text }
+}
+
+/// Cuts a Swift source into tokens; comments and space are left out.
+///
+/// What it cannot read (an open comment, a stray byte) it passes over: a source that does not compile is not its concern.
+/// - Complexity: O(bytes).
+struct SwiftLexer {
+    private let bytes: [UInt8]
+    private var position = 0
+    private var line = 1
+    private var lineStart = 0
+    private var lastTokenLine = 0
+    private(set) var tokens: [SwiftToken] = []
+
+    init(_ source: String) { bytes = Array(source.utf8) }
+
+    /// The tokens of a source.
+    static func tokens(of source: String) -> [SwiftToken] {
+        var lexer = SwiftLexer(source)
+        lexer.run()
+        return lexer.tokens
+    }
+
+    private func byte(_ offset: Int = 0) -> UInt8? {
+        let index = position + offset
+        return index < bytes.count ? bytes[index] : nil
+    }
+
+    private mutating func advance() {
+        if bytes[position] == UInt8(ascii: "\n") {
+            line += 1
+            lineStart = position + 1
+        }
+        position += 1
+    }
+
+    private mutating func run() {
+        while let next = byte() {
+            switch next {
+            case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\n"), UInt8(ascii: "\r"): advance()
+            case UInt8(ascii: "/") where byte(1) == UInt8(ascii: "/"): skipLineComment()
+            case UInt8(ascii: "/") where byte(1) == UInt8(ascii: "*"): skipBlockComment()
+            case UInt8(ascii: "\""): take(.string) { $0.passString(hashes: 0) }
+            case UInt8(ascii: "#"): directive()
+            case UInt8(ascii: "@") where byte(1).map(SwiftLexer.isNameStart) == true:
+                take(.attribute) {
+                    $0.advance()
+                    $0.passName()
+                }
+            case UInt8(ascii: "`"):
+                take(.word) {
+                    $0.advance()
+                    $0.passName()
+                    if $0.byte() == UInt8(ascii: "`") { $0.advance() }
+                }
+            case _ where SwiftLexer.isNameStart(next): take(.word) { $0.passName() }
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): take(.number) { $0.passName() }
+            default: take(.mark) { $0.advance() }
+            }
+        }
+    }
+
+    static func isNameStart(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "_"),
+            UInt8(ascii: "$"), 128...:
+            true
+        default: false
+        }
+    }
+
+    private mutating func take(_ kind: SwiftToken.Kind, _ pass: (inout SwiftLexer) -> Void) {
+        let start = position
+        let startLine = line
+        let column = String(decoding: bytes[lineStart..<start], as: UTF8.self).count + 1
+        pass(&self)
+        var text = String(decoding: bytes[start..<position], as: UTF8.self)
+        if kind == .word { text.removeAll { $0 == "`" } }
+        tokens.append(
+            SwiftToken(
+                kind: kind, text: text, range: start..<position, line: startLine, column: column,
+                isFirstOnLine: lastTokenLine != startLine))
+        lastTokenLine = line
+    }
+
+    private mutating func passName() {
+        while let next = byte(), SwiftLexer.isNameStart(next) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(next)
+        {
+            advance()
+        }
+    }
+
+    /// `#keyPath`, or the number signs of a raw string.
+    private mutating func directive() {
+        var hashes = 0
+        while byte(hashes) == UInt8(ascii: "#") { hashes += 1 }
+        if byte(hashes) == UInt8(ascii: "\"") {
+            take(.string) { lexer in
+                for _ in 0..<hashes { lexer.advance() }
+                lexer.passString(hashes: hashes)
+            }
+        } else if let next = byte(1), SwiftLexer.isNameStart(next) {
+            take(.directive) {
+                $0.advance()
+                $0.passName()
+            }
+        } else {
+            take(.mark) { $0.advance() }
+        }
+    }
+
+    private mutating func skipLineComment() {
+        while let next = byte(), next != UInt8(ascii: "\n") { advance() }
+    }
+
+    private mutating func skipBlockComment() {
+        var depth = 0
+        while byte() != nil {
+            if byte() == UInt8(ascii: "/"), byte(1) == UInt8(ascii: "*") {
+                depth += 1
+                advance()
+                advance()
+            } else if byte() == UInt8(ascii: "*"), byte(1) == UInt8(ascii: "/") {
+                depth -= 1
+                advance()
+                advance()
+                if depth == 0 { return }
+            } else {
+                advance()
+            }
+        }
+    }
+
+    /// From the opening quote to behind the closing one; a one-line string also ends at the line's end.
+    private mutating func passString(hashes: Int) {
+        let quote = UInt8(ascii: "\"")
+        let isMultiline = byte(1) == quote && byte(2) == quote
+        for _ in 0..<(isMultiline ? 3 : 1) { advance() }
+        while let next = byte() {
+            if next == UInt8(ascii: "\\"), isEscape(hashes) {
+                for _ in 0...hashes { advance() }
+                if byte() == UInt8(ascii: "(") { passInterpolation() } else if byte() != nil { advance() }
+            } else if next == quote, isEnd(isMultiline, hashes) {
+                for _ in 0..<((isMultiline ? 3 : 1) + hashes) { advance() }
+                return
+            } else if next == UInt8(ascii: "\n"), !isMultiline {
+                return
+            } else {
+                advance()
+            }
+        }
+    }
+
+    private func isEscape(_ hashes: Int) -> Bool {
+        (0..<hashes).allSatisfy { byte(1 + $0) == UInt8(ascii: "#") }
+    }
+
+    private func isEnd(_ isMultiline: Bool, _ hashes: Int) -> Bool {
+        let quotes = isMultiline ? 3 : 1
+        return (0..<quotes).allSatisfy { byte($0) == UInt8(ascii: "\"") }
+            && (0..<hashes).allSatisfy { byte(quotes + $0) == UInt8(ascii: "#") }
+    }
+
+    /// `(…)` inside a string, strings within it included.
+    private mutating func passInterpolation() {
+        var depth = 0
+        while let next = byte() {
+            switch next {
+            case UInt8(ascii: "("): depth += 1
+            case UInt8(ascii: ")"): depth -= 1
+            case UInt8(ascii: "\""):
+                passString(hashes: 0)
+                continue
+            case UInt8(ascii: "\n") where depth == 0: return
+            default: break
+            }
+            advance()
+            if depth == 0 { return }
+        }
+    }
+}

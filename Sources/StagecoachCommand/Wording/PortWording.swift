@@ -1,0 +1,40 @@
+import Foundation
+
+/// What `stagecoach port` says for people.
+enum PortWording {
+    /// Findings a line each, as compilers write them, then the registrations.
+    static func text(_ port: PolicyPort, output: String?) -> String {
+        var text = ""
+        for finding in port.findings { text += line(finding) + "\n" }
+        for policy in port.objectiveCPolicies {
+            text +=
+                "\(policy.file):\(policy.line):1: manual: \(policy.className) is an Objective-C policy: rewrite it in Swift\n"
+        }
+        let counts = [PortFinding.Kind.change, .manual, .hint].map { kind in
+            port.findings.filter { $0.kind == kind }.count
+        }
+        let manual = counts[1] + port.objectiveCPolicies.count
+        if !text.isEmpty { text += "\n" }
+        text += "\(counts[0]) to change, \(manual) to rewrite by hand, \(counts[2]) to know\n"
+        if !port.registrations.isEmpty {
+            text += "\nRegister before the migration:\n\n"
+            for registration in port.registrations {
+                text += registration.statement.split(separator: "\n").map { "    \($0)\n" }.joined()
+                if registration.isPrivate {
+                    text += "    // \(registration.className) is private to \(registration.file): make it internal\n"
+                }
+            }
+        }
+        if let output { text += "\nPorted copies and RegisterPolicies.swift are in \(output)\n" }
+        return text
+    }
+
+    private static func line(_ finding: PortFinding) -> String {
+        var line = "\(finding.file):\(finding.line):\(finding.column): \(finding.kind.rawValue): \(finding.message): "
+        line += finding.text.replacingOccurrences(of: "\n", with: " ")
+        if let replacement = finding.replacement, finding.kind == .change {
+            line += replacement.isEmpty ? " → (remove)" : " → \(replacement)"
+        }
+        return line
+    }
+}

@@ -1,0 +1,157 @@
+import CSQLite
+import Foundation
+import ManagedModel
+import PersistentStore
+import TestSupport
+import Testing
+
+/// Builds the example package of policies, and what `port` makes of sources for Core Data, and runs the command with them.
+@Suite("Libraries of policies", .serialized)
+struct PolicyLibraryTests {
+    private static let example = SharedStores.repository.appendingPathComponent("Fixtures/ExamplePolicies")
+
+    /// A package of policies that was built.
+    private struct Built {
+        let folder: TemporaryFolder
+        let library: String
+    }
+
+    /// The example package, built once from a copy.
+    private static let built: Result<Built, any Error> = Result {
+        let folder = try TemporaryFolder()
+        let copy = folder.url.appendingPathComponent("ExamplePolicies")
+        try FileManager.default.createDirectory(at: copy, withIntermediateDirectories: true)
+        for name in ["Package.swift", "Sources"] {
+            try FileManager.default.copyItem(
+                at: example.appendingPathComponent(name), to: copy.appendingPathComponent(name))
+        }
+        return Built(folder: folder, library: try build(copy, named: "ExamplePolicies"))
+    }
+
+    /// Builds a package in the configuration of this test; Stagecoach's own objects are kept from run to run.
+    private static func build(_ package: URL, named name: String) throws -> String {
+        #if DEBUG
+            let configuration = "debug"
+        #else
+            let configuration = "release"
+        #endif
+        let scratch = SharedStores.repository.appendingPathComponent(".build/policy-libraries").path
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = [
+            "swift", "build", "--package-path", package.path, "--scratch-path", scratch, "-c", configuration,
+            "--product", name,
+        ]
+        process.environment = ProcessInfo.processInfo.environment.merging(
+            ["STAGECOACH_PACKAGE": SharedStores.repository.path]
+        ) { $1 }
+        let log = FileManager.default.temporaryDirectory.appendingPathComponent("policies-\(UUID().uuidString).log")
+        try Data().write(to: log)
+        defer { try? FileManager.default.removeItem(at: log) }
+        let output = try FileHandle(forWritingTo: log)
+        process.standardOutput = output
+        process.standardError = output
+        try process.run()
+        process.waitUntilExit()
+        let said = (try? String(contentsOf: log, encoding: .utf8)) ?? ""
+        try #require(process.terminationStatus == 0, "\(said.suffix(4000))")
+        return "\(scratch)/\(configuration)/lib\(name).so"
+    }
+
+    private func model(_ version: String) throws -> ManagedObjectModel {
+        try ModelLocator.load(Self.example.appendingPathComponent("Contacts.xcdatamodeld").path + ":" + version).model
+    }
+
+    /// A store of three contacts.
+    private func source(in folder: TemporaryFolder) throws -> String {
+        let path = folder.file("contacts.sqlite")
+        var store = ReferenceStore(model: try model("Contacts"))
+        store.insert("Contact", 1, ["fullName": .text("Ada King Lovelace"), "companyName": .text("Engines")])
+        store.insert("Contact", 2, ["fullName": .text("Charles Babbage"), "companyName": .text("Engines")])
+        store.insert("Contact", 3, ["fullName": .text("Hypatia")])
+        store.complete()
+        try store.write(path: path)
+        return path
+    }
+
+    private func arguments(_ source: String, _ destination: String, _ libraries: String...) -> [String] {
+        [
+            "migrate", source, destination, "--to", Self.example.appendingPathComponent("Contacts.xcdatamodeld").path,
+            "--mapping", Self.example.appendingPathComponent("contacts.json").path, "--check", "full",
+        ] + libraries.flatMap { ["--policies", $0] }
+    }
+
+    @Test("The example's policies and functions run in the command's own Stagecoach", .timeLimit(.minutes(30)))
+    func example() throws {
+        let library = try Self.built.get().library
+        let folder = try TemporaryFolder()
+        let source = try source(in: folder)
+        let destination = folder.file("new.sqlite")
+        let outcome = try CommandBinary.run(arguments(source, destination, library))
+        #expect(outcome.code == 0, "\(outcome.messages)")
+        let connection = try Connection(path: destination, flags: SQLITE_OPEN_READWRITE)
+        func rows(_ select: String) throws -> [String] {
+            let statement = try connection.prepare(select)
+            var rows: [String] = []
+            while try statement.step() { rows.append(statement.text(0) ?? "") }
+            return rows
+        }
+        #expect(
+            try rows(
+                """
+                SELECT ZFIRSTNAME || '|' || coalesce(ZLASTNAME, '-') || '|' || ZINITIALS || '|' || coalesce(ZCOMPANY, '-')
+                FROM ZCONTACT ORDER BY Z_PK
+                """) == ["Ada|King Lovelace|AKL|1", "Charles|Babbage|CB|1", "Hypatia|-|H|-"])
+        #expect(try rows("SELECT ZNAME || '|' || ZNUMBEROFEMPLOYEES FROM ZCOMPANY") == ["Engines|2"])
+
+        let plan = try CommandBinary.run(
+            ["plan"] + arguments(source, folder.file("planned.sqlite"), library).dropFirst())
+        #expect(plan.code == 0, "\(plan.messages)")
+    }
+
+    @Test("A library that is not there, is none, or does not register is told apart")
+    func wrong() throws {
+        let folder = try TemporaryFolder()
+        let source = try source(in: folder)
+        let missing = try CommandBinary.run(arguments(source, folder.file("a.sqlite"), folder.file("none.so")))
+        #expect(missing.code == 66)
+        #expect(missing.messages.contains("none.so"))
+        let text = folder.file("text.so")
+        try Data("no library".utf8).write(to: URL(fileURLWithPath: text))
+        let unloadable = try CommandBinary.run(arguments(source, folder.file("a.sqlite"), text))
+        #expect(unloadable.code == 78)
+        // Any library of the system exports no such function.
+        let other = ["/lib/x86_64-linux-gnu/libm.so.6", "/lib/aarch64-linux-gnu/libm.so.6", "/lib64/libm.so.6"]
+            .first { FileManager.default.fileExists(atPath: $0) }
+        if let other {
+            let silent = try CommandBinary.run(arguments(source, folder.file("a.sqlite"), other))
+            #expect(silent.code == 78)
+            #expect(silent.messages.contains("stagecoach_register_policies"))
+        }
+        let unregistered = try CommandBinary.run(arguments(source, folder.file("a.sqlite")))
+        #expect(unregistered.code == 78)
+        #expect(unregistered.messages.contains("ExamplePolicies.ContactPolicy"))
+        #expect(!FileManager.default.fileExists(atPath: folder.file("a.sqlite")))
+    }
+
+    @Test("Ported sources compile against Stagecoach, and their library loads", .timeLimit(.minutes(30)))
+    func ported() throws {
+        // First the example: then Stagecoach's objects are there.
+        _ = try Self.built.get()
+        let folder = try TemporaryFolder()
+        let package = folder.url.appendingPathComponent("Ported")
+        let sources = package.appendingPathComponent("Sources/ExamplePolicies").path
+        let port = try CommandBinary.run(
+            ["port", SharedStores.repository.appendingPathComponent("Fixtures/PortExamples").path, "-o", sources])
+        #expect(port.code == 0, "\(port.messages)")
+        try FileManager.default.copyItem(
+            at: Self.example.appendingPathComponent("Package.swift"),
+            to: package.appendingPathComponent("Package.swift"))
+        let library = try Self.build(package, named: "ExamplePolicies")
+        let store = try source(in: folder)
+        let outcome = try CommandBinary.run(arguments(store, folder.file("a.sqlite"), library))
+        // The library registers its own policies, not the mapping model's.
+        #expect(outcome.code == 78)
+        #expect(outcome.messages.contains("BKBookPolicy"))
+    }
+}

@@ -1,0 +1,161 @@
+import Stagecoach
+import TestSupport
+import Testing
+
+// Only `import Stagecoach`: Core Data's names are found without qualification, Foundation's are there too.
+@Suite("Core Data's names")
+struct CoreDataNameTests {
+    private func scene() throws -> PolicySourceScene { try PolicySourceScene() }
+
+    @Test("Keys of value expressions are the variables' names")
+    func expressionKeys() throws {
+        let keys = [
+            NSMigrationManagerKey, NSMigrationSourceObjectKey, NSMigrationDestinationObjectKey,
+            NSMigrationEntityMappingKey, NSMigrationPropertyMappingKey, NSMigrationEntityPolicyKey,
+        ]
+        #expect(keys == ["manager", "source", "destination", "entityMapping", "propertyMapping", "entityPolicy"])
+        // A partial context: what the expression does not ask for may be absent.
+        let context: NSMutableDictionary = [NSMigrationPropertyMappingKey: "p", NSMigrationSourceObjectKey: "s"]
+        let expression = NSExpression(format: "FUNCTION($source, 'stringByAppendingString:', $propertyMapping)")
+        #expect(expression.expressionValue(with: nil, context: context) as? String == "sp")
+    }
+
+    @Test("Store types and options have Core Data's values; a type that is not migrated is refused")
+    func storeTypes() throws {
+        #expect(NSSQLiteStoreType == "SQLite")
+        #expect(NSStoreUUIDKey == "NSStoreUUID")
+        let options = [
+            NSMigratePersistentStoresAutomaticallyOption: true, NSInferMappingModelAutomaticallyOption: true,
+        ]
+        #expect(options.count == 2)
+        let scene = try scene()
+        let error = #expect(throws: MigrationError.self) {
+            try scene.manager.migrateStore(
+                from: scene.sourceURL, sourceType: NSBinaryStoreType, options: nil, with: scene.mapping,
+                toDestinationURL: scene.destinationURL, destinationType: NSSQLiteStoreType, destinationOptions: nil)
+        }
+        #expect(error?.code == "manager.storeType")
+    }
+
+    @Test("Error codes are Core Data's")
+    func errorCodes() {
+        let error = NSError(
+            domain: NSCocoaErrorDomain, code: NSMigrationError, userInfo: [NSDetailedErrorsKey: [String]()])
+        #expect(error.code == 134_110)
+        #expect(NSManagedObjectValidationError == 1550)
+        #expect(NSEntityMigrationPolicyError == 134_170)
+        #expect(NSPersistentStoreIncompatibleVersionHashError == 134_100)
+        #expect(NSValidationMissingMandatoryPropertyError == 1570)
+    }
+
+    @Test("Mapping models are inferred and read by name")
+    func mappingModels() throws {
+        let scene = try scene()
+        let model = try NSMappingModel.inferredMappingModel(
+            forSourceModel: scene.manager.sourceModel, destinationModel: scene.manager.sourceModel)
+        #expect(model.entityMappings.count == 3)
+        let book = try #require(model.entityMappings.first { $0.sourceEntityName == "Book" })
+        #expect(model.entityMappingsByName[book.name] === book)
+        #expect(book.destinationEntityName == "Book")
+        #expect(book.mappingType == .copyEntityMappingType || book.mappingType == .transformEntityMappingType)
+        #expect(book.relationshipMappings?.compactMap(\.name).sorted() == ["chapters", "writer"])
+    }
+
+    @Test("A copy of a mapping model shares nothing that can be changed")
+    func copies() throws {
+        let scene = try scene()
+        let copy = scene.mapping.copy() as! NSMappingModel
+        let book = try #require(copy.entityMappingsByName["BookToBook"])
+        book.attributeMappings?.first?.valueExpression = NSExpression(forConstantValue: "changed")
+        book.name = "Other"
+        book.userInfo = ["a": 1]
+        #expect(scene.books?.attributeMappings?.first?.valueExpression?.description == "$source.title")
+        #expect(scene.books?.userInfo == nil)
+        let property = book.attributeMappings?.first?.copy() as? NSPropertyMapping
+        #expect(property !== book.attributeMappings?.first)
+        #expect(property?.name == "title")
+        let entity = book.copy() as? NSEntityMapping
+        #expect(entity?.name == "Other")
+    }
+
+    @Test("Models are read from files and compared with a store's metadata")
+    func models() throws {
+        let bundle = SharedStores.repository.appendingPathComponent("Fixtures/Models/Library.xcdatamodeld")
+        let model = try #require(NSManagedObjectModel(contentsOf: bundle))
+        #expect(model.entitiesByName["Section"]?.name == "Section")
+        #expect(model.entities.count == model.entitiesByName.count)
+        #expect(NSManagedObjectModel(contentsOf: bundle.appendingPathComponent("none")) == nil)
+        let hashes = model.entityVersionHashesByName
+        #expect(hashes["Section"]?.count == 32)
+        #expect(model.entitiesByName["Section"]?.versionHash == hashes["Section"])
+        #expect(!model.versionIdentifiers.isEmpty)
+        var metadata: [String: Any] = [NSStoreModelVersionHashesKey: hashes]
+        #expect(model.isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata))
+        #expect(!model.isConfiguration(withName: "none", compatibleWithStoreMetadata: metadata))
+        metadata[NSStoreModelVersionHashesKey] = hashes.filter { $0.key != "Section" }
+        #expect(!model.isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata))
+        #expect(!model.isConfiguration(withName: nil, compatibleWithStoreMetadata: [:]))
+    }
+
+    @Test("A store's metadata finds the version that wrote it in a bundle")
+    func metadata() throws {
+        let scene = try scene()
+        let metadata = try NSPersistentStoreCoordinator.metadataForPersistentStore(
+            ofType: NSSQLiteStoreType, at: scene.sourceURL, options: nil)
+        #expect(metadata[NSStoreTypeKey] as? String == "SQLite")
+        #expect((metadata[NSStoreUUIDKey] as? String)?.count == 36)
+        #expect(
+            scene.manager.sourceModel.isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata))
+        #expect(
+            !scene.manager.destinationModel.isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata))
+        let newer = try NSPersistentStoreCoordinator.metadataForPersistentStore(type: .sqlite, at: scene.sourceURL)
+        #expect(newer.count == metadata.count)
+
+        let folder = SharedStores.repository.appendingPathComponent("Fixtures/Models")
+        let bundle = try #require(Bundle(path: folder.path))
+        let old = try #require(
+            NSManagedObjectModel(
+                contentsOf: folder.appendingPathComponent("Library.xcdatamodeld/Library.xcdatamodel")))
+        let found = NSManagedObjectModel.mergedModel(
+            from: [bundle], forStoreMetadata: [NSStoreModelVersionHashesKey: old.entityVersionHashesByName])
+        #expect(found?.entitiesByName["Chapter"] != nil)
+        #expect(
+            NSManagedObjectModel.mergedModel(from: [bundle], forStoreMetadata: [NSStoreModelVersionHashesKey: [:]])
+                == nil)
+    }
+
+    @Test("Entities, attributes and relationships describe themselves")
+    func entities() throws {
+        let scene = try scene()
+        let mapping = try #require(scene.books)
+        let source: NSEntityDescription = try #require(scene.manager.sourceEntity(for: mapping))
+        let destination = try #require(scene.manager.destinationEntity(for: mapping))
+        #expect(source.name == "Book" && destination.name == "Book")
+        let pages: NSAttributeDescription = try #require(source.attributesByName["pages"])
+        #expect(pages.attributeType == .integer32AttributeType)
+        #expect(pages.isOptional && pages.defaultValue == nil)
+        switch pages.attributeType {
+        case .integer16AttributeType, .integer32AttributeType: break
+        default: Issue.record("the type is an integer")
+        }
+        let chapters: NSRelationshipDescription = try #require(source.relationshipsByName["chapters"])
+        #expect(chapters.isToMany && chapters.isOrdered)
+        #expect(chapters.destinationEntity?.name == "Chapter")
+        #expect(chapters.inverseRelationship?.name == "book")
+        #expect(chapters.deleteRule == .nullifyDeleteRule)
+        let properties: [any NSPropertyDescription] = source.properties
+        #expect(properties.compactMap { $0 as? NSAttributeDescription }.count == 5)
+        #expect(source.propertiesByName["writer"] is NSRelationshipDescription)
+    }
+
+    @Test("Predicates and sort descriptors are Stagecoach's, not Foundation's")
+    func predicates() {
+        let first = NSPredicate(format: "%K > %d", "pages", 10)
+        let both = NSCompoundPredicate(andPredicateWithSubpredicates: [first, NSPredicate(value: true)])
+        #expect(both.compoundPredicateType == .and)
+        let comparison: NSComparisonPredicate? = first as? NSComparisonPredicate
+        #expect(comparison == nil || comparison?.predicateOperatorType == .greaterThan)
+        #expect(NSSortDescriptor(key: "name", ascending: false).ascending == false)
+        #expect(autoreleasepool { 3 } == 3)
+    }
+}

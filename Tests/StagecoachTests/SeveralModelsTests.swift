@@ -1,0 +1,220 @@
+import Diagnostics
+import Foundation
+import ManagedModel
+import Mapping
+import SpillStorage
+import Stagecoach
+import TestSupport
+import Testing
+
+/// Random mapping models cut into two or three that run in turn, and second stores appended: the engine's destination
+/// equals the reference's, row by row and key by key.
+@Suite("Several mapping models and appended stores against the reference")
+struct SeveralModelsTests {
+    typealias Variant = MigrationComparison.Variant
+
+    static let seeds: [UInt64] = (0..<seedCount).map { firstSeed &+ UInt64($0) }
+    /// `STAGECOACH_SEED` repeats a run, `STAGECOACH_RUNS` sets how many seeds are tried.
+    static let firstSeed: UInt64 =
+        ProcessInfo.processInfo.environment["STAGECOACH_SEED"].flatMap(UInt64.init)
+        ?? UInt64.random(in: 0..<1_000_000_000)
+    static let seedCount: Int = ProcessInfo.processInfo.environment["STAGECOACH_RUNS"].flatMap(Int.init) ?? 30
+
+    static let variants: [Variant] = [
+        Variant(), Variant(batchSize: 1, passes: 1, room: 20), Variant(batchSize: 3, isStaged: true),
+    ]
+
+    @Test(
+        "A mapping model cut into several gives what the reference gives, in one run and in several calls",
+        arguments: seeds)
+    func split(seed: UInt64) throws {
+        let scene = try SplitScene(seed: seed)
+        let expected = ReferenceMigrator.migrate(
+            source: try scene.sourceStore(), destinationModel: scene.migration.destination, mappingModels: scene.models)
+        for variant in Self.variants {
+            let one = try scene.compare(expected, "one run, \(variant)") { path in
+                try Migration(
+                    from: scene.path, model: scene.migration.source, mappings: scene.models, to: path,
+                    model: scene.migration.destination, options: variant.options
+                ).run().counts.danglingReferences
+            }
+            guard one else { return }
+            let several = try scene.compare(expected, "several calls, \(variant)") { path in
+                let manager = scene.manager(variant)
+                var dangling = 0
+                for model in scene.models {
+                    manager.options = variant.options
+                    try manager.migrateStore(
+                        from: URL(fileURLWithPath: scene.path), type: .sqlite, mapping: model,
+                        to: URL(fileURLWithPath: path), type: .sqlite)
+                    dangling += manager.report?.counts.danglingReferences ?? 0
+                }
+                return dangling
+            }
+            guard several else { return }
+        }
+    }
+
+    @Test("Scripted policies in several mapping models see and make what the reference's do", arguments: seeds)
+    func policies(seed: UInt64) throws {
+        let scene = try SplitScene(seed: seed)
+        var generator = SeededGenerator(seed: seed &* 17 &+ 3)
+        var actions: [String: PolicyActions] = [:]
+        for mapping in scene.models.flatMap({ $0.entityMappings ?? [] }) where mapping.destinationEntityName != nil {
+            guard generator.chance(2) else { continue }
+            let name = "Policy\(mapping.name ?? "")"
+            mapping.entityMigrationPolicyClassName = name
+            actions[name] = PolicyActions(rawValue: generator.below(1 << PolicyActions.count))
+        }
+        guard !actions.isEmpty else { return }
+        let expectedLog = PolicyLog()
+        let expected = ReferenceMigrator.migrate(
+            source: try scene.sourceStore(), destinationModel: scene.migration.destination, mappingModels: scene.models,
+            policies: actions.mapValues { actions in { ScriptedReferencePolicy(actions, expectedLog) } })
+        for variant in Self.variants {
+            let log = PolicyLog()
+            let manager = scene.manager(variant)
+            let shared = Unchecked(log)
+            for (name, actions) in actions {
+                manager.policies.register(name) {
+                    let policy = EnginePolicy()
+                    policy.script = PolicyScript(actions, shared.value)
+                    return policy
+                }
+            }
+            let isEqual = try scene.compare(expected, "\(variant), \(actions)") { path in
+                _ = try Migration(
+                    from: scene.path, model: scene.migration.source, mappings: scene.models, to: path,
+                    model: scene.migration.destination, options: variant.options, manager: manager
+                ).run()
+                return nil
+            }
+            let difference = zip(log.lines, expectedLog.lines).first { $0 != $1 }
+            #expect(
+                difference == nil,
+                "\(variant)\na policy saw\n  \(difference?.0 ?? "")\nexpected\n  \(difference?.1 ?? "")\n\(scene.migration)"
+            )
+            guard isEqual, difference == nil else { return }
+        }
+    }
+
+    @Test("A second store appended to the first one's destination gives what the reference gives", arguments: seeds)
+    func append(seed: UInt64) throws {
+        let scene = try SplitScene(seed: seed)
+        let first = try #require(scene.migration.mapping)
+        let reference = ReferenceMigrator.migrate(
+            source: try scene.sourceStore(), destinationModel: scene.migration.destination, mappingModels: [first])
+        guard case .success(let outcome) = reference else { return }
+        // The same rows again, from another file: every key moves up.
+        let expected = ReferenceMigrator.migrate(
+            source: try scene.sourceStore(), destinationModel: scene.migration.destination, mappingModels: [first],
+            destination: outcome.store)
+        for variant in Self.variants {
+            let isEqual = try scene.compare(expected, "append, \(variant)") { path in
+                var options = variant.options
+                options.appendsToExisting = true
+                for _ in 0..<2 {
+                    options.memoryLimit = (ProcessMemory.currentResident() ?? 0) + variant.room << 20
+                    _ = try Migration(
+                        from: scene.path, model: scene.migration.source, mapping: first, to: path,
+                        model: scene.migration.destination, options: options
+                    ).run()
+                }
+                return nil
+            }
+            guard isEqual else { return }
+        }
+    }
+}
+
+/// A random migration, its mapping model cut into several.
+private struct SplitScene {
+    let migration: RandomMigration
+    let models: [MappingModel]
+    let path: String
+    private let folder: TemporaryFolder
+
+    init(seed: UInt64) throws {
+        migration = try RandomMigration.explicit(seed: seed)
+        let mapping = try #require(migration.mapping)
+        var generator = SeededGenerator(seed: seed &* 13 &+ 5)
+        let parts = 2 + generator.below(2)
+        var cut = Array(repeating: [EntityMapping](), count: parts)
+        for entityMapping in mapping.entityMappings { cut[generator.below(parts)].append(entityMapping) }
+        models = SplitScene.models(cut)
+        folder = try TemporaryFolder()
+        path = folder.file("source.sqlite")
+        try migration.store.write(path: path)
+    }
+
+    /// Lookups by the name of a mapping that runs later become lookups of one that ran, or none.
+    private static func models(_ parts: [[EntityMapping]]) -> [MappingModel] {
+        var known: [String] = []
+        return parts.map { part in
+            known += part.map { $0.name ?? "" }
+            let model = MappingModel()
+            model.entityMappings = part.map { original in
+                let mapping = EntityMapping()
+                mapping.name = original.name
+                mapping.mappingType = original.mappingType
+                mapping.sourceEntityName = original.sourceEntityName
+                mapping.destinationEntityName = original.destinationEntityName
+                mapping.attributeMappings = original.attributeMappings
+                mapping.relationshipMappings = original.relationshipMappings?.map { property in
+                    guard case .function(let target, let selector, var arguments)? = property.valueExpression?.node,
+                        case .constant(.string(let name))? = arguments.first, name.hasPrefix("Mapping"),
+                        !known.contains(name)
+                    else { return property }
+                    arguments[0] = .constant(.string(known.first { $0.hasPrefix("Mapping") } ?? known[0]))
+                    return PropertyMapping(
+                        name: property.name ?? "",
+                        valueExpression: ValueExpression(
+                            node: .function(target: target, selector: selector, arguments: arguments)))
+                }
+                return mapping
+            }
+            return model
+        }
+    }
+
+    func sourceStore() throws -> ReferenceStore { try ReferenceStore.read(path: path, model: migration.source) }
+
+    func manager(_ variant: MigrationComparison.Variant) -> MigrationManager {
+        let manager = MigrationManager(sourceModel: migration.source, destinationModel: migration.destination)
+        manager.policies = PolicyRegistry()
+        manager.options = variant.options
+        manager.usesStoreSpecificMigrationManager = !variant.isStaged
+        return manager
+    }
+
+    /// Compares a run's destination with the reference's.
+    ///
+    /// - Parameter run: migrates to a path and returns the count of dangling references, nil where it is not compared.
+    func compare(
+        _ expected: Result<ReferenceOutcome, ReferenceFailure>, _ label: String, _ run: (String) throws -> Int?
+    ) throws -> Bool {
+        let path = folder.file("out-\(UUID().uuidString).sqlite")
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        var lines: [String] = []
+        do {
+            let dangling = try run(path)
+            switch expected {
+            case .success(let outcome):
+                lines = try ReferenceStore.read(path: path, model: migration.destination)
+                    .differences(from: outcome.store)
+                if let dangling, dangling != outcome.report.danglingReferences {
+                    lines.append("dangling references: \(dangling), expected \(outcome.report.danglingReferences)")
+                }
+            case .failure(let failure): lines = ["the reference refuses: \(failure); the engine does not"]
+            }
+        } catch let error as MigrationError {
+            switch expected {
+            case .success: lines = ["the engine fails: \(error)"]
+            case .failure: if error.category == .internal { lines = ["internal error: \(error)"] }
+            }
+        }
+        let cut = models.map { $0.entityMappings.map { $0.name ?? "" }.joined(separator: ", ") }
+        #expect(lines.isEmpty, "\(label)\n\(cut)\n\(lines.prefix(12).joined(separator: "\n"))\n\(migration)")
+        return lines.isEmpty
+    }
+}
