@@ -38,7 +38,7 @@ let package = Package(
         // Core Data's SQLite layout: schema, metadata, row reader, table writer.
         .target(
             name: "PersistentStore",
-            dependencies: ["Diagnostics", "Rows", "Archives", "ManagedModel", "CSQLite"],
+            dependencies: ["Diagnostics", "Rows", "Archives", "ManagedModel", "DatabasePages", "CSQLite"],
             swiftSettings: strict),
         // Keys and rows on disk: blocks, spills, association tables, sorted runs. Knows no models.
         .target(name: "SpillStorage", dependencies: ["Diagnostics", "Rows", "CLZ4", "CMalloc"], swiftSettings: strict),

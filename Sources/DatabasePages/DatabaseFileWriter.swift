@@ -112,6 +112,21 @@ package final class IndexLoader {
 
     init(tree: IndexTree) { self.tree = tree }
 
+    /// Adds an entry of integers and the row's id.
+    package func append(integers: [Int64], _ rowID: Int64) throws(MigrationError) {
+        var record: [UInt8] = [0]
+        for value in integers { record.append(UInt8(IntegerForm(value).serial)) }
+        record.append(UInt8(IntegerForm(rowID).serial))
+        record[0] = UInt8(record.count)
+        for value in integers { IntegerForm(value).append(to: &record) }
+        IntegerForm(rowID).append(to: &record)
+        var failure: MigrationError?
+        record.withUnsafeBytes { bytes in
+            do throws(MigrationError) { try tree.append(bytes) } catch { failure = error }
+        }
+        if let failure { throw failure }
+    }
+
     /// Adds an entry, a complete record.
     package func append(_ record: UnsafeRawBufferPointer) throws(MigrationError) { try tree.append(record) }
 

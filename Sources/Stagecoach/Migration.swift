@@ -304,6 +304,8 @@ public final class Migration {
         for (number, turn) in prepared.turns.enumerated() {
             manager.begin(turn.model)
             destination.defersEmptyIndexes = number < prepared.turns.count - 1
+            // Later mapping models read and change rows through SQLite while they write.
+            destination.writesPages = number == 0
             let planner = Planner(
                 mappings: turn.mappings, source: prepared.layout, destination: schema, keys: options.keys,
                 passes: options.passes, rowCounts: prepared.census.rows, hasRows: session.hasRows,

@@ -1,5 +1,6 @@
 import Archives
 import CSQLite
+import DatabasePages
 import Diagnostics
 import Glibc
 
@@ -18,6 +19,9 @@ package final class DestinationStore {
     package let connection: Connection
     /// Whether the file stood before, with rows, indexes and metadata of its own.
     private let isAppending: Bool
+    /// Whether empty tables of a fresh file are filled by pages; else SQLite inserts. No statement of the connection may be
+    /// under way while a table's writer is at work.
+    package var writesPages = true
     /// Whether indexes of tables without rows wait until the end: where later mapping models may fill them.
     package var defersEmptyIndexes = false
     /// Tables and join tables that have their indexes, and those whose indexes are away while rows come.
@@ -119,9 +123,8 @@ package final class DestinationStore {
         let cache = max(1, cacheBytes / 1024)
         try connection.execute(
             """
-            PRAGMA page_size=4096; PRAGMA auto_vacuum=2; PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=OFF;
-            PRAGMA synchronous=OFF; PRAGMA temp_store=FILE; PRAGMA secure_delete=OFF; PRAGMA cache_size=-\(cache);
-            BEGIN EXCLUSIVE
+            PRAGMA page_size=4096; PRAGMA auto_vacuum=2; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;
+            PRAGMA temp_store=FILE; PRAGMA secure_delete=OFF; PRAGMA cache_size=-\(cache); BEGIN EXCLUSIVE
             """)
         for statement in schema.tableStatements() + schema.fixedTableStatements() {
             try connection.execute(statement)
@@ -148,11 +151,17 @@ package final class DestinationStore {
     /// - Parameter table: index in the schema's tables.
     package func tableWriter(_ table: Int) throws(MigrationError) -> any TableWriter {
         let description = schema.tables[table]
+        let entity = schema.model.entity(at: description.root).definition.name
+        if let target = try pageTarget(description.name, isKeyed: true, entity: entity) {
+            try suspend()
+            return PageTableWriter(path: path, target: target)
+        }
+        try resume()
         return try SQLiteTableWriter(
             connection: connection,
             target: .init(
                 table: description.name, columns: description.columns.count + 1, isKeyed: true,
-                ignoresDuplicates: false, entity: schema.model.entity(at: description.root).name,
+                ignoresDuplicates: false, entity: entity,
                 columnNames: isAppending ? ["Z_PK"] + description.columns.map(\.name) : nil),
             conflicts: InsertConflicts(connection: connection, table: description, model: schema.model))
     }
@@ -168,13 +177,63 @@ package final class DestinationStore {
         _ joinTable: Int, ignoresDuplicates: Bool = false
     ) throws(MigrationError) -> any TableWriter {
         let join = schema.joinTables[joinTable]
+        let entity = schema.model.entity(at: join.sides[0].relationship.entity).definition.name
+        if !ignoresDuplicates, let target = try pageTarget(join.name, isKeyed: false, entity: entity) {
+            try suspend()
+            return PageTableWriter(path: path, target: target)
+        }
+        try resume()
         return try SQLiteTableWriter(
             connection: connection,
             target: .init(
                 table: join.name, columns: join.columnNames.count, isKeyed: false,
                 ignoresDuplicates: ignoresDuplicates,
-                entity: schema.model.entity(at: join.sides[0].relationship.entity).name,
-                columnNames: isAppending ? join.columnNames : nil))
+                entity: entity, columnNames: isAppending ? join.columnNames : nil))
+    }
+
+    /// Ends the transaction, so that pages may be written beneath SQLite.
+    private func suspend() throws(MigrationError) {
+        if sqlite3_get_autocommit(connection.handle) == 0 { try connection.execute("COMMIT") }
+    }
+
+    /// Begins a transaction where there is none.
+    private func resume() throws(MigrationError) {
+        if sqlite3_get_autocommit(connection.handle) != 0 { try connection.execute("BEGIN EXCLUSIVE") }
+    }
+
+    /// What a page writer has to know of a table; nil where SQLite has to fill it: rows are there already, or the table has
+    /// indexes of its own besides a join table's primary key.
+    private func pageTarget(
+        _ name: String, isKeyed: Bool, entity: String
+    ) throws(MigrationError) -> PageTableWriter.Target? {
+        guard writesPages, !isAppending else { return nil }
+        let literal = SQLName.literal(name)
+        guard let root = try connection.integer("SELECT rootpage FROM sqlite_master WHERE type = 'table' AND name = \(literal)"),
+            try connection.integer("SELECT 1 FROM \(SQLName.quoted(name)) LIMIT 1") == nil
+        else { return nil }
+        let columns = try connection.prepare("SELECT type FROM pragma_table_info(\(literal)) ORDER BY cid")
+        var affinities: [ColumnAffinity] = []
+        while try columns.step() { affinities.append(ColumnAffinity(declaredType: columns.text(0) ?? "")) }
+        columns.reset()
+        var target = PageTableWriter.Target(
+            name: name, root: UInt32(truncatingIfNeeded: root), affinities: Array(affinities.dropFirst(isKeyed ? 1 : 0)),
+            isKeyed: isKeyed, index: nil, entity: entity)
+        let indexes = try connection.prepare(
+            "SELECT l.name, l.origin, m.rootpage FROM pragma_index_list(\(literal)) AS l "
+                + "JOIN sqlite_master AS m ON m.name = l.name")
+        var found: [(name: String, origin: String, root: Int64)] = []
+        while try indexes.step() {
+            found.append((indexes.text(0) ?? "", indexes.text(1) ?? "", indexes.integer(2)))
+        }
+        indexes.reset()
+        if isKeyed { return found.isEmpty ? target : nil }
+        guard found.count == 1, found[0].origin == "pk" else { return nil }
+        let info = try connection.prepare("SELECT cid FROM pragma_index_info(\(SQLName.literal(found[0].name))) ORDER BY seqno")
+        var slots: [Int] = []
+        while try info.step() { slots.append(Int(info.integer(0))) }
+        info.reset()
+        target.index = (UInt32(truncatingIfNeeded: found[0].root), slots)
+        return target
     }
 
     /// Makes an entity table ready for many rows: where it has rows and indexes already, and as many are to come, the
@@ -213,6 +272,7 @@ package final class DestinationStore {
     ///
     /// - Throws: `validation.uniqueness` (65) where rows break a uniqueness constraint, `store.full`, `store.io`.
     package func createIndexes(table: Int) throws(MigrationError) {
+        try resume()
         if let absent = absent.removeValue(forKey: schema.tables[table].name) {
             return try absent.rebuild(connection, table: schema.tables[table], model: schema.model)
         }
@@ -232,6 +292,7 @@ package final class DestinationStore {
 
     /// Builds the index of a join table, after its rows are in; one that it has is left as it is.
     package func createIndexes(joinTable: Int) throws(MigrationError) {
+        try resume()
         let name = schema.joinTables[joinTable].name
         if let absent = absent.removeValue(forKey: name) { return try absent.rebuild(connection) }
         guard !indexedJoins.contains(joinTable), try !waits(name) else { return }
@@ -248,6 +309,7 @@ package final class DestinationStore {
     /// Makes the triggers of derived attributes. They call functions of Apple's process: no row may be written
     /// afterwards.
     package func createTriggers() throws(MigrationError) {
+        try resume()
         for statement in schema.triggerStatements() { try connection.execute(statement) }
     }
 
@@ -257,6 +319,7 @@ package final class DestinationStore {
     /// - Parameter maximumKeys: the highest key ever given, by table.
     package func finishAppending(maximumKeys: [Int64]) throws(MigrationError) {
         precondition(maximumKeys.count == schema.tables.count, "one maximum key a table")
+        try resume()
         try updatePrimaryKeys(maximumKeys)
         try commit()
     }
@@ -289,6 +352,7 @@ package final class DestinationStore {
     ) throws(MigrationError) {
         precondition(maximumKeys.count == schema.tables.count, "one maximum key a table")
         let properties = try metadata.propertyList(for: schema.model)
+        try resume()
         try writePrimaryKeys(maximumKeys)
         try writeMetadata(metadata.uuid, properties)
         if let modelCache {
