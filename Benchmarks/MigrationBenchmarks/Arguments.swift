@@ -61,6 +61,8 @@ struct Arguments {
     static func usage(_ message: String) -> MigrationError {
         MigrationError(
             "benchmark.usage", .usage, message,
-            remedy: "store --books N [--seed N] OUT | run --store FILE [--rounds N] [--memory-limit 64M] [--json FILE]")
+            remedy:
+                "store --books N [--seed N] OUT | run --store FILE [--rounds N] [--memory-limit 64M] [--json FILE] | "
+                + "associations [--pairs N] [--memory 16M]")
     }
 }

@@ -5,6 +5,7 @@ import Glibc
 ///
 ///     MigrationBenchmarks store --books 98000 library.sqlite
 ///     MigrationBenchmarks run --store library.sqlite --rounds 3 --memory-limit 64M --json results.json
+///     MigrationBenchmarks associations --pairs 100000000
 @main
 struct Main {
     static func main() {
@@ -13,9 +14,10 @@ struct Main {
             switch arguments.popFirst() {
             case "store": try StoreCommand.run(Array(arguments))
             case "run": exit(try RunCommand.run(Array(arguments)))
+            case "associations": try AssociationsCommand.run(Array(arguments))
             // Not for people: what the children of `run`, and tests of the memory limit, execute.
             case "migrate": try MigrateCommand.run(Array(arguments))
-            default: throw Arguments.usage("Name a subcommand: store or run")
+            default: throw Arguments.usage("Name a subcommand: store, run or associations")
             }
         } catch let error as MigrationError {
             complain("\(error)")

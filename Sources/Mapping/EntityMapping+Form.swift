@@ -29,7 +29,7 @@ extension EntityMappingType {
 
 extension EntityMapping {
     /// Which source objects a mapping takes, as far as it can be said without an expression.
-    enum SourceFetch: Equatable {
+    package enum SourceFetch: Equatable {
         case all
         /// The predicate's text.
         case filtered(String)
@@ -88,7 +88,7 @@ extension EntityMapping {
     /// Reads the source expression, where there is one. The compiler's own is
     /// `FETCH(FUNCTION($manager, "fetchRequestForSourceEntityNamed:predicateString:", "Car", "TRUEPREDICATE"),
     /// $manager.sourceContext, NO)` (SampleModel's V2toV3.cdm).
-    var sourceFetch: SourceFetch {
+    package var sourceFetch: SourceFetch {
         let own: SourceFetch =
             switch sourceFilter {
             case nil: .all

@@ -79,6 +79,23 @@ public struct RowBatch: ~Copyable {
         count -= 1
     }
 
+    /// Keeps some of the rows, in their order. The bytes of the others stay in the arena until the batch is cleared.
+    ///
+    /// - Parameter isKept: asked about each row's key.
+    public mutating func keepRows<Failure: Error>(
+        where isKept: (Int64) throws(Failure) -> Bool
+    ) throws(Failure) {
+        var kept = 0
+        for row in 0..<count where try isKept(keys[row]) {
+            if kept < row {
+                keys[kept] = keys[row]
+                (cells + kept * slots).update(from: cells + row * slots, count: slots)
+            }
+            kept += 1
+        }
+        count = kept
+    }
+
     public func key(_ row: Int) -> Int64 {
         precondition(row >= 0 && row < count)
         return keys[row]

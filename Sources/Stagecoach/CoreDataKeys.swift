@@ -1,4 +1,5 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
+
 import Foundation
 
 // The keys and constants of Core Data that policies and the programs around them name, with Core Data's values.

@@ -22,6 +22,7 @@ struct FusedMigration {
         let scan = try KeyScan(session: session, mappings: mappings, tables: tables).run()
         let keys = SourceKeys(byMapping: scan.byMapping, byTable: scan.byTable)
         session.sourceKeys = keys
+        session.validation.origins = .keys(keys, mappings: mappings)
         try AccountForSources.count(keys, mappings: mappings, in: session)
         let links = LinkPlanner(
             mappings: mappings, source: session.layout.schema, destination: session.destinationSchema
@@ -50,7 +51,7 @@ struct FusedMigration {
                     }
                 }
                 session.progress.begin(.load)
-                try destination.prepareRows(table: table.table, expecting: expectedRows(table, keys))
+                try session.prepare(table.table, expecting: expectedRows(table, keys), in: destination)
                 let writer = try destination.tableWriter(table.table)
                 let load = TableLoad(
                     session: session, mappings: mappings, table: table, keys: keys, links: links,
@@ -60,7 +61,7 @@ struct FusedMigration {
                 highest[table.table] = maximumKey(of: table, loaded: top)
                 loaded.insert(table.table)
                 session.progress.begin(.indexes)
-                try destination.createIndexes(table: table.table)
+                try session.createIndexes(of: table.table, in: destination)
             }
             for join in session.destinationSchema.joinTables.indices where !joined.contains(join) {
                 let sides = session.destinationSchema.joinTables[join].sides
@@ -82,10 +83,12 @@ struct FusedMigration {
                 try destination.createIndexes(joinTable: join)
             }
         }
+        // The pairs are the keys themselves: no log of pairs is ever filled.
+        let logs = RecordMemory(bytes: 0)
         let associations = mappings.filter { !$0.isEarlier }.map { mapping in
             let table = MappingAssociations(
                 mapping: mapping, keys: keys.byMapping[mapping.index], directory: session.associations.directory,
-                memory: 0)
+                memory: 0, logs: logs)
             table.isCreated = true
             return table
         }

@@ -28,7 +28,7 @@ public final class Migration {
     public let progress: ProgressCounter
     public let cancellation: CancellationFlag
     /// Associations of earlier migrations to the same destination; nil: lookups reach this one's only.
-    private let archive: AssociationArchive?
+    let archive: AssociationArchive?
     /// Shows the progress as Foundation does.
     private let mirror: ProgressMirror?
 
@@ -120,34 +120,49 @@ public final class Migration {
             mappingCount: prepared.mappings.count, existing: existing)
         session.destinationPath = destinationPath
         session.counts = prepared.census.counts(for: prepared.mappings)
-        progress.expect(rows: try prepared.expectedRows())
+        let rejectFile = try options.rejectFile.map { path throws(MigrationError) in try RejectFile(path: path) }
+        // Where objects may be rejected, everything may be loaded twice.
+        progress.expect(rows: try prepared.expectedRows() * (options.onInvalid == .reject ? 2 : 1))
         do {
-            let done = try load(session, prepared: prepared, existing: existing, area: area)
+            let done = try load(
+                session, prepared: prepared, existing: existing, area: area, mode: .publish(rejectFile))
+            try rejectFile?.finish()
             progress.begin(.publish)
             try prepared.source.checkUnchanged()
             session.counts.mappings.removeFirst(known)
+            // What a call deletes of an earlier call's objects is no object made.
+            session.counts.created = session.counts.created.filter { $0.value > 0 }
             try session.counts.checkBalance()
             session.counts.links = session.linksWritten.reduce(0, +)
             try PublicationCheck(session: session, isAppended: appends).run(area.storePath)
             let bytes = try FileSize.bytes(of: area.storePath)
             if let error = cancellation.error { throw error }
-            if options.isDryRun {
-                archive.truncate(to: known)
-            } else if let old {
-                try old.replace(by: area.storePath)
-            } else {
-                try place.publish(area.storePath)
+            try rejectFile?.place()
+            do {
+                if options.isDryRun {
+                    archive.truncate(to: known)
+                } else if let old {
+                    try old.replace(by: area.storePath)
+                } else {
+                    try place.publish(area.storePath)
+                }
+            } catch {
+                rejectFile?.withdraw()
+                throw error
             }
             progress.begin(.done)
+            var rejects = done.rejects
+            rejects?.file = rejectFile?.path
             return MigrationReport(
                 source: sourcePath, destination: destinationPath, mappingModels: mappingModels.count,
-                isAppended: appends, counts: session.counts, passes: done.passes, isStaged: done.isStaged,
-                keys: done.keys, seconds: clock.seconds, processorSeconds: clock.processorSeconds,
-                peakMemory: ProcessMemory.peakResident() ?? 0, memoryLimit: prepared.limit,
-                spilledBytes: area.spills.bytesWritten, destinationBytes: bytes, isDryRun: options.isDryRun,
+                isAppended: appends, counts: session.counts, rejects: rejects, passes: done.passes,
+                isStaged: done.isStaged, keys: done.keys, seconds: clock.seconds,
+                processorSeconds: clock.processorSeconds, peakMemory: ProcessMemory.peakResident() ?? 0,
+                memoryLimit: prepared.limit, spilledBytes: area.spills.bytesWritten, destinationBytes: bytes,
+                isDryRun: options.isDryRun,
                 notes: RunNotes.notes(
                     counts: session.counts, tables: done.tables, schema: session.destinationSchema, options: options,
-                    source: prepared.source, existing: existing))
+                    source: prepared.source, existing: existing, rejects: rejects))
         } catch {
             archive.truncate(to: known)
             throw error
@@ -165,7 +180,7 @@ public final class Migration {
     }
 
     /// One mapping model's turn.
-    private struct Turn {
+    struct Turn {
         let model: MappingModel
         /// Its own mappings and all earlier ones, each at its index.
         let mappings: [PlannedMapping]
@@ -178,7 +193,7 @@ public final class Migration {
     }
 
     /// What is known before anything is written.
-    private struct Prepared {
+    struct Prepared {
         let limit: Int
         let budget: MemoryShares
         let source: SourceStore
@@ -214,10 +229,11 @@ public final class Migration {
     }
 
     /// Opens the source, resolves the mapping models and plans.
-    private func prepare(_ place: DestinationPath, appends: Bool) throws -> Prepared {
-        let limit = options.memoryLimit ?? MemoryLimit.standard()
+    func prepare(_ place: DestinationPath, appends: Bool) throws -> Prepared {
         ProcessMemory.returnFreedBlocks()
+        OpenFiles.raiseLimit()
         let resident = ProcessMemory.currentResident() ?? 0
+        let limit = options.memoryLimit ?? MemoryLimit.standard(resident: resident)
         let budget = try MemoryShares(limit: limit, resident: resident)
         // SQLite's own sorts of source rows go where the spills go, once that place is made.
         let source = try SourceStore(
@@ -242,7 +258,8 @@ public final class Migration {
             return own
         }
         let existing = try appends ? StoreMatch.existing(place.path, model: destinationModel) : nil
-        var hasRows = existing?.hasRows ?? []
+        var hasRows = existing?.hasRows ?? schema.tables.map { _ in false }
+        for table in archive?.rejectingTables ?? [] where hasRows.indices.contains(table) { hasRows[table] = true }
         var mappings = archive?.mappings ?? []
         let turns = try zip(mappingModels, resolved).map { model, own in
             let earlier = mappings.count
@@ -274,38 +291,39 @@ public final class Migration {
     }
 
     /// What a load did.
-    private struct Loaded {
+    struct Loaded {
         var passes = 0
         var isStaged = false
         /// By root entity; numbered where any mapping model numbered.
         var keys: [String: String] = [:]
         var tables: [PlannedTable] = []
+        /// Nil where the first invalid object would have ended the run.
+        var rejects: RejectReport?
+    }
+
+    /// What is loaded for.
+    enum LoadMode {
+        case publish(RejectFile?)
+        case check(CheckCount)
     }
 
     /// Fills the private store in the work area.
-    private func load(
-        _ session: MigrationSession, prepared: Prepared, existing: ExistingStore?, area: WorkArea
+    func load(
+        _ session: MigrationSession, prepared: Prepared, existing: ExistingStore?, area: WorkArea, mode: LoadMode
     ) throws -> Loaded {
         let schema = session.destinationSchema
-        let destination =
-            try existing == nil
-            ? DestinationStore(
-                creating: area.storePath, schema: schema, cacheBytes: session.budget.destinationCache,
-                vfs: area.vfsName)
-            : DestinationStore(
-                appendingTo: area.storePath, schema: schema, cacheBytes: session.budget.destinationCache,
-                vfs: area.vfsName)
-        let cancellation = cancellation
-        destination.connection.interrupt { cancellation.error != nil }
+        let store = try PrivateStore(in: area, session: session, isAppended: existing != nil)
         let uuid =
             existing?.metadata.uuid ?? (options.newUUID ? UUID().uuidString : session.source.metadata.uuid)
-        if existing != nil { session.countExisting(try destination.rowCounts()) }
+        if existing != nil { session.countExisting(try store.destination.rowCounts()) }
         var loaded = Loaded()
         for (number, turn) in prepared.turns.enumerated() {
             manager.begin(turn.model)
-            destination.defersEmptyIndexes = number < prepared.turns.count - 1
+            let isLast = number == prepared.turns.count - 1
+            store.destination.defersEmptyIndexes = !isLast
             // Later mapping models read and change rows through SQLite while they write.
-            destination.writesPages = number == 0
+            store.destination.writesPages = options.writer == .pages && number == 0 && !session.hasRows.contains(true)
+            session.validation = try validation(session, area, turn: number, mode)
             let planner = Planner(
                 mappings: turn.mappings, source: prepared.layout, destination: schema, keys: options.keys,
                 passes: options.passes, rowCounts: prepared.census.rows, hasRows: session.hasRows,
@@ -316,19 +334,39 @@ public final class Migration {
             let excuses = turn.model.isInferred && !options.strictValidation
             let lookups = EarlierLookups(mappings: turn.mappings, earlier: turn.earlier)
             let isStaged = turn.isStaged || lookups.needObjects(in: session.associations)
-            let outcome: FusedMigration.Outcome
+            let optimistic = OptimisticLoad(
+                session: session, mappings: turn.mappings, excuses: excuses, store: store,
+                earlierRejects: loaded.rejects ?? RejectReport())
+            let purpose: OptimisticLoad.Purpose
+            switch mode {
+            case .publish(let file): purpose = .publish(file)
+            case .check: purpose = isLast ? .countLast : .count
+            }
+            func fill(_ filling: TurnFilling) throws -> [Int64] {
+                let highest = try optimistic.run(filling, for: purpose)
+                // Where objects come from is known as long as the stages are there.
+                if case .check(let count) = mode { try count.add(optimistic, session, turn.mappings) }
+                return highest
+            }
+            var outcome: FusedMigration.Outcome
             if isStaged {
                 outcome = try StagedMigration(
                     session: session, mappings: turn.mappings, tables: tables, policies: turn.policies,
                     manager: manager, excuses: excuses, storeUUID: uuid
-                ).run(into: destination)
+                ).run(into: store.destination, load: fill)
             } else {
-                outcome = try FusedMigration(
-                    session: session, mappings: turn.mappings, tables: tables, excuses: excuses
-                ).run(into: destination)
+                let fused = FusedMigration(
+                    session: session, mappings: turn.mappings, tables: tables, excuses: excuses)
+                outcome = ([], [])
+                let highest = try fill(
+                    TurnFilling(
+                        fill: { destination in
+                            outcome = try fused.run(into: destination)
+                            return outcome.highest
+                        }, release: {}, resume: { _, _ in }))
+                outcome.highest = highest
             }
-            progress.begin(.validate)
-            try CountRules(session: session, mappings: turn.mappings, isExcused: excuses).check(destination)
+            if session.validation.ledger != nil { loaded.rejects = optimistic.report }
             session.endModel(highest: outcome.highest, outcome.associations)
             loaded.passes += (tables.map(\.pass).max() ?? 0) + 1
             loaded.isStaged = loaded.isStaged || isStaged
@@ -338,7 +376,31 @@ public final class Migration {
                 if loaded.keys[root] != KeyMode.sequential.rawValue { loaded.keys[root] = table.keys.rawValue }
             }
         }
-        try Publication(session: session, uuid: uuid, isAppended: existing != nil).finish(destination)
+        if case .publish = mode {
+            try Publication(session: session, uuid: uuid, isAppended: existing != nil).finish(store.destination)
+        }
         return loaded
+    }
+
+    /// What becomes of broken rules in a mapping model's turn.
+    private func validation(
+        _ session: MigrationSession, _ area: WorkArea, turn: Int, _ mode: LoadMode
+    ) throws -> Validation {
+        switch mode {
+        case .publish:
+            guard options.onInvalid == .reject else { return Validation() }
+            return Validation(ledger: try ledger(session, area, turn: turn))
+        case .check: return Validation(ledger: try ledger(session, area, turn: turn), tally: ViolationTally())
+        }
+    }
+
+    /// A fresh ledger of rejected objects.
+    private func ledger(_ session: MigrationSession, _ area: WorkArea, turn: Int) throws -> RejectLedger {
+        let ledger = try RejectLedger(
+            path: area.spills.file(named: "rejects-\(turn)"), schema: session.destinationSchema,
+            cacheBytes: session.budget.sourceCache, vfs: area.vfsName)
+        let cancellation = cancellation
+        ledger.connection.interrupt { cancellation.error != nil }
+        return ledger
     }
 }

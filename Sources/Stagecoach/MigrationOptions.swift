@@ -16,12 +16,28 @@ public struct MigrationOptions: Sendable {
     public var isDryRun = false
     /// Make rules that the source model already had errors for inferred mappings too.
     public var strictValidation = false
+    /// What becomes of objects that break the destination model's rules.
+    public var onInvalid: InvalidObjects = .fail
+    /// The most objects that may be rejected; nil: any number.
+    public var maximumRejects: Int?
+    /// A new file for the rejected objects, a line of JSON each; nil: they are counted only.
+    public var rejectFile: String?
     /// Give the destination a fresh UUID.
     public var newUUID = false
     /// Run SQLite's integrity check on the finished store before it is published.
     public var fullCheck = false
     /// False sends every entity mapping through the stages as if user code ran, with the same result.
     public var usesStoreSpecificMigrationManager = true
+    /// How rows come into a fresh store. The stores hold the same rows; page numbers differ.
+    public var writer: StoreWriter = .pages
 
     public init() {}
+}
+
+/// How the rows of a fresh store are written.
+public enum StoreWriter: String, Sendable, CaseIterable {
+    /// By the file's pages, where that is safe, else through SQLite.
+    case pages
+    /// Through SQLite always: what the pages are compared with.
+    case sqlite
 }

@@ -79,7 +79,10 @@ public final class ProgressCounter: Sendable {
     /// The run has ended, well or not.
     func endRun() {
         reflect()
-        mirror.withLock { $0 = nil }
+        mirror.withLock { mirror in
+            mirror?.end()
+            mirror = nil
+        }
         hasMirror.store(false, ordering: .releasing)
         ended.add(1, ordering: .releasing)
     }

@@ -10,6 +10,8 @@ public struct MigrationReport: Sendable, Codable {
     public var isAppended: Bool
     /// Objects by entity mapping, and what was left out and why.
     public var counts: MigrationCounts
+    /// Objects that were left out because they are invalid; nil where the first one would have ended the run.
+    public var rejects: RejectReport?
     public var passes: Int
     /// Whether the stages were barriers, because user code may run.
     public var isStaged: Bool

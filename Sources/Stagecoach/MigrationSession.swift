@@ -26,6 +26,8 @@ final class MigrationSession {
     private(set) var highestKeys: [Int64]
     /// Whether a destination table has rows from before the mapping model at work.
     private(set) var hasRows: [Bool]
+    /// What becomes of broken rules.
+    var validation = Validation()
     /// Rows written, by destination table.
     var rowsWritten: [Int]
     /// Links written, by join table of the destination.
@@ -51,6 +53,7 @@ final class MigrationSession {
         self.mappingCount = mappingCount
         highestKeys = existing?.highestKeys ?? Array(repeating: 0, count: destinationSchema.tables.count)
         hasRows = existing?.hasRows ?? Array(repeating: false, count: destinationSchema.tables.count)
+        for table in associations.rejectingTables where hasRows.indices.contains(table) { hasRows[table] = true }
         self.source = source
         self.layout = layout
         self.destinationSchema = destinationSchema
@@ -85,9 +88,10 @@ final class MigrationSession {
         associations.append(tables)
         for table in highest.indices {
             highestKeys[table] = max(highestKeys[table], highest[table])
-            if rowsWritten[table] > 0 { hasRows[table] = true }
+            if rowsWritten[table] > 0 || associations.rejectingTables.contains(table) { hasRows[table] = true }
         }
         sourceKeys = nil
+        validation = Validation()
         concurrentSorts = 6
         touched?.close()
         touched = nil

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 extension ProgressCounter {
     /// Figures of the run at work, or of the next one, about ten times a second while they change, and once at its end;
@@ -30,6 +31,7 @@ final class ProgressMirror: Sendable {
 
     let progress: Progress
     private let cancellation: CancellationFlag
+    private let isOver = Atomic<Bool>(false)
 
     /// - Parameter cancellation: set with a `CancellationError` where somebody cancels the `Progress`.
     init(cancellation: CancellationFlag) {
@@ -38,16 +40,24 @@ final class ProgressMirror: Sendable {
         progress = Progress(parent: nil, userInfo: nil)
         progress.totalUnitCount = ProgressMirror.units
         progress.isPausable = false
-        progress.cancellationHandler = { cancellation.cancel(CancellationError()) }
+        // Foundation calls it some time later, on another thread: it must not end another run.
+        progress.cancellationHandler = { [weak self] in
+            guard let self, !isOver.load(ordering: .acquiring) else { return }
+            cancellation.cancel(CancellationError())
+        }
     }
 
-    /// The run begins; one that was cancelled before ends at once.
+    /// The run begins or goes on; one that was cancelled ends at once.
     func begin() {
         if progress.isCancelled { cancellation.cancel(CancellationError()) }
     }
 
+    /// The run has ended.
+    func end() { isOver.store(true, ordering: .releasing) }
+
     /// Takes over a share of the run, 0 to 1; it never goes back.
     func show(_ fraction: Double) {
+        begin()
         let units = Int64(fraction * Double(ProgressMirror.units))
         if units > progress.completedUnitCount { progress.completedUnitCount = units }
     }

@@ -20,14 +20,21 @@ struct StagedMigration {
     let excuses: Bool
     let storeUUID: String
 
-    /// Runs the stages and loads all tables.
-    func run(into destination: DestinationStore) throws -> FusedMigration.Outcome {
+    /// Runs the stages once, then loads all tables.
+    ///
+    /// - Parameters:
+    ///   - destination: what policies see of rows that were there before.
+    ///   - load: gets what fills the store, as often as it has to be filled, and returns Z_MAX by destination table.
+    func run(
+        into destination: DestinationStore, load: (TurnFilling) throws -> [Int64]
+    ) throws -> FusedMigration.Outcome {
         session.progress.begin(.keys)
         let scan = try KeyScan(session: session, mappings: mappings, tables: tables).run()
         let keys = SourceKeys(byMapping: scan.byMapping, byTable: scan.byTable)
         session.sourceKeys = keys
         try AccountForSources.count(keys, mappings: mappings, in: session)
         let runtime = makeRuntime(keys)
+        session.validation.origins = .associations(runtime)
         if session.hasRows.contains(true) {
             let touched = TouchedRows(destination)
             session.touched = touched
@@ -38,6 +45,7 @@ struct StagedMigration {
         manager.attach(runtime)
         defer {
             manager.detach()
+            session.validation.origins = nil
             runtime.close()
             runtime.objects.end()
         }
@@ -61,23 +69,38 @@ struct StagedMigration {
         for mapping in mappings { try validate(mapping, runtime) }
         try account(runtime)
         runtime.objects.endFetches()
-        let highest = try StagedLoad(
-            session: session, mappings: mappings, tables: tables, runtime: runtime, excuses: excuses
-        ).run(into: destination)
+        if runtime.objects.hasDeletions {
+            let schema = session.destinationSchema
+            try session.validation.ledger?.forgetDeleted(
+                exists: { entry in
+                    try runtime.objects.exists(
+                        runtime.objects.place(entity: schema.model.entity(at: entry.entity), key: entry.key))
+                }, in: schema)
+        }
+        let loading = StagedLoad(
+            session: session, mappings: mappings, tables: tables, runtime: runtime, excuses: excuses)
+        let highest = try load(
+            TurnFilling(
+                fill: { try loading.run(into: $0) }, release: { runtime.objects.end() },
+                resume: { try runtime.objects.begin(on: $0, touched: $1) }))
         if runtime.objects.hasDeletions { session.associations.hasDeletions = true }
         return (highest, Array(runtime.associations.dropFirst(session.associations.tables.count)))
     }
 
     private func makeRuntime(_ keys: SourceKeys) -> StagedRuntime {
         let schema = session.destinationSchema
+        let rowMemory = RowMemory(bytes: session.budget.spill)
         let rows = schema.tables.indices.map { index in
-            DestinationRows(table: index, firstKey: firstInsertedKey(index, keys), session: session)
+            DestinationRows(
+                table: index, firstKey: firstInsertedKey(index, keys), session: session, memory: rowMemory)
         }
-        let allowance = max(256 * 1024, session.budget.keys / max(1, session.mappingCount))
+        // One mapping is filled at a time: pairs in any order share a memory, sets of keys are small.
+        let logs = RecordMemory(bytes: session.budget.keys / 2)
+        let allowance = session.budget.keys / 2 / max(1, session.mappingCount)
         let own = mappings.dropFirst(session.associations.tables.count).map {
             MappingAssociations(
                 mapping: $0, keys: keys.byMapping[$0.index], directory: session.associations.directory,
-                memory: allowance)
+                memory: allowance, logs: logs)
         }
         let associations = session.associations.tables + own
         return StagedRuntime(
@@ -157,7 +180,12 @@ struct StagedMigration {
                 let lock = batch[row, 0]
                 run.open[target, EntityTable.lockColumn] =
                     own.mode == .kept && lock.kind == .integer ? lock : .integer(1)
-                try program.run(batch, row: row, into: &run.open, destinationRow: target)
+                do throws(MigrationError) {
+                    try program.run(batch, row: row, into: &run.open, destinationRow: target)
+                } catch {
+                    try session.validation.note(
+                        error, table: table, key: key, entity: entity.index, entityName: entity.definition.name)
+                }
                 made += 1
             }
             session.progress.advance(rows: batch.count)
@@ -204,6 +232,7 @@ struct StagedMigration {
             session.progress.advance(rows: sources.window.count)
         }
         session.counts.mappings[mapping.index] = line
+        try runtime.associations[mapping.index].pairs.prepareForLookups()
     }
 
     // MARK: - Stages 2 and 3
@@ -298,8 +327,10 @@ struct StagedMigration {
         _ mapping: PlannedMapping, _ method: PolicyMethod, _ runtime: StagedRuntime, object: ManagedObject? = nil,
         _ body: () throws -> Void
     ) throws {
+        // The scope does not outlive the call, nor leave its thread.
+        nonisolated(unsafe) let failures = runtime.failures
         do {
-            try body()
+            try EvaluationScope.$current.withValue(EvaluationScope(record: { failures.record($0) })) { try body() }
             try runtime.failures.rethrow()
         } catch let error as MigrationError {
             throw error.inside(context(mapping, method, object))

@@ -131,19 +131,27 @@ final class StagedRuntime {
         let program = try program(of: planned)
         let id = try objects.insertBare(entity)
         let rows = objects.rows[id.table]
+        let subject = ValueSubject(table: id.table, key: id.key, entity: entity)
         if scanning === program, let row = sources.rowInWindow(table: place.table, key: place.key) {
             try rows.write(id.key) { batch, target throws(MigrationError) in
-                try program.attributes.run(sources.window, row: row, into: &batch, destinationRow: target)
+                try session.noting(subject) { () throws(MigrationError) in
+                    try program.attributes.run(sources.window, row: row, into: &batch, destinationRow: target)
+                }
             }
         } else {
             guard try program.rows.fetch(place.key, into: &program.single) else { throw ObjectFailure.gone(source) }
             try rows.write(id.key) { batch, target throws(MigrationError) in
-                try program.attributes.run(program.single, row: 0, into: &batch, destinationRow: target)
+                try session.noting(subject) { () throws(MigrationError) in
+                    try program.attributes.run(program.single, row: 0, into: &batch, destinationRow: target)
+                }
             }
         }
         if !planned.dynamicAttributes.isEmpty {
-            try dynamicValues?.setAttributes(
-                planned.dynamicAttributes, in: planned, source: source, destination: destinationContext.object(at: id))
+            try session.notingAny(subject) {
+                try dynamicValues?.setAttributes(
+                    planned.dynamicAttributes, in: planned, source: source,
+                    destination: destinationContext.object(at: id))
+            }
         }
         try associate(place, id, planned)
     }

@@ -37,6 +37,9 @@ package enum Command {
         case "plan":
             let command = try PlanCommand(arguments, console: console)
             work = { try command.run() }
+        case "check":
+            let command = try CheckCommand(arguments, console: console)
+            work = { try command.run() }
         case "infer": work = { try InferCommand.run(arguments, console: console) }
         case "port": work = { try PortCommand.run(arguments, console: console) }
         case "convert": work = { try ConvertCommand.run(arguments, console: console) }

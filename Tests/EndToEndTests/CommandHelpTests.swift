@@ -16,9 +16,11 @@ struct CommandHelpTests {
                     Commands:
                       migrate  Migrate a store to another model version
                       plan     Show the passes, tables and keys of a migration
+                      check    Count what breaks the new model's rules, without migrating
                       infer    Infer the mapping model between two model versions
                       convert  Write a mapping model of any form as JSON
                       inspect  Show what a store, a model or a mapping model holds
+                      port     List what to change in policy sources for Linux
                       demo     Make a store, migrate it and show what happened
 
                       -h, --help     Show help, also after a command
@@ -63,7 +65,8 @@ struct CommandHelpTests {
                 Usage: stagecoach migrate SOURCE DESTINATION --to MODEL [OPTION]...
 
                 Reads SOURCE, which is not changed by a byte, and writes a fresh store at DESTINATION, where nothing may
-                stand yet. A run that fails or is interrupted leaves no destination.
+                stand yet. A run that fails or is interrupted leaves no destination. With --append the store at DESTINATION
+                is added to, in one step at the end: until then, and after a failure, it is what it was.
 
                 MODEL is an .xcdatamodel, an .xcdatamodeld or .momd (its current version), Bundle.xcdatamodeld:Version or
                 Bundle.momd:Version, a .mom, or a store (its cached model).
@@ -74,7 +77,12 @@ struct CommandHelpTests {
                                             the store's cached model, or the version in the --to
                                             bundle whose hashes match.
                       --mapping FILE        The mapping model: JSON, .xcmappingmodel or .cdm.
-                                            Left out: inferred.
+                                            Given several times, the models run in turn; lookups
+                                            reach the earlier ones. Left out: inferred.
+                      --policies LIBRARY    Shared library with migration policies, as
+                                            libMyPolicies.so; it exports
+                                            stagecoach_register_policies. May be given several
+                                            times.
                       --memory-limit SIZE   Peak resident memory, as 64M or 1G. Left out: 256M,
                                             or three quarters of the cgroup's limit where that
                                             is lower.
@@ -86,14 +94,26 @@ struct CommandHelpTests {
                                             possible), kept, or sequential.
                       --passes N            Cut the work into at most N passes. Left out: the
                                             planner decides.
+                      --append              Add to the store that stands at DESTINATION, of the
+                                            version given with --to. Where none stands, make it.
                       --dry-run             Do everything but publish the destination.
                       --strict-validation   Fail on values that break a rule which the source
                                             model already had.
+                      --on-invalid CHOICE   What becomes of objects that break the model's
+                                            rules: fail (the first one ends the run) or reject
+                                            (they are left out, and what needs them).
+                      --reject-file FILE    With --on-invalid reject: write the rejected objects
+                                            and why to a new file, a line of JSON each.
+                      --max-rejects N       With --on-invalid reject: fail where more objects
+                                            are rejected. Left out: no limit.
                       --new-uuid            Give the destination a UUID of its own.
                       --check full          Run SQLite's integrity check before publishing.
                       --report FILE         Write the report to a new file, NAME.json.
                       --progress CHOICE     auto (on a terminal only), bar (elsewhere a line
                                             every ten seconds), or none.
+                      --writer CHOICE       How a fresh store's rows are written: pages (faster)
+                                            or sqlite, to compare the two. The rows are the
+                                            same.
                       --json                Print the report as JSON instead of the summary.
                   -h, --help                Show this help.
 
@@ -102,13 +122,17 @@ struct CommandHelpTests {
                       to the current version, by inference
                   stagecoach migrate old.sqlite new.sqlite --to 'Library.xcdatamodeld:Library 2' --mapping library.json --memory-limit 64M
                       by a mapping model, within 64 MiB
+                  stagecoach migrate old.sqlite new.sqlite --to Library.xcdatamodeld --mapping authors.json --mapping books.json
+                      by two mapping models in turn
+                  stagecoach migrate second.sqlite new.sqlite --to Library.xcdatamodeld --append
+                      add the objects of another store
 
                 """)
     }
 
     @Test("every command has help, and the version is said")
     func others() throws {
-        for command in ["plan", "inspect", "demo"] {
+        for command in ["plan", "check", "inspect", "demo"] {
             let outcome = try CommandBinary.run([command, "--help"])
             #expect(outcome.code == 0 && outcome.output.hasPrefix("Usage: stagecoach \(command)"))
             #expect(outcome.output.contains("\n  stagecoach \(command) "))

@@ -40,7 +40,7 @@ struct ArchivedExpressionTests {
             "TERNARY(a LIKE[c] 'x*' OR a MATCHES '.*' OR a BEGINSWITH[d] 'x' OR a ENDSWITH 'x' OR a CONTAINS[n] 'x' OR a IN {1}, 1, 2)",
         ])
     func forms(_ text: String) throws {
-        let expected = try ValueExpression(format: text)
+        let expected = try ValueExpression(parsing: text)
         #expect(try decode(ExpressionArchive.bytes(expected.node)) == expected.node)
     }
 
@@ -57,7 +57,7 @@ struct ArchivedExpressionTests {
             // Parts inside parts may be spelled as the object itself, which a key path leaves out.
             #expect(read == node, "seed \(seed): \(ValueExpression(node: node).format)")
             let text = read.map { ValueExpression(node: $0).format } ?? ""
-            #expect(try ValueExpression(format: text).node == read, "seed \(seed): \(text)")
+            #expect(try ValueExpression(parsing: text).node == read, "seed \(seed): \(text)")
             count += 1
         }
         #expect(count > 3000)
@@ -181,7 +181,7 @@ struct ArchivedExpressionTests {
     func deepest() throws {
         var node = ExpressionNode.variable("x")
         while let bytes = try? ExpressionArchive.bytes(node), (try? decode(bytes)) == node {
-            #expect(try ValueExpression(format: ValueExpression(node: node).format).node == node)
+            #expect(try ValueExpression(parsing: ValueExpression(node: node).format).node == node)
             node = .arithmetic(.subtract, .constant(.integer(1)), node)
         }
         #expect(ValueExpression(node: node).format.count > 400)
@@ -196,7 +196,7 @@ struct ArchivedExpressionTests {
             TERNARY(ANY $source.items.price BETWEEN {1, 2.5} AND name LIKE[cd] 'x*', SUBQUERY(a, $x, $x.b == 5).@count,
             FUNCTION($entityPolicy, 'a:b:', $source.a[FIRST], CAST('12.5', 'NSDecimalNumber') + -$source.n))
             """
-        let original = try ExpressionArchive.bytes(try ValueExpression(format: text).node)
+        let original = try ExpressionArchive.bytes(try ValueExpression(parsing: text).node)
         var (read, refused) = (0, 0)
         for _ in 0..<8000 {
             var bytes = original

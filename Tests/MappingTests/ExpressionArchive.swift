@@ -26,6 +26,7 @@ struct ExpressionArchive {
 
     mutating func add(_ node: ExpressionNode) throws -> Reference {
         switch node {
+        case .opaque: throw NotArchivable()
         case .constant(let constant): return try add(constant)
         case .variable(let name):
             return object("NSVariableExpression", ["NSVariable": builder.string(name)], type: 2)

@@ -227,6 +227,13 @@ struct ExpressionProgramTests {
         ("$source.dec ** 0.5", .decimal, "expression.unsupported"),
     ]
 
+    @Test("a product of tiny decimals is nothing, not a crash")
+    func tinyDecimals() throws {
+        let tiny = "CAST('1e-100', 'NSDecimalNumber')"
+        #expect(try ExpressionRow.evaluate("\(tiny) * \(tiny)", .decimal) == .integer(0))
+        #expect(try ExpressionRow.evaluate("CAST('0.1', 'NSDecimalNumber') ** 500", .decimal) == .integer(0))
+    }
+
     @Test("what cannot be computed is refused at load, by code", arguments: refusals)
     func refusal(format: String, type: AttributeType, code: String) throws {
         if format == "$source.dec ** 0.5" {

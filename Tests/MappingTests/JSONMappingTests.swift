@@ -248,7 +248,7 @@ struct JSONMappingTests {
             #expect(strange.differences(from: plain) != [])
             let again = try JSONModels.read(try strange.json())
             #expect(again.differences(from: strange) == [])
-            #expect(again.entityMappings[0].sourceExpression?.format == (try ValueExpression(format: other)).format)
+            #expect(again.entityMappings[0].sourceExpression?.format == (try ValueExpression(parsing: other)).format)
         }
     }
 
@@ -291,7 +291,7 @@ struct JSONMappingTests {
         note.userInfo = ["b": Data()]
         note.isAutomatic = true
         note.replacesNil = true
-        note.valueExpression = try ValueExpression(format: "$source.note")
+        note.valueExpression = try ValueExpression(parsing: "$source.note")
         let text = try model.json()
         let again = try JSONModels.read(text)
         #expect(again.differences(from: model) == [])

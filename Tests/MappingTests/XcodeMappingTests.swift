@@ -48,7 +48,7 @@ struct XcodeMappingTests {
         """
     }
     private func archived(_ format: String) throws -> String {
-        Data(try ExpressionArchive.bytes(try ValueExpression(format: format).node)).base64EncodedString()
+        Data(try ExpressionArchive.bytes(try ValueExpression(parsing: format).node)).base64EncodedString()
     }
 
     private func models() throws -> (source: ManagedObjectModel, destination: ManagedObjectModel) {

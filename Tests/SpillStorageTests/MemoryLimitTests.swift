@@ -27,6 +27,8 @@ import Testing
         #expect(MemoryLimit.standard(cgroupLimit: nil) == 256 << 20)
         #expect(MemoryLimit.standard(cgroupLimit: 1 << 40) == 256 << 20)
         #expect(MemoryLimit.standard(cgroupLimit: 100 << 20) == 75 << 20)
+        #expect(MemoryLimit.standard(cgroupLimit: nil, resident: 200 << 20) == 328 << 20)
+        #expect(MemoryLimit.standard(cgroupLimit: 400 << 20, resident: 200 << 20) == 300 << 20)
     }
 
     @Test("The kernel's figures are read")

@@ -78,7 +78,10 @@ private enum PlainCell: Equatable {
         var random = SeededGenerator(seed: seed)
         let slots = [1, 5, 12, 0][Int(seed) - 1]
         let fixture = try SpillFixture()
-        let spill = RowSpill(directory: fixture.directory, name: "rows", slots: slots, memory: memory)
+        // Two spills with the same rows share one memory.
+        let shared = RowMemory(bytes: memory)
+        let spill = RowSpill(directory: fixture.directory, name: "rows", slots: slots, memory: shared)
+        let twin = RowSpill(directory: fixture.directory, name: "twin", slots: slots, memory: shared)
         var model: [Int64: [PlainCell]] = [:]
         var keys: [Int64] = []
         var next: Int64 = seed == 2 ? .min : -500
@@ -91,6 +94,7 @@ private enum PlainCell: Equatable {
                 let row = batch.appendRow(key: next)
                 for (slot, cell) in cells.enumerated() { cell.put(into: &batch, row: row, slot: slot) }
                 try spill.append(row: row, of: batch)
+                try twin.append(row: row, of: batch)
                 model[next] = cells
                 keys.append(next)
                 next += 1 + Int64(random.below(4))
@@ -101,6 +105,7 @@ private enum PlainCell: Equatable {
                 let row = batch.appendRow(key: 0)
                 for (slot, cell) in patch.enumerated() { cell.put(into: &batch, row: row, slot: slot) }
                 try spill.patch(key: key, row: row, of: batch)
+                try twin.patch(key: key, row: row, of: batch)
                 if var cells = model[key] {
                     for slot in 0..<slots where patch[slot] != .absent { cells[slot] = patch[slot] }
                     model[key] = cells
@@ -109,8 +114,11 @@ private enum PlainCell: Equatable {
                 guard !keys.isEmpty, random.chance(8) else { continue }
                 let key = keys[random.below(keys.count)]
                 try spill.delete(key: key)
+                try twin.delete(key: key)
                 model[key] = nil
             }
+            if random.chance(1000) { try twin.seal() }
+            if random.chance(3000) { try twin.joinPatches() }
             if random.chance(40) {
                 var found = RowBatch(slots: slots, rowCapacity: 2, byteTarget: 1 << 20)
                 let key = keys.isEmpty ? 0 : keys[random.below(keys.count)] + Int64(random.below(2))
@@ -131,6 +139,7 @@ private enum PlainCell: Equatable {
             }
         }
         let expected = model.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+        expectSame(try rows(of: twin.makeReader(), slots: slots), expected, "seed \(seed), twin")
         expectSame(try rows(of: spill.makeReader(), slots: slots), expected, "seed \(seed), at the end")
         #expect(spill.appended == keys.count)
         if memory == 0 {

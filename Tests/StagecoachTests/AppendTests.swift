@@ -123,6 +123,17 @@ struct AppendTests {
             try Self.integer("SELECT count(*) FROM sqlite_master WHERE name = 'ZBOOK_ZAUTHOR_INDEX'", in: path) == 1)
     }
 
+    /// Gives a store's ZBOOK its constraint as a clause of the table, as older frameworks wrote it.
+    static func giveClause(_ path: String) throws {
+        try execute(
+            """
+            CREATE TABLE other (Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZPAGES INTEGER, ZAUTHOR INTEGER,
+            ZHEADING VARCHAR, ZISBN VARCHAR, ZNOTE VARCHAR, UNIQUE (ZISBN));
+            INSERT INTO other SELECT Z_PK, Z_ENT, Z_OPT, ZPAGES, ZAUTHOR, ZHEADING, ZISBN, ZNOTE FROM ZBOOK;
+            DROP TABLE ZBOOK; ALTER TABLE other RENAME TO ZBOOK
+            """, on: path)
+    }
+
     /// In which form the destination's file has the uniqueness constraint.
     enum ConstraintForm: CaseIterable { case index, clause }
 
@@ -133,15 +144,7 @@ struct AppendTests {
         let scene = try FailureScene { $0.uniquenessConstraints = [["isbn"]] }
         try scene.migration(Self.options()).run()
         let path = scene.destinationPath
-        if form == .clause {
-            try Self.execute(
-                """
-                CREATE TABLE other (Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZPAGES INTEGER, ZAUTHOR INTEGER,
-                ZHEADING VARCHAR, ZISBN VARCHAR, ZNOTE VARCHAR, UNIQUE (ZISBN));
-                INSERT INTO other SELECT Z_PK, Z_ENT, Z_OPT, ZPAGES, ZAUTHOR, ZHEADING, ZISBN, ZNOTE FROM ZBOOK;
-                DROP TABLE ZBOOK; ALTER TABLE other RENAME TO ZBOOK
-                """, on: path)
-        }
+        if form == .clause { try Self.giveClause(path) }
         try scene.change("UPDATE ZBOOK SET ZISBN = 'new ' || Z_PK WHERE Z_PK <> 7")
         let error = try scene.expectFailure(
             "validation.uniqueness", .data, naming: ["isbn 7", "Book/p47", "Book/p7"]

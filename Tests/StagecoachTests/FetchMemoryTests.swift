@@ -6,11 +6,11 @@ import Testing
     "Fetches: a process stays within its limit",
     .enabled(if: MemoryChild.program != nil, "the benchmark program is not built beside the tests"), .serialized)
 struct FetchMemoryTests {
-    /// `STAGECOACH_FETCH_PEOPLE` makes the store larger or smaller; 25,000 people are 100,000 objects.
+    /// `STAGECOACH_FETCH_PEOPLE` makes the store larger or smaller; 10,000 people are 40,000 objects.
     static let people =
-        ProcessInfo.processInfo.environment["STAGECOACH_FETCH_PEOPLE"].flatMap(Int.init) ?? 25_000
+        ProcessInfo.processInfo.environment["STAGECOACH_FETCH_PEOPLE"].flatMap(Int.init) ?? 10_000
 
-    @Test("A policy that fetches in both contexts for each of 100,000 objects stays under 64 MiB")
+    @Test("A policy that fetches in both contexts for each of 40,000 objects stays under 64 MiB")
     func eachObject() throws {
         let scene = try MemoryScene(people: Self.people)
         let output = scene.folder.file("out.sqlite")

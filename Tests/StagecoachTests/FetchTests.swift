@@ -147,6 +147,31 @@ struct FetchTests {
         }
     }
 
+    @Test("More objects than a batch holds are put in order on disk")
+    func sortedRuns() throws {
+        let fixture = try PolicyFixture()
+        fixture.change = { $0.options.batchSize = nil }
+        let count: Int64 = 7000
+        try fixture.fill(persons: count)
+        try fixture.runInEnd { manager in
+            for context in [manager.sourceContext, manager.destinationContext] as [ManagedObjectContext?] {
+                let context = try #require(context)
+                let expected = (1...count).sorted { "pet \($0)" > "pet \($1)" }
+                let request = request("Pet", sort: [("name", false)])
+                #expect(try context.keys(request) == expected)
+                request.fetchOffset = 5000
+                request.fetchLimit = 1500
+                #expect(try context.keys(request) == Array(expected[5000..<6500]))
+                request.fetchOffset = 0
+                request.fetchLimit = 10
+                #expect(try context.keys(request) == Array(expected.prefix(10)))
+                request.predicate = FormatPredicate(format: "owner.age < 5")
+                let young = expected.filter { ($0 % 10 == 0 ? $0 : $0 % 10) % 10 < 5 }
+                #expect(try context.keys(request) == Array(young.prefix(10)))
+            }
+        }
+    }
+
     @Test("Sort descriptors with a selector or a closure order texts as they say")
     func descriptors() throws {
         let fixture = try PolicyFixture()

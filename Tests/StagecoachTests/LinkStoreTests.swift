@@ -134,6 +134,7 @@ private struct LinkModel {
             while let view = try links.next() { found.append([view.object.key, view.partner.key]) }
             #expect(found == model.pairs(side: index), "\(name), side \(index)")
         }
+        try store.settle()
         #expect(!store.hasRecent)
         for _ in 0..<100 { try check(-1) }
         store.removeAll()

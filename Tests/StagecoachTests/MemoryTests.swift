@@ -66,4 +66,22 @@ struct MemoryTests {
         let actual = try scene.digest(path: output, isSource: false)
         for (name, value) in expected { #expect(actual[name] == value, "\(name)") }
     }
+
+    @Test(
+        "Sixty pairs, 300 mappings into a root, 1,900 columns, one set with all objects: under 64 MiB with and without policies",
+        arguments: MemoryShape.allCases, [[], ["--staged"], ["--policy", "super"]])
+    func shapes(shape: MemoryShape, way: [String]) throws {
+        let folder = try TemporaryFolder()
+        try shape.write(into: folder)
+        let output = folder.file("out.sqlite")
+        let child = try MemoryChild(
+            ["--store", folder.file("source.sqlite"), "--from", folder.file("one.xcdatamodel")]
+                + ["--to", folder.file("two.xcdatamodel"), "--output", output, "--memory-limit", "64M"] + way)
+        let outcome = try #require(child.outcome, "exit code \(child.code): \(child.errors)")
+        print(
+            "\(shape) \(way), \(shape.rows) rows: base \(outcome.baseMemory >> 10) KiB, VmHWM "
+                + "\(outcome.peakMemory >> 10) KiB, spilled \(outcome.spilledBytes >> 10) KiB")
+        #expect(outcome.peakMemory < Self.limit, "\(outcome.peakMemory >> 10) KiB")
+        #expect(try shape.digest(of: output) == shape.digest(of: folder.file("source.sqlite")))
+    }
 }

@@ -96,6 +96,7 @@ struct ObjectPropertyTests {
         fixture.policy("Persons", steps)
         let carried = Unchecked(steps)
         let manager = MigrationManager(sourceModel: fixture.source, destinationModel: model)
+        manager.options.memoryLimit = 8 << 30
         manager.policies = PolicyRegistry()
         manager.policies.register("PersonsPolicy") {
             let policy = ClosurePolicy()
@@ -198,13 +199,6 @@ struct ObjectPropertyTests {
     func mutableSets() throws {
         let fixture = try PolicyFixture()
         var steps = Steps()
-        steps.create = { source, _, manager, standard in
-            try standard()
-            // Before the links of mappings are there: applied again on top of them.
-            guard source.objectID.key == 2 else { return }
-            let persons = manager.destinationInstances(forEntityMappingName: "Persons", sourceInstances: nil)
-            persons[1].mutableSetValue(forKey: "friends").add(persons[0])
-        }
         steps.end = { _, manager in
             let context = try #require(manager.destinationContext)
             let persons = try context.fetch(request("Person"))
@@ -253,7 +247,6 @@ struct ObjectPropertyTests {
         #expect(persons[1]?.related("pets").map(\.key) == [6, 2])
         #expect(persons[5]?.related("pets").map(\.key) == [5])
         #expect(persons[6]?.related("friends").map(\.key) == [3])
-        #expect(persons[2]?.related("friends").map(\.key) == [1])
         #expect(store.objects("Pet")[1]?.related("owner").isEmpty == true)
     }
 
@@ -284,6 +277,7 @@ struct ObjectPropertyTests {
         let folder = try TemporaryFolder()
         try ReferenceStore.make(model) { _ in }.write(path: folder.file("source.sqlite"))
         let manager = MigrationManager(sourceModel: model, destinationModel: model)
+        manager.options.memoryLimit = 8 << 30
         manager.policies = PolicyRegistry()
         var steps = Steps()
         steps.end = { _, manager in

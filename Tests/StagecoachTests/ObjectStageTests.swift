@@ -64,11 +64,12 @@ struct ObjectStageTests {
         for key in store.keys("Person") {
             #expect(store.value("Person", key, "name") == .text("\(place) \(key)"))
         }
-        // Person 1's friends and best of the mapping come over what was set before stage 2 only where nothing was set.
-        #expect(objects[10]?.related("best").map(\.key) == [11])
+        // What was set before stage 2 gives way to the persons' own mapping, which relates them then.
+        let isEarly = place == .begin || place == .endCreation
+        #expect(objects[10]?.related("best").map(\.key) == (isEarly ? [] : [11]))
         #expect(objects[48]?.related("best").isEmpty == true)
-        #expect(objects[50]?.related("best").map(\.key) == [1])
-        #expect(Set(objects[50]?.related("friends").map(\.key) ?? []) == [10, 11, 12])
+        #expect(objects[50]?.related("best").map(\.key) == (isEarly ? [] : [1]))
+        #expect(Set(objects[50]?.related("friends").map(\.key) ?? []) == (isEarly ? [] : [10, 11, 12]))
         #expect(objects[7]?.related("pets").map(\.key) == [5, 3, 9])
         #expect(objects[1]?.related("pets").map(\.key) == [1])
     }

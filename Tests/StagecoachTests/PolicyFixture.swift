@@ -143,6 +143,8 @@ final class PolicyFixture {
     func manager() -> MigrationManager {
         let manager = MigrationManager(sourceModel: source, destinationModel: destination)
         manager.policies = PolicyRegistry()
+        // The process of the tests holds more than a migration of its own would.
+        manager.options.memoryLimit = 8 << 30
         for (name, steps) in policies {
             let carried = Unchecked(steps)
             manager.policies.register(name) {

@@ -277,7 +277,7 @@ struct PolicyObjectTests {
         }
         fixture.policy("Persons", steps)
         fixture.isTiny = false
-        fixture.change = { $0.options.memoryLimit = 256 << 20 }
+        fixture.change = { $0.options.memoryLimit = 8 << 30 }
         let store = try fixture.run()
         #expect(store.value("Person", 2, "name") == .text("1999 " + String(repeating: "x", count: 10_000)))
     }

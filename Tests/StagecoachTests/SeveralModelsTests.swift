@@ -128,14 +128,17 @@ struct SeveralModelsTests {
 }
 
 /// A random migration, its mapping model cut into several.
-private struct SplitScene {
+struct SplitScene {
     let migration: RandomMigration
     let models: [MappingModel]
     let path: String
     private let folder: TemporaryFolder
 
-    init(seed: UInt64) throws {
-        migration = try RandomMigration.explicit(seed: seed)
+    /// - Parameter isRuled: whether random rows break random rules.
+    init(seed: UInt64, isRuled: Bool = false) throws {
+        migration =
+            try isRuled
+            ? RandomMigration.ruled(seed: seed, isExplicit: true) : RandomMigration.explicit(seed: seed)
         let mapping = try #require(migration.mapping)
         var generator = SeededGenerator(seed: seed &* 13 &+ 5)
         let parts = 2 + generator.below(2)

@@ -65,6 +65,24 @@ extension RandomMapping {
         }
     }
 
+    /// A lookup's argument, sometimes with a condition for its members.
+    func longer(
+        _ node: ExpressionNode, _ entity: EntityDescription, _ generator: inout SeededGenerator
+    ) -> ExpressionNode {
+        guard generator.chance(3), case .keyPath = node, isToMany(node),
+            let (name, type) = operand(entity, Self.numbers, &generator)
+        else { return node }
+        let condition = comparison(Self.path(.variable("x"), [name]), type, &generator)
+        return .subquery(node, variable: "x", condition)
+    }
+
+    /// Whether a path from the source goes over a to-many, from whichever entity has it.
+    private func isToMany(_ node: ExpressionNode) -> Bool {
+        guard let path = node.sourceKeyPath, let first = path.first else { return false }
+        let owners = source.entities.filter { $0.relationship(named: first) != nil }
+        return owners.allSatisfy { CollectionPath.length(of: path, from: $0) != nil }
+    }
+
     // MARK: Parts
 
     private static let numbers: [AttributeType] = [.integer16, .integer32, .float, .decimal]

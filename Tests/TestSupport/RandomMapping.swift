@@ -193,17 +193,18 @@ struct RandomMapping {
         for first in entity.relationships where !first.isTransient {
             // The relationships of the source itself more often than it and longer paths.
             arguments += Array(repeating: ([first.name], first.destination), count: 3)
-            guard !first.isToMany, let second = first.destination.relationships.first(where: { !$0.isTransient }) else {
-                continue
-            }
+            guard let second = first.destination.relationships.first(where: { !$0.isTransient }) else { continue }
             arguments.append(([first.name, second.name], second.destination))
+            guard generator.chance(3), let third = second.destination.relationships.last(where: { !$0.isTransient })
+            else { continue }
+            arguments.append(([first.name, second.name, third.name], third.destination))
         }
         let argument = arguments[generator.below(arguments.count)]
         let fitting = pairs.filter { pair in
             (pair.source.isKindOf(entity: argument.entity) || argument.entity.isKindOf(entity: pair.source))
                 && pair.destination.isKindOf(entity: relationship.destination)
         }
-        let node = Self.source(argument.path)
+        let node = longer(Self.source(argument.path), argument.entity, &generator)
         let selector = "destinationInstancesFor"
         if generator.chance(3) || fitting.isEmpty, let name = argument.path.last {
             return .function(

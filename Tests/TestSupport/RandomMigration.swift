@@ -21,16 +21,23 @@ package struct RandomMigration: CustomStringConvertible {
         try RandomMigration(seed: seed, rows: rows, isExplicit: true)
     }
 
-    private init(seed: UInt64, rows: Int, isExplicit: Bool) throws {
+    /// A destination whose rules the rows break; an explicit mapping model, or one to be inferred.
+    package static func ruled(seed: UInt64, rows: Int = 12, isExplicit: Bool) throws -> RandomMigration {
+        try RandomMigration(seed: seed, rows: rows, isExplicit: isExplicit, hasRules: true)
+    }
+
+    private init(seed: UInt64, rows: Int, isExplicit: Bool, hasRules: Bool = false) throws {
         self.seed = seed
         var generator = SeededGenerator(seed: seed)
         var model = RandomModel(&generator)
         source = try ManagedObjectModel(model.definition)
         model.change(&generator)
         if isExplicit { model.relax() }
+        if hasRules { model.addRules(&generator) }
         destination = try ManagedObjectModel(model.definition)
         store = RandomData.fill(source, rows: rows, &generator)
         mapping = isExplicit ? RandomMapping.make(from: source, to: destination, &generator) : nil
+        if hasRules, let mapping { try RandomMapping.addRisks(to: mapping, from: source, to: destination, &generator) }
     }
 
     package var description: String {
@@ -68,14 +75,19 @@ package struct RandomMigration: CustomStringConvertible {
                     + (attribute.defaultValue.map { " = \($0)" } ?? "")
                     + (attribute.renamingIdentifier.map { " (was \($0))" } ?? "")
                     + (attribute.allowsExternalBinaryDataStorage ? " external" : "")
+                    + (attribute.minimum.map { " min \($0)" } ?? "") + (attribute.maximum.map { " max \($0)" } ?? "")
+                    + (attribute.minimumLength.map { " from \($0) long" } ?? "")
+                    + (attribute.maximumLength.map { " to \($0) long" } ?? "")
+                    + (attribute.regularExpression.map { " like \($0)" } ?? "")
             }
             let relationships = entity.relationships.map { relationship in
                 "    \(relationship.name) \(relationship.isToMany ? ">>" : ">") \(relationship.destinationEntityName)"
                     + (relationship.inverseName.map { ".\($0)" } ?? "") + (relationship.isOrdered ? " ordered" : "")
                     + (relationship.isOptional ? "" : " required")
+                    + " \(relationship.minimumCount)...\(relationship.maximumCount)"
                     + (relationship.renamingIdentifier.map { " (was \($0))" } ?? "")
             }
-            return [head] + attributes + relationships
+            return [head] + attributes + relationships + entity.uniquenessConstraints.map { "    unique \($0)" }
         }
     }
 }

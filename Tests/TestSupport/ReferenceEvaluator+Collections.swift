@@ -4,11 +4,6 @@ import Mapping
 
 /// Collections and predicates of the reference: object by object, value by value.
 extension ReferenceEvaluator {
-    /// Whether an evaluation begins at a collection; `$source` and the like are single objects.
-    func isCollection(_ start: ReferenceResult) -> Bool {
-        if case .objects(_, .list) = start { true } else { false }
-    }
-
     /// One step of a key path from each member: a set, so each object or value once, and no nil.
     func step(_ members: [ReferenceMember], _ name: String) throws(ReferenceFailure) -> ReferenceResult {
         var objects: [ReferenceMember] = []
@@ -39,13 +34,14 @@ extension ReferenceEvaluator {
     func subquery(
         _ collection: ReferenceResult, _ variable: String, _ condition: PredicateNode
     ) throws(ReferenceFailure) -> ReferenceResult {
-        guard case .objects(let members, _) = collection else { return .objects([], .list) }
+        guard case .objects(let members, let ordering) = collection else { return .objects([], .none) }
         var found: [ReferenceMember] = []
         for member in members {
             var inner = self
             inner.variables[variable] = member.object
             if try inner.holds(condition) == true { found.append(member) }
         }
+        if case .none = ordering { return .objects(found, .none) }
         return .objects(found, .list)
     }
 

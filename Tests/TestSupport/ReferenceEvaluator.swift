@@ -42,7 +42,9 @@ struct ReferenceEvaluator {
         switch node {
         case .constant(let constant): return try self.constant(constant)
         case .variable(let name): return try object(name)
-        case .keyPath(let target?, let components): return try keyPath(evaluate(target), components)
+        case .keyPath(let target?, let components):
+            if case .subquery = target { return try keyPath(evaluate(target), components, isCollection: true) }
+            return try keyPath(evaluate(target), components)
         case .negation(let operand):
             return try arithmetic(.subtract, .value(.integer(0), .integer64), evaluate(operand))
         case .arithmetic(let operation, let left, let right):
@@ -55,7 +57,10 @@ struct ReferenceEvaluator {
         case .ternary(let condition, let then, let otherwise):
             return try holds(condition) == true ? evaluate(then) : evaluate(otherwise)
         case .subquery(let collection, let variable, let condition):
-            return try subquery(evaluate(collection), variable, condition)
+            // Members are asked; what refers to nothing is no member and is not counted.
+            var inner = self
+            inner.place = nil
+            return try subquery(inner.evaluate(collection), variable, condition)
         case .function(nil, let selector, let arguments) where arguments.count == 1:
             return try fold(selector, evaluate(arguments[0]))
         default: throw .unsupported("expression \(node)")
@@ -87,10 +92,10 @@ struct ReferenceEvaluator {
     }
 
     func keyPath(
-        _ start: ReferenceResult, _ components: [String]
+        _ start: ReferenceResult, _ components: [String], isCollection: Bool = false
     ) throws(ReferenceFailure) -> ReferenceResult {
         var current = start
-        var isCollection = isCollection(start)
+        var isCollection = isCollection
         for (position, name) in components.enumerated() {
             if name.hasPrefix("@") { return try apply(name, components[(position + 1)...], to: current) }
             // Nil goes on as nil, which a collection operator takes for an empty collection.

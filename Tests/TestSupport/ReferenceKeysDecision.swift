@@ -23,7 +23,7 @@ extension ReferenceMigrator {
             let canKeep =
                 !sources.isEmpty && Set(sources.map(\.root.index)).count == 1
                 && Set(sources.map(\.index)).count == sources.count && !into.contains { $0.hasPolicy }
-                && destination.tables[table].isEmpty
+                && destination.tables[table].isEmpty && !takenRoots.contains(root.definition.name)
             if keys == .kept, !sources.isEmpty, !canKeep { throw .keysCannotBeKept(root.definition.name) }
             let isKept = canKeep && keys != .sequential
             if !sources.isEmpty { report.keysKept[root.definition.name] = isKept }

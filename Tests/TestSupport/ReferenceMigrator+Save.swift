@@ -11,7 +11,7 @@ extension ReferenceMigrator {
         for object in existing { store.tables[schema.tableIndex(of: object.entity)][object.key] = nil }
         // Links are written anew, those of rows that were there before too.
         store.joins = store.joins.map { _ in [:] }
-        for object in objects where !object.isDeleted {
+        for object in objects where !object.isGone {
             let table = schema.tableIndex(of: object.entity)
             var values = [ReferenceValue](repeating: .null, count: schema.tables[table].columns.count)
             values[EntityTable.entityColumn] = .integer(Int64(schema.number(of: object.entity)))
@@ -42,7 +42,7 @@ extension ReferenceMigrator {
             }
             store.tables[table][object.key] = ReferenceRow(values: values)
         }
-        for object in objects where !object.isDeleted {
+        for object in objects where !object.isGone {
             for relationship in object.entity.relationships {
                 guard case .join(let table, let side) = schema.storage(of: relationship) else { continue }
                 for member in object.toMany[relationship.name] ?? [] {
@@ -66,14 +66,17 @@ extension ReferenceMigrator {
         // Decision: what counts is whether a source object has a destination object in the end; policies may associate
         // later, and delete.
         for (index, source) in fetched {
-            if pairs(of: source).contains(where: { $0.mapping == index }) {
+            let made = pairs(of: source).filter { $0.mapping == index }
+            if made.contains(where: { !$0.destination.isRejected }) {
                 report.migrated[mappings[index].name, default: 0] += 1
+            } else if !made.isEmpty {
+                report.rejected[mappings[index].name, default: 0] += 1
             } else {
                 report.droppedByPolicy[mappings[index].name, default: 0] += 1
             }
         }
         for (index, mapping) in mappings.enumerated() {
-            for pair in pairsByMapping[index] ?? [] where !pair.destination.isDeleted {
+            for pair in pairsByMapping[index] ?? [] where !pair.destination.isGone {
                 report.associations.append(
                     ReferenceAssociation(
                         mapping: mapping.name, sourceEntity: pair.source.entity.definition.name,
@@ -83,7 +86,7 @@ extension ReferenceMigrator {
         }
         let associated = Set(pairsByMapping.values.joined().map { ObjectIdentifier($0.destination) })
         for object in objects
-        where !object.isDeleted && !object.isExisting && !associated.contains(ObjectIdentifier(object)) {
+        where !object.isGone && !object.isExisting && !associated.contains(ObjectIdentifier(object)) {
             report.createdByPolicy[object.entity.definition.name, default: 0] += 1
         }
         for object in sourceObjects.joined() {

@@ -56,7 +56,12 @@ extension ReferenceMigrator {
                 let all = NSRange(location: 0, length: text.utf16.count)
                 if expression.firstMatch(in: text, range: all)?.range != all { rules.append(.pattern) }
             }
-        case .blob: break
+        case .blob(let bytes):
+            // The marker of inline data does not count; the length of a value in a file is not known.
+            let marker = definition.allowsExternalBinaryDataStorage ? 1 : 0
+            if marker == 1, bytes.first != 1 { break }
+            if let bound = definition.minimumLength, bytes.count - marker < bound { rules.append(.tooShort) }
+            if let bound = definition.maximumLength, bytes.count - marker > bound { rules.append(.tooLong) }
         }
         return rules
     }
@@ -90,7 +95,7 @@ extension ReferenceMigrator {
 
     // MARK: Rules the source had
 
-    private func isOldRule(
+    func isOldRule(
         _ rule: ReferenceViolation.Rule, _ object: ReferenceObject, _ attribute: AttributeDescription
     ) -> Bool {
         guard mappingModel.isInferred, let origin = origins[ObjectIdentifier(object)],
@@ -114,7 +119,7 @@ extension ReferenceMigrator {
     /// source object broke it, or the relationship is new.
     ///
     /// Decision: a reference to a row that does not exist is no member, so what is empty without it was empty.
-    private func isOldRule(
+    func isOldRule(
         _ rule: ReferenceViolation.Rule, _ object: ReferenceObject, _ relationship: RelationshipDescription
     ) -> Bool {
         guard mappingModel.isInferred, let origin = origins[ObjectIdentifier(object)],

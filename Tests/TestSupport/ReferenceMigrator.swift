@@ -18,6 +18,11 @@ package final class ReferenceMigrator {
 
     let destination: ReferenceStore
     let keys: ReferenceKeys
+    /// Whether invalid objects are left out.
+    let rejectsInvalid: Bool
+    let takenRoots: Set<String>
+    /// Attributes of objects whose value could not be computed.
+    var valueErrors: [ObjectIdentifier: String] = [:]
     private let policyFactories: [String: () -> any ReferencePolicy]
     private let filters: [String: (ReferenceObject) -> Bool]
     private var policies: [any ReferencePolicy] = []
@@ -36,6 +41,8 @@ package final class ReferenceMigrator {
     var origins: [ObjectIdentifier: (mapping: Int, source: ReferenceObject)] = [:]
     /// Source objects that a mapping fetched and did not filter.
     var fetched: [(mapping: Int, source: ReferenceObject)] = []
+    /// The attribute whose value is being computed.
+    private var valueErrorProperty: String?
     private var danglingSeen: Set<String> = []
     /// What policy code sets before stage 2, to be applied on top of the declarative links.
     var earlyChanges: [ReferenceChange]? = []
@@ -44,14 +51,18 @@ package final class ReferenceMigrator {
     ///   - destination: an existing store to append to; nil makes a fresh one.
     ///   - earlier: what earlier mapping models associated; their objects are in the destination.
     ///   - earlierNames: all entity mappings of those models, in order.
+    ///   - takenRoots: root entities of objects that earlier mapping models rejected: their keys are not given again.
     ///   - policies: makes the policy of an entity mapping; key: the mapping's policy class name.
     ///   - filters: stands for a mapping's source filter; key: the entity mapping's name.
     package init(
         source: ReferenceStore, destinationModel: ManagedObjectModel, mappingModel: MappingModel,
         keys: ReferenceKeys = .auto, destination: ReferenceStore? = nil, earlier: [ReferenceAssociation] = [],
-        earlierNames: [String] = [], policies: [String: () -> any ReferencePolicy] = [:],
+        earlierNames: [String] = [], takenRoots: Set<String> = [], rejectsInvalid: Bool = false,
+        policies: [String: () -> any ReferencePolicy] = [:],
         filters: [String: (ReferenceObject) -> Bool] = [:]
     ) {
+        self.rejectsInvalid = rejectsInvalid
+        self.takenRoots = takenRoots
         self.source = source
         self.destinationModel = destinationModel
         self.mappingModel = mappingModel
@@ -99,18 +110,23 @@ package final class ReferenceMigrator {
     /// - Returns: the last outcome, its counts summed over all.
     package static func migrate(
         source: ReferenceStore, destinationModel: ManagedObjectModel, mappingModels: [MappingModel],
-        keys: ReferenceKeys = .auto, destination: ReferenceStore? = nil,
+        keys: ReferenceKeys = .auto, destination: ReferenceStore? = nil, rejectsInvalid: Bool = false,
         policies: [String: () -> any ReferencePolicy] = [:]
     ) -> Result<ReferenceOutcome, ReferenceFailure> {
         var store = destination
         var associations: [ReferenceAssociation] = []
         var known: [String] = []
         var dangling = 0
+        var rejects: [ReferenceReject] = []
+        var migrated: [String: Int] = [:]
+        var rejected: [String: Int] = [:]
         var last: Result<ReferenceOutcome, ReferenceFailure> = .failure(.unsupported("no mapping model"))
         for model in mappingModels {
             last = ReferenceMigrator(
                 source: source, destinationModel: destinationModel, mappingModel: model, keys: keys,
-                destination: store, earlier: associations, earlierNames: known, policies: policies
+                destination: store, earlier: associations, earlierNames: known,
+                takenRoots: Set(rejects.compactMap { destinationModel.entity(named: $0.entity)?.root.definition.name }),
+                rejectsInvalid: rejectsInvalid, policies: policies
             ).migrate()
             guard case .success(var outcome) = last else { return last }
             let names = model.entityMappings.map { $0.name ?? "" }
@@ -121,6 +137,11 @@ package final class ReferenceMigrator {
             dangling += outcome.report.danglingReferences
             outcome.report.associations = associations
             outcome.report.danglingReferences = dangling
+            outcome.report.rejects = rejects + outcome.report.rejects
+            outcome.report.migrated.merge(migrated) { $1 + $0 }
+            outcome.report.rejected.merge(rejected) { $1 + $0 }
+            (rejects, migrated, rejected) =
+                (outcome.report.rejects, outcome.report.migrated, outcome.report.rejected)
             store = outcome.store
             last = .success(outcome)
         }
@@ -135,7 +156,7 @@ package final class ReferenceMigrator {
             try create()
             try relate()
             try validateCustom()
-            let violations = validate()
+            let violations = rejectsInvalid ? rejectInvalid() : validate()
             guard violations.isEmpty else { throw .invalid(violations) }
             let store = save()
             finishReport()
@@ -216,8 +237,28 @@ package final class ReferenceMigrator {
         let index = try mappingIndex(named: mapping.name)
         let object = try insert(mapping.destinationEntityName ?? "", from: source)
         origins[ObjectIdentifier(object)] = (index, source)
+        do throws(ReferenceFailure) {
+            try setAttributes(of: object, from: source, mapping)
+        } catch {
+            // What concerns one object rejects it.
+            guard rejectsInvalid, let property = valueErrorProperty else { throw error }
+            switch error {
+            case .outOfRange, .divisionByZero: valueErrors[ObjectIdentifier(object)] = property
+            default: throw error
+            }
+        }
+        try associate(source, object, mapping)
+    }
+
+    private func setAttributes(
+        of object: ReferenceObject, from source: ReferenceObject, _ mapping: EntityMapping
+    ) throws(ReferenceFailure) {
         let evaluator = ReferenceEvaluator(migrator: self, source: source, destination: object)
-        for property in mapping.attributeMappings ?? [] {
+        // In the order of the entity's attributes, so that of several values without a result the first is named.
+        let order = object.entity.attributes.map(\.name)
+        func place(_ property: PropertyMapping) -> Int { order.firstIndex(of: property.name ?? "") ?? order.count }
+        for property in (mapping.attributeMappings ?? []).sorted(by: { place($0) < place($1) }) {
+            valueErrorProperty = property.name
             guard let name = property.name, let expression = property.valueExpression else { continue }
             guard let attribute = object.entity.attribute(named: name) else {
                 throw .unsupported("\(object.entity) has no attribute \(name)")
@@ -241,7 +282,6 @@ package final class ReferenceMigrator {
             }
             object[name] = value
         }
-        try associate(source, object, mapping)
     }
 
     /// A mapping's relationship expressions for one of its destination objects; `$source` is the first source.

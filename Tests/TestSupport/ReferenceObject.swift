@@ -21,6 +21,9 @@ package final class ReferenceObject {
     package internal(set) var isDeleted = false
     /// Whether the destination had the object before.
     package internal(set) var isExisting = false
+    package internal(set) var isRejected = false
+    /// Whether the object is not saved.
+    var isGone: Bool { isDeleted || isRejected }
 
     init(entity: EntityDescription, key: Int64, lock: Int64, creation: Int) {
         self.entity = entity

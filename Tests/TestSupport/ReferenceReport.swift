@@ -13,6 +13,10 @@ package struct ReferenceReport {
     package var filtered: [String: Int] = [:]
     /// Source objects that a policy neither associated nor rejected, by entity mapping name.
     package var droppedByPolicy: [String: Int] = [:]
+    /// Source objects all of whose destination objects were rejected, by entity mapping name.
+    package var rejected: [String: Int] = [:]
+    /// Rejected destination objects with their first reasons.
+    package var rejects: [ReferenceReject] = []
     /// Source objects of entities that no mapping reads, by entity name.
     package var withoutMapping: [String: Int] = [:]
     /// Source objects of entities whose only mappings are Remove mappings, by entity name.

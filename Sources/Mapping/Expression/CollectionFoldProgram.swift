@@ -120,6 +120,15 @@ package struct CollectionFoldProgram: Sendable {
         } catch { state.fault = error }
     }
 
+    /// Whether the condition holds for a member.
+    ///
+    /// - Throws: value errors of the member's row, without context.
+    package func admits(_ batch: borrowing RowBatch, row: Int) throws(MigrationError) -> Bool {
+        do throws(ProgramFault) { return try holds(batch, row) } catch {
+            throw error.described(.data, in: .init())
+        }
+    }
+
     private func holds(_ batch: borrowing RowBatch, _ row: Int) throws(ProgramFault) -> Bool {
         guard let condition else { return true }
         return try ProgramRun.truth(condition, batch, row: row)

@@ -53,7 +53,16 @@ struct ExactDecimal: Sendable {
         switch sign {
         case .add: outcome = NSDecimalAdd(&result, &first, &second, .plain)
         case .subtract: outcome = NSDecimalSubtract(&result, &first, &second, .plain)
-        case .multiply: outcome = NSDecimalMultiply(&result, &first, &second, .plain)
+        case .multiply:
+            // Foundation traps where the exponents add up to less than it can hold: digits below that are nothing.
+            let excess = -128 - (first.exponent + second.exponent)
+            if excess > 0 {
+                var whole = first
+                NSDecimalRound(&first, &whole, -(whole.exponent + excess), .plain)
+                if first == 0 || second == 0 { return ExactDecimal(whole: 0) }
+                if first.exponent + second.exponent < -128 { return ExactDecimal(whole: 0) }
+            }
+            outcome = NSDecimalMultiply(&result, &first, &second, .plain)
         case .divide: outcome = NSDecimalDivide(&result, &first, &second, .plain)
         case .modulus:
             guard let quotient = apply(.divide, left, right) else { return nil }

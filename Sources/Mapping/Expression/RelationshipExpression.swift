@@ -2,10 +2,18 @@ import Diagnostics
 
 /// A path of relationships from the source object, as a lookup's argument gives it.
 package struct SourcePath: Hashable, Sendable {
-    /// Names of the relationships in order; empty means the source object itself.
+    /// Names of the relationships in order; empty means the source object itself. Objects that are reached in several
+    /// ways count once.
     package let components: [String]
+    /// Of SUBQUERY: the variable that stands for a member, and what has to hold for it.
+    package let variable: String?
+    package let condition: PredicateNode?
 
-    package init(components: [String]) { self.components = components }
+    package init(components: [String], variable: String? = nil, condition: PredicateNode? = nil) {
+        self.components = components
+        self.variable = variable
+        self.condition = condition
+    }
 }
 
 /// What the value expression of a relationship mapping says, in a form that runs without evaluating it per object.
@@ -71,10 +79,29 @@ package enum RelationshipExpression: Hashable, Sendable {
 }
 
 extension SourcePath {
-    /// The path that an expression writes as `$source.a.b`, or through `valueForKey:` and `valueForKeyPath:`.
+    /// The path that an expression writes as `$source.a.b`, through `valueForKey:` and `valueForKeyPath:`, with the
+    /// operators that make one set of several (`@distinctUnionOfSets`), or inside a SUBQUERY.
     init?(_ node: ExpressionNode) {
-        guard let components = node.sourceKeyPath else { return nil }
-        self.init(components: components)
+        guard let (root, path) = node.keyPathParts else { return nil }
+        switch root {
+        case .variable("source"):
+            guard let components = Self.withoutUnions(path) else { return nil }
+            self.init(components: components)
+        case .subquery(let collection, let variable, let condition) where path.isEmpty:
+            guard let inner = SourcePath(collection), inner.condition == nil else { return nil }
+            self.init(components: inner.components, variable: variable, condition: condition)
+        default: return nil
+        }
+    }
+
+    /// A path without the operators that make one set of several; nil where it has others.
+    private static func withoutUnions(_ path: [String]) -> [String]? {
+        let unions: Set = [
+            "@distinctUnionOfObjects", "@distinctUnionOfSets", "@distinctUnionOfArrays", "@unionOfObjects",
+            "@unionOfSets", "@unionOfArrays",
+        ]
+        let rest = path.filter { !unions.contains($0) }
+        return rest.contains { $0.hasPrefix("@") } ? nil : rest
     }
 }
 

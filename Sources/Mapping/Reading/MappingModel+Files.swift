@@ -35,7 +35,8 @@ extension MappingModel {
                 source: sourceModel, destination: destinationModel, earlier: names)
         case .compiled:
             try reading(
-                compiled: file.bytes, path: file.path, source: sourceModel, destination: destinationModel, earlier: names)
+                compiled: file.bytes, path: file.path, source: sourceModel, destination: destinationModel,
+                earlier: names)
         }
     }
 }

@@ -38,6 +38,8 @@ package struct MemberSelection: Sendable, Hashable {
     /// The own column by which the members of an owner are ordered, equal values shown once and nulls never; nil: by
     /// key, each member once.
     package var distinctColumn: Int?
+    /// The slot that takes the member's place in the join table of the last step; its column is `computed`.
+    package var placeSlot: Int?
 
     package init(path: MemberPath, columns: [SelectedColumn], ownerSlot: Int, distinctColumn: Int? = nil) {
         self.path = path

@@ -29,6 +29,18 @@ struct MemberQuery {
         }
     }
 
+    /// The columns of the batch, the place in a join table among them.
+    private var selected: [String] {
+        var selected = columns.columns
+        let steps = selection.path.steps
+        if let slot = selection.placeSlot, case .joined(let index, let side, _) = steps[steps.count - 1],
+            let order = layout.joinTables[index].sides[1 - side].orderColumn
+        {
+            selected[slot] = "j\(steps.count - 1).\(order.quoted)"
+        }
+        return selected
+    }
+
     private mutating func add(_ step: MemberPath.Step, _ position: Int) {
         let steps = selection.path.steps
         let alias = position == steps.count - 1 ? "t" : "m\(position)"
@@ -80,7 +92,7 @@ struct MemberQuery {
         let place =
             selection.distinctColumn.map { "t.\(layout.tables[selection.path.table].columns[$0].quoted)" }
             ?? "t.\"Z_PK\""
-        return "SELECT " + ([owner, "t.\"Z_PK\""] + columns.columns).joined(separator: ", ") + " FROM " + chain + " "
+        return "SELECT " + ([owner, "t.\"Z_PK\""] + selected).joined(separator: ", ") + " FROM " + chain + " "
             + columns.joins.joined(separator: " ") + " WHERE "
             + ([restriction] + conditions).joined(separator: " AND ") + " ORDER BY \(owner), \(place)"
     }

@@ -22,9 +22,9 @@ struct NamePool {
 }
 
 /// Names as they stand in SQL text.
-enum SQLName {
+package enum SQLName {
     /// The name unquoted, as Core Data writes it, where SQLite reads it so; else in double quotes.
-    static func quoted(_ name: String) -> String {
+    package static func quoted(_ name: String) -> String {
         let plain = name.unicodeScalars.enumerated().allSatisfy { position, scalar in
             switch scalar {
             case "A"..."Z", "a"..."z", "_": true

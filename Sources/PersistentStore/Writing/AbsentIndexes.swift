@@ -55,4 +55,41 @@ struct AbsentIndexes {
             }
         }
     }
+
+    /// Builds the indexes again, but not those of uniqueness constraints that rows break.
+    ///
+    /// - Parameter duplicates: called for each index that is left out.
+    func rebuild(_ connection: Connection, table: String, leavingOut duplicates: () -> Void) throws(MigrationError) {
+        for index in indexes {
+            if index.isUnique, try Self.hasDuplicates(in: table, columns: index.columns, connection) {
+                duplicates()
+            } else {
+                try connection.execute(index.statement)
+            }
+        }
+    }
+
+    /// These and others of the same table.
+    func joined(_ others: AbsentIndexes) -> AbsentIndexes {
+        var all = self
+        all.indexes += others.indexes
+        return all
+    }
+
+    /// Whether rows share all values of some columns; a row with a NULL among them never does.
+    static func hasDuplicates(
+        in table: String, columns: [String], _ connection: Connection
+    ) throws(MigrationError) -> Bool {
+        let names = columns.map(SQLName.quoted)
+        return try connection.integer(
+            "SELECT 1 FROM \(SQLName.quoted(table)) WHERE "
+                + names.map { "\($0) IS NOT NULL" }.joined(separator: " AND ")
+                + " GROUP BY \(names.joined(separator: ", ")) HAVING count(*) > 1 LIMIT 1") != nil
+    }
+
+    /// Whether a table has uniqueness constraints of its own, as older frameworks wrote them.
+    static func hasOwnConstraint(_ table: String, _ connection: Connection) throws(MigrationError) -> Bool {
+        try connection.integer(
+            "SELECT 1 FROM pragma_index_list(\(SQLName.literal(table))) WHERE origin = 'u' LIMIT 1") != nil
+    }
 }

@@ -21,7 +21,7 @@ package final class DestinationStore {
     private let isAppending: Bool
     /// Whether empty tables of a fresh file are filled by pages; else SQLite inserts. No statement of the connection may be
     /// under way while a table's writer is at work.
-    package var writesPages = true
+    package var writesPages = false
     /// Whether indexes of tables without rows wait until the end: where later mapping models may fill them.
     package var defersEmptyIndexes = false
     /// Tables and join tables that have their indexes, and those whose indexes are away while rows come.
@@ -71,17 +71,7 @@ package final class DestinationStore {
         self.schema = schema
         isAppending = true
         try Self.refuseUnstorable(schema, path)
-        connection = try Connection(path: path, flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, vfs: vfs)
-        if let handle = connection.handle {
-            _ = stagecoach_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 0)
-            // Triggers of derived attributes call functions of Apple's process.
-            _ = stagecoach_db_config(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
-        }
-        try connection.execute(
-            """
-            PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA temp_store=FILE;
-            PRAGMA secure_delete=OFF; PRAGMA cache_size=-\(max(1, cacheBytes / 1024)); BEGIN EXCLUSIVE
-            """)
+        connection = try Self.open(existing: path, cacheBytes: cacheBytes, vfs: vfs)
         let virtual = try connection.prepare(
             "SELECT name FROM sqlite_master WHERE sql LIKE 'CREATE VIRTUAL TABLE%' LIMIT 1")
         if try virtual.step() {
@@ -208,7 +198,9 @@ package final class DestinationStore {
     ) throws(MigrationError) -> PageTableWriter.Target? {
         guard writesPages, !isAppending else { return nil }
         let literal = SQLName.literal(name)
-        guard let root = try connection.integer("SELECT rootpage FROM sqlite_master WHERE type = 'table' AND name = \(literal)"),
+        guard
+            let root = try connection.integer(
+                "SELECT rootpage FROM sqlite_master WHERE type = 'table' AND name = \(literal)"),
             try connection.integer("SELECT 1 FROM \(SQLName.quoted(name)) LIMIT 1") == nil
         else { return nil }
         let columns = try connection.prepare("SELECT type FROM pragma_table_info(\(literal)) ORDER BY cid")
@@ -216,7 +208,8 @@ package final class DestinationStore {
         while try columns.step() { affinities.append(ColumnAffinity(declaredType: columns.text(0) ?? "")) }
         columns.reset()
         var target = PageTableWriter.Target(
-            name: name, root: UInt32(truncatingIfNeeded: root), affinities: Array(affinities.dropFirst(isKeyed ? 1 : 0)),
+            name: name, root: UInt32(truncatingIfNeeded: root),
+            affinities: Array(affinities.dropFirst(isKeyed ? 1 : 0)),
             isKeyed: isKeyed, index: nil, entity: entity)
         let indexes = try connection.prepare(
             "SELECT l.name, l.origin, m.rootpage FROM pragma_index_list(\(literal)) AS l "
@@ -228,7 +221,8 @@ package final class DestinationStore {
         indexes.reset()
         if isKeyed { return found.isEmpty ? target : nil }
         guard found.count == 1, found[0].origin == "pk" else { return nil }
-        let info = try connection.prepare("SELECT cid FROM pragma_index_info(\(SQLName.literal(found[0].name))) ORDER BY seqno")
+        let info = try connection.prepare(
+            "SELECT cid FROM pragma_index_info(\(SQLName.literal(found[0].name))) ORDER BY seqno")
         var slots: [Int] = []
         while try info.step() { slots.append(Int(info.integer(0))) }
         info.reset()
@@ -288,6 +282,151 @@ package final class DestinationStore {
                 throw try violation.error(connection, cause: error)
             }
         }
+    }
+
+    /// Makes an entity table ready for rows that may break its uniqueness constraints: its unique indexes go until
+    /// ``createIndexes(table:leavingOut:)``.
+    ///
+    /// - Returns: false where the table itself has a constraint, in the form that older frameworks wrote: see
+    ///   ``loosen(table:)``.
+    package func prepareDuplicates(table: Int) throws(MigrationError) -> Bool {
+        try prepareUpdates(table: table)
+        return try !AbsentIndexes.hasOwnConstraint(schema.tables[table].name, connection)
+    }
+
+    /// Makes an entity table anew without the uniqueness constraints of its own that it has. Such a store is of use for
+    /// reading only.
+    ///
+    /// - Complexity: O(rows).
+    package func loosen(table: Int) throws(MigrationError) {
+        let name = schema.tables[table].name
+        let indexes = try AbsentIndexes(takingFrom: name, connection)
+        let old = SQLName.quoted(name)
+        let loose = SQLName.quoted("stagecoach_loose_" + name)
+        let key = try connection.integer("SELECT 1 FROM pragma_table_info(\(SQLName.literal(name))) WHERE pk > 1")
+        precondition(key == nil, "an entity table has one key column")
+        let list = try connection.prepare("SELECT name FROM pragma_table_info(\(SQLName.literal(name))) ORDER BY cid")
+        var columns: [String] = []
+        while try list.step() {
+            let column = list.text(0) ?? ""
+            columns.append(SQLName.quoted(column) + (column.uppercased() == "Z_PK" ? " INTEGER PRIMARY KEY" : ""))
+        }
+        list.reset()
+        // Values are copied as they are stored: columns without a type convert none.
+        try connection.execute("CREATE TABLE \(loose) (\(columns.joined(separator: ", ")))")
+        try connection.execute("INSERT INTO \(loose) SELECT * FROM \(old)")
+        try connection.execute("DROP TABLE \(old); ALTER TABLE \(loose) RENAME TO \(old)")
+        if let taken = absent.removeValue(forKey: name) {
+            absent[name] = taken.joined(indexes)
+        } else {
+            absent[name] = indexes
+        }
+    }
+
+    /// Builds the indexes of an entity table, after its rows are in, but not those of uniqueness constraints that rows
+    /// break. Such a store is of use for reading only.
+    ///
+    /// A constraint is looked at before its index is built: a build that fails leaves the file damaged, because
+    /// nothing of it can be rolled back.
+    ///
+    /// - Parameter duplicates: called for each index that is left out.
+    /// - Throws: `store.full`, `store.io`.
+    package func createIndexes(table: Int, leavingOut duplicates: () -> Void) throws(MigrationError) {
+        try resume()
+        let name = schema.tables[table].name
+        if let absent = absent.removeValue(forKey: name) {
+            return try absent.rebuild(connection, table: name, leavingOut: duplicates)
+        }
+        guard !indexed.contains(table), try !waits(name) else { return }
+        indexed.insert(table)
+        for index in schema.indexes[table] {
+            let columns = index.terms.map { schema.tables[table].columns[$0.column].name }
+            if index.isUnique, try AbsentIndexes.hasDuplicates(in: name, columns: columns, connection) {
+                duplicates()
+                continue
+            }
+            try connection.execute(index.statement(on: schema.tables[table]))
+        }
+    }
+
+    /// Gives the store up but leaves its file, closed, to be read once more. All writers must be finished.
+    package func closeUnfinished() throws(MigrationError) {
+        try suspend()
+        try connection.close()
+    }
+
+    /// What the store was at one time: a copy of its file, and what is known of its indexes.
+    package struct Checkpoint {
+        fileprivate let path: String
+        fileprivate let isAppending: Bool
+        fileprivate let writesPages: Bool
+        fileprivate let defersEmptyIndexes: Bool
+        fileprivate let indexed: Set<Int>
+        fileprivate let indexedJoins: Set<Int>
+        fileprivate let absent: [String: AbsentIndexes]
+
+        /// Removes the copy.
+        package func remove() { unlink(path) }
+    }
+
+    /// Copies the file as it is now, to go back to it by ``init(reopening:at:schema:cacheBytes:vfs:)``. All writers must
+    /// be finished; other statements may be prepared, but none may be at a row.
+    ///
+    /// - Parameters:
+    ///   - path: where the copy goes; nothing stands there.
+    ///   - checkCancelled: called once a MiB.
+    /// - Complexity: O(1) where the file system shares blocks, else O(bytes); 1 MiB of memory.
+    package func checkpoint(to path: String, checkCancelled: () throws -> Void) throws -> Checkpoint {
+        try suspend()
+        try FileCopy.copy(self.path, to: path, checkCancelled: checkCancelled)
+        try resume()
+        return Checkpoint(
+            path: path, isAppending: isAppending, writesPages: writesPages, defersEmptyIndexes: defersEmptyIndexes,
+            indexed: indexed,
+            indexedJoins: indexedJoins, absent: absent)
+    }
+
+    /// Opens a store as it was at a checkpoint, and begins the transaction. The checkpoint is used up.
+    ///
+    /// - Parameters:
+    ///   - path: where the store was; a file that stands there goes.
+    ///   - schema: the same as before.
+    package init(
+        reopening checkpoint: Checkpoint, at path: String, schema: StoreSchema, cacheBytes: Int, vfs: String?
+    ) throws(MigrationError) {
+        self.path = path
+        self.schema = schema
+        isAppending = checkpoint.isAppending
+        writesPages = checkpoint.writesPages
+        defersEmptyIndexes = checkpoint.defersEmptyIndexes
+        indexed = checkpoint.indexed
+        indexedJoins = checkpoint.indexedJoins
+        absent = checkpoint.absent
+        guard rename(checkpoint.path, path) == 0 else {
+            throw MigrationError(
+                "store.io", .io, "Going back to a copy failed: \(String(cString: strerror(errno)))",
+                context: .init(path: path))
+        }
+        connection = try Self.open(existing: path, cacheBytes: cacheBytes, vfs: vfs, isFresh: !isAppending)
+    }
+
+    /// - Parameter isFresh: whether pages may be written beneath the connection: then it must notice that the file changed,
+    ///   which one that keeps its lock does not look for.
+    private static func open(
+        existing path: String, cacheBytes: Int, vfs: String?, isFresh: Bool = false
+    ) throws(MigrationError) -> Connection {
+        let connection = try Connection(path: path, flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, vfs: vfs)
+        if let handle = connection.handle {
+            _ = stagecoach_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 0)
+            // Triggers of derived attributes call functions of Apple's process.
+            _ = stagecoach_db_config(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
+        }
+        try connection.execute(
+            """
+            PRAGMA locking_mode=\(isFresh ? "NORMAL" : "EXCLUSIVE"); PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA temp_store=FILE;
+            PRAGMA secure_delete=OFF; PRAGMA cache_size=-\(max(1, cacheBytes / 1024)); BEGIN EXCLUSIVE
+            """)
+        return connection
     }
 
     /// Builds the index of a join table, after its rows are in; one that it has is left as it is.
@@ -360,6 +499,8 @@ package final class DestinationStore {
             insert.bind(modelCache, at: 1)
             try insert.run()
         }
+        // Indexes that went while rows came may have left pages.
+        try connection.execute("PRAGMA incremental_vacuum")
         try commit()
     }
 

@@ -44,6 +44,13 @@ package final class TouchedRows {
         while try select.step() { try body(select.integer(0)) }
     }
 
+    /// Shows all noted rows: table and key.
+    package func forEachNoted(_ body: (Int, Int64) throws -> Void) throws {
+        guard !isEmpty else { return }
+        let select = try store.connection.prepare("SELECT place, key FROM temp.touched")
+        while try select.step() { try body(Int(select.integer(0)), select.integer(1)) }
+    }
+
     /// Gives the statement back, before the store is finished.
     package func close() { insert = nil }
 }

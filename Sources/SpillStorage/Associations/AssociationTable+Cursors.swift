@@ -10,7 +10,7 @@ extension AssociationTable {
     /// Memory of the cursor: a block for each run, or a quarter of the table's allowance.
     /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func destinationsInOrderOfFirstAssociation() throws(MigrationError) -> DestinationCursor {
-        guard forward != nil else { return DestinationCursor(.walk(monotonic.map { MonotonicWalk($0) })) }
+        guard forward != nil else { return DestinationCursor(.walk(orderedWalk())) }
         let reverse = try reversed().scan()
         guard !destinationsAscend else { return DestinationCursor(.reverse(reverse, layout)) }
         let size = layout.referenceWords
@@ -39,7 +39,7 @@ extension AssociationTable {
     /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77), and what the closure throws.
     package func forEachSourceInOrderOfAssociation(_ body: (ObjectReference) throws -> Void) throws {
         guard let forward else {
-            guard let walk = monotonic.map({ MonotonicWalk($0) }) else { return }
+            guard let walk = orderedWalk() else { return }
             while let pair = try walk.next() { try body(pair.source) }
             return
         }
@@ -67,7 +67,7 @@ extension AssociationTable {
     package func pairs() throws(MigrationError) -> PairCursor {
         try dropDuplicates()
         guard let forward else {
-            return PairCursor(walk: monotonic.map { MonotonicWalk($0) }, log: nil, layout: layout)
+            return PairCursor(walk: orderedWalk(), log: nil, layout: layout)
         }
         return PairCursor(walk: nil, log: try forward.scan(), layout: layout)
     }
@@ -76,7 +76,7 @@ extension AssociationTable {
 /// The pairs of a monotonic table in order, as they were when the walk began.
 ///
 /// Memory: 512 keys. It keeps the keys, and so their file, alive.
-final class MonotonicWalk {
+final class MonotonicWalk: PairWalk {
     private let form: AssociationTable.Monotonic
     private let end: Int
     private let keys: UnsafeMutableBufferPointer<Int64>
@@ -95,7 +95,7 @@ final class MonotonicWalk {
     /// The next pair; nil at the end.
     ///
     /// - Throws: `spill.damaged`, `spill.io` (74).
-    func next() throws(MigrationError) -> (source: ObjectReference, destination: ObjectReference)? {
+    override func next() throws(MigrationError) -> (source: ObjectReference, destination: ObjectReference)? {
         if position == count {
             start += count
             position = 0
@@ -117,7 +117,7 @@ final class MonotonicWalk {
 /// The distinct destinations of an ``AssociationTable``, in order of first association.
 package final class DestinationCursor {
     enum Origin {
-        case walk(MonotonicWalk?)
+        case walk(PairWalk?)
         case reverse(RecordCursor, PairLayout)
         case sorted(SortedRecords, PairLayout)
     }
@@ -158,12 +158,12 @@ package final class DestinationCursor {
 
 /// The pairs of an ``AssociationTable``, by source.
 package final class PairCursor {
-    private let walk: MonotonicWalk?
+    private let walk: PairWalk?
     private let log: RecordCursor?
     private let layout: PairLayout
     private let words: UnsafeMutablePointer<UInt64>
 
-    init(walk: MonotonicWalk?, log: RecordCursor?, layout: PairLayout) {
+    init(walk: PairWalk?, log: RecordCursor?, layout: PairLayout) {
         self.walk = walk
         self.log = log
         self.layout = layout

@@ -10,6 +10,10 @@ extension AssociationTable {
     ) throws(MigrationError) {
         if let forward {
             try partners(of: source, in: forward, into: &found)
+        } else if let ascending {
+            for number in try ascending.pairs(of: source) ?? 0..<0 {
+                if let destination = try ascending.destination(number) { found.append(destination) }
+            }
         } else if let destination = try monotonicDestination(of: source) {
             found.append(destination)
         }
@@ -24,6 +28,10 @@ extension AssociationTable {
     package func sources(of destination: ObjectReference, into found: inout [ObjectReference]) throws(MigrationError) {
         guard forward == nil else {
             try partners(of: destination, in: try reversed(), into: &found)
+            return
+        }
+        if let ascending {
+            if let source = try ascending.source(of: destination) { found.append(source) }
             return
         }
         guard let form = monotonic, destination.entity == form.destinationEntity else { return }
@@ -72,6 +80,13 @@ extension AssociationTable {
     ) throws(MigrationError) {
         found.initialize(repeating: .none, count: keys.count)
         guard let forward else {
+            if ascending != nil {
+                for (index, key) in keys.enumerated() {
+                    let source = ObjectReference(entity: entity, key: key)
+                    if let first = try monotonicDestination(of: source) { found[index] = first }
+                }
+                return
+            }
             guard let form = monotonic, form.sourceEntity == entity else { return }
             for (index, key) in keys.enumerated() {
                 guard let rank = try form.keys.rank(of: key) else { continue }
@@ -153,6 +168,10 @@ extension AssociationTable {
     }
 
     private func monotonicDestination(of source: ObjectReference) throws(MigrationError) -> ObjectReference? {
+        if let ascending {
+            guard let first = try ascending.pairs(of: source)?.first else { return nil }
+            return try ascending.destination(first)
+        }
         guard let form = monotonic, source.entity == form.sourceEntity,
             let rank = try form.keys.rank(of: source.key)
         else { return nil }

@@ -3,12 +3,10 @@ import Diagnostics
 /// The pairs of source and destination objects of one entity mapping: on disk, readable at any time between adds.
 ///
 /// Pairs come in any order, a pair twice counts once, and the order of association is kept. While all pairs have one
-/// source entity
-/// and one destination entity, sources ascend, and destinations are numbered along (first one + rank) or are the
-/// sources themselves,
-/// the table is a ``KeyIndex``: 0 to 0.14 bytes a pair. The first pair that does not fit converts it, once, to a
-/// ``RecordLog`` of
-/// (source, sequence, destination); the log the other way round is made when it is first asked for.
+/// source entity and one destination entity and sources ascend, a table is sets of keys: of the sources alone where each
+/// has one destination, numbered along (first one + rank) or with the source's key, 0 to 0.14 bytes a pair; else
+/// ``AscendingPairs`` where destinations ascend too. The first pair that does not fit converts it, once, to a
+/// ``RecordLog`` of (source, sequence, destination); the log the other way round is made when it is first asked for.
 ///
 /// Memory: the allowance, and the directories of ``KeyIndex`` or ``RecordLog``. For use by one thread. After an error
 /// of writing
@@ -33,7 +31,9 @@ package final class AssociationTable {
     private let directory: WorkDirectory
     private let name: String
     private let memory: Int
+    private let logMemory: RecordMemory
     private(set) var monotonic: Monotonic?
+    private(set) var ascending: AscendingPairs?
     private(set) var forward: RecordLog?
     private var backward: RecordLog?
     private(set) var layout = PairLayout(isWide: false)
@@ -53,18 +53,28 @@ package final class AssociationTable {
     ///
     /// - Parameters:
     ///   - name: the beginning of its files' names.
-    ///   - memory: bytes to use; 512 KiB is the least that it keeps to.
-    package init(directory: WorkDirectory, name: String, memory: Int) {
+    ///   - memory: bytes to use for sets of keys and for sorting; 64 KiB is the least that it keeps to.
+    ///   - logs: what it shares with other tables for pairs that fit no such set.
+    package init(directory: WorkDirectory, name: String, memory: Int, logs: RecordMemory) {
         self.directory = directory
         self.name = name
-        self.memory = max(memory, 512 * 1024)
+        self.memory = max(memory, 64 * 1024)
+        logMemory = logs
         record = .allocate(capacity: 5)
         record.initialize(repeating: 0, count: 5)
     }
 
+    /// An empty table with an allowance of its own.
+    ///
+    /// - Parameter memory: bytes to use; 512 KiB is the least that it keeps to.
+    package convenience init(directory: WorkDirectory, name: String, memory: Int) {
+        let memory = max(memory, 512 * 1024)
+        self.init(directory: directory, name: name, memory: memory / 2, logs: RecordMemory(bytes: memory / 4 * 3))
+    }
+
     deinit { record.deallocate() }
 
-    /// Whether the table is a set of source keys from which the destinations follow.
+    /// Whether the table is sets of keys.
     package var isMonotonic: Bool { forward == nil }
 
     /// The pairs in the table.
@@ -74,10 +84,14 @@ package final class AssociationTable {
     ///
     /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func count() throws(MigrationError) -> Int {
-        guard forward != nil else { return monotonic?.keys.count ?? 0 }
+        guard forward != nil else { return ascending?.count ?? monotonic?.keys.count ?? 0 }
         try dropDuplicates()
         return forward?.count ?? 0
     }
+
+    /// Bytes in memory of the sets of keys that the table is, their directories included; what is on disk is not
+    /// counted, nor are pairs that fit no such set.
+    package var bytesInMemory: Int { ascending?.bytesInMemory ?? monotonic?.keys.bytesInMemory ?? 0 }
 
     /// Adds a pair, unless it is there.
     ///
@@ -87,7 +101,8 @@ package final class AssociationTable {
     package func add(source: ObjectReference, destination: ObjectReference) throws(MigrationError) {
         precondition(!source.isNone && !destination.isNone)
         if forward == nil {
-            if try addMonotonic(source: source, destination: destination) { return }
+            if ascending == nil, try addMonotonic(source: source, destination: destination) { return }
+            if try addAscending(source: source, destination: destination) { return }
             try convert()
         }
         try addGeneral(source: source, destination: destination)
@@ -105,6 +120,7 @@ package final class AssociationTable {
     /// Forgets all pairs and removes the files. Cursors made before keep theirs.
     package func removeAll() {
         monotonic = nil
+        ascending = nil
         forward = nil
         backward = nil
         layout = PairLayout(isWide: false)
@@ -126,6 +142,7 @@ package final class AssociationTable {
     /// - Complexity: O(n log runs), and the size of the pairs on disk a second time meanwhile.
     package func prepareForLookups() throws(MigrationError) {
         try monotonic?.keys.seal()
+        try ascending?.seal()
         try forward?.compact()
     }
 
@@ -135,7 +152,7 @@ package final class AssociationTable {
         source: ObjectReference, destination: ObjectReference
     ) throws(MigrationError) -> Bool {
         guard let form = monotonic else {
-            let keys = KeyIndex(directory: directory, name: name, memory: memory / 2)
+            let keys = KeyIndex(directory: directory, name: name, memory: memory)
             try keys.append(source.key)
             monotonic = Monotonic(
                 keys: keys, sourceEntity: source.entity, destinationEntity: destination.entity,
@@ -156,13 +173,36 @@ package final class AssociationTable {
         return form.destination(rank: rank, source: source.key) == destination.key
     }
 
+    /// Adds a pair to sets of sources and destinations; false where it does not fit there.
+    private func addAscending(
+        source: ObjectReference, destination: ObjectReference
+    ) throws(MigrationError) -> Bool {
+        if let ascending { return try ascending.add(source: source, destination: destination) }
+        guard let form = monotonic, source.entity == form.sourceEntity, destination.entity == form.destinationEntity,
+            source.key >= form.keys.lastKey,
+            destination.key > form.destination(rank: form.keys.count - 1, source: form.keys.lastKey)
+        else { return false }
+        let pairs = AscendingPairs(
+            directory: directory, name: name, memory: memory, sourceEntity: source.entity,
+            destinationEntity: destination.entity)
+        let walk = MonotonicWalk(form)
+        while let pair = try walk.next() { _ = try pairs.add(source: pair.source, destination: pair.destination) }
+        guard try pairs.add(source: source, destination: destination) else { return false }
+        ascending = pairs
+        monotonic = nil
+        return true
+    }
+
+    /// The pairs of a table that is sets of keys.
+    func orderedWalk() -> PairWalk? { ascending?.walk() ?? monotonic.map { MonotonicWalk($0) } }
+
     private func convert() throws(MigrationError) {
         layout = PairLayout(isWide: false)
+        let walk = orderedWalk()
         forward = newLog("pairs")
-        guard let form = monotonic else { return }
         monotonic = nil
-        let walk = MonotonicWalk(form)
-        while let pair = try walk.next() { try addGeneral(source: pair.source, destination: pair.destination) }
+        ascending = nil
+        while let pair = try walk?.next() { try addGeneral(source: pair.source, destination: pair.destination) }
     }
 
     private func addGeneral(source: ObjectReference, destination: ObjectReference) throws(MigrationError) {
@@ -202,7 +242,7 @@ package final class AssociationTable {
     private func newLog(_ suffix: String) -> RecordLog {
         RecordLog(
             directory: directory, name: name + "-" + suffix, width: layout.width,
-            indexWords: layout.referenceWords, memory: memory * 3 / 8)
+            indexWords: layout.referenceWords, memory: logMemory)
     }
 
     /// Goes over to two words a reference, for entities and keys beyond the narrow form.
@@ -282,7 +322,7 @@ package final class AssociationTable {
 
     /// A sorter for records as wide as the table's.
     func newSorter(_ suffix: String) -> RecordSorter {
-        RecordSorter(directory: directory, name: name + "-" + suffix, width: layout.width, memory: memory / 4)
+        RecordSorter(directory: directory, name: name + "-" + suffix, width: layout.width, memory: memory / 2)
     }
 
     /// Joins the log's runs once lookups have become many in proportion to its records.

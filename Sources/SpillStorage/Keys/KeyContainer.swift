@@ -93,8 +93,8 @@ enum KeyContainer: UInt8 {
             for index in 0..<wanted { target[index] = keys[rank + index] }
         case .runs:
             let (starts, ranks, runs) = Self.runParts(payload)
-            var run = 0
-            while run + 1 < runs && Int(ranks[run + 1]) <= rank { run += 1 }
+            var run = Self.lowerBound(ranks, count: runs, UInt16(truncatingIfNeeded: rank))
+            if run == runs || Int(ranks[run]) != rank { run -= 1 }
             var index = 0
             while index < wanted {
                 let end = run + 1 < runs ? Int(ranks[run + 1]) : count
@@ -104,18 +104,30 @@ enum KeyContainer: UInt8 {
                 }
                 run += 1
             }
-        case .bitmap: Self.fillFromBitmap(payload, base: base, from: rank, into: target, wanted: wanted)
+        case .bitmap:
+            let ranks = UnsafePointer((payload + Self.bitmapWords * 8).assumingMemoryBound(to: UInt16.self))
+            Self.fillFromBitmap(payload, ranks: ranks, base: base, from: rank, into: target, wanted: wanted)
         }
         return wanted
     }
 
+    /// Writes the keys of a bitmap from a rank on.
+    ///
+    /// - Parameter ranks: the keys before each block of eight words; nil where not all of them are set.
     static func fillFromBitmap(
-        _ payload: UnsafeMutableRawPointer, base: Int64, from rank: Int, into target: UnsafeMutablePointer<Int64>,
-        wanted: Int
+        _ payload: UnsafeMutableRawPointer, ranks: UnsafePointer<UInt16>? = nil, base: Int64, from rank: Int,
+        into target: UnsafeMutablePointer<Int64>, wanted: Int
     ) {
         let words = payload.assumingMemoryBound(to: UInt64.self)
         var word = 0
         var before = 0
+        if let ranks {
+            // Of blocks with equal ranks all but the last are empty.
+            var block = lowerBound(ranks, count: bitmapWords / 8, UInt16(truncatingIfNeeded: rank + 1))
+            block = max(0, block - 1)
+            word = block * 8
+            before = Int(ranks[block])
+        }
         while word < bitmapWords {
             let here = words[word].nonzeroBitCount
             if before + here > rank { break }
@@ -126,9 +138,9 @@ enum KeyContainer: UInt8 {
         var skip = rank - before
         while index < wanted && word < bitmapWords {
             var bits = words[word]
-            while skip > 0 {
-                bits &= bits &- 1
-                skip -= 1
+            if skip > 0 {
+                bits = droppingLow(skip, of: bits)
+                skip = 0
             }
             while bits != 0 && index < wanted {
                 target[index] = base &+ Int64(word * 64 + bits.trailingZeroBitCount)
@@ -137,6 +149,26 @@ enum KeyContainer: UInt8 {
             }
             word += 1
         }
+    }
+
+    /// A word without its lowest set bits.
+    @inline(__always)
+    private static func droppingLow(_ count: Int, of word: UInt64) -> UInt64 {
+        var left = count
+        // Whole bytes first: a loop over single bits takes 32 steps on average.
+        var shift: UInt64 = 0
+        while shift < 56 {
+            let here = ((word >> shift) & 0xFF).nonzeroBitCount
+            if here > left { break }
+            left -= here
+            shift += 8
+        }
+        var bits = (word >> shift) << shift
+        while left > 0 {
+            bits &= bits &- 1
+            left -= 1
+        }
+        return bits
     }
 
     /// Sets the ranks of a bitmap from its words, and returns the number of its keys.

@@ -103,6 +103,9 @@ package final class KeyIndex {
         hot.deallocate()
     }
 
+    /// Bytes of chunks in memory, and of their directory.
+    package var bytesInMemory: Int { residentBytes + chunkCount * MemoryLayout<Chunk>.stride }
+
     /// Whether the chunks are in a file.
     package var isSpilled: Bool { file != nil }
 

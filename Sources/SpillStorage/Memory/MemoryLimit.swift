@@ -3,8 +3,13 @@ import Diagnostics
 /// The limit of the process's resident memory: its default, and how people write sizes.
 package enum MemoryLimit {
     /// 256 MiB, or three quarters of the cgroup's limit where that is lower.
-    package static func standard(cgroupLimit: Int? = ProcessMemory.cgroupLimit()) -> Int {
-        let usual = 256 << 20
+    ///
+    /// - Parameter resident: bytes that the process holds already. A program that holds much before it migrates gets
+    ///   128 MiB beside it.
+    package static func standard(
+        cgroupLimit: Int? = ProcessMemory.cgroupLimit(), resident: Int = 0
+    ) -> Int {
+        let usual = max(256 << 20, resident + 128 << 20)
         guard let cgroupLimit else { return usual }
         return min(usual, cgroupLimit / 4 * 3)
     }

@@ -21,16 +21,17 @@ package final class RecordLog {
     private let indexWords: Int
     private let recordsPerBlock: Int
     private let memory: RecordMemory
-    private var records: UnsafeMutablePointer<UInt64>?
+    // One thread appends: checks of exclusive access cost as much as the appending.
+    @exclusivity(unchecked) private var records: UnsafeMutablePointer<UInt64>?
     /// Records that the buffer has room for.
-    private var capacity = 0
-    private var gathered = 0
+    @exclusivity(unchecked) private var capacity = 0
+    @exclusivity(unchecked) private var gathered = 0
     /// Where the sorted segments in memory end; what comes after the last is not sorted.
     private var segmentEnds: [Int] = []
     /// Oldest first; levels never rise towards newer ones.
     private var runs: [RecordRun] = []
     /// Records in the log.
-    package private(set) var count = 0
+    @exclusivity(unchecked) package private(set) var count = 0
     /// Runs written, those of merges included.
     package private(set) var runsWritten = 0
     /// Merges of runs.
@@ -426,7 +427,7 @@ package final class RecordLog {
 package final class RecordCursor {
     private let width: Int
     private let prefix: [UInt64]
-    private var merger: RecordMerger
+    @exclusivity(unchecked) private var merger: RecordMerger
 
     init(_ sources: [RecordSource], width: Int, prefix: [UInt64]) {
         self.width = width

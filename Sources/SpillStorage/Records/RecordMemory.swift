@@ -22,7 +22,7 @@ package final class RecordMemory {
     let blockBytes: Int
     let stored = RawBuffer()
     let block = RawBuffer()
-    var cache: RecordBlockCache
+    @exclusivity(unchecked) var cache: RecordBlockCache
     private var runs = 0
 
     /// What every log may have.

@@ -8,9 +8,9 @@ final class RecordSource {
     private var nextBlock: Int
     private let endBlock: Int
     private let space: UnsafeMutablePointer<UInt64>
-    private(set) var start: UnsafePointer<UInt64>
+    @exclusivity(unchecked) private(set) var start: UnsafePointer<UInt64>
     /// Records from `start` on.
-    private(set) var count: Int
+    @exclusivity(unchecked) private(set) var count: Int
 
     /// The blocks of a run as it is now.
     init(run: RecordRun, from block: Int = 0) {

@@ -19,8 +19,8 @@ final class RecordRun {
     private(set) var offsets: [Int] = []
     private var firstWords: [UInt64] = []
     /// Only there while records come one by one.
-    private var pending: UnsafeMutablePointer<UInt64>?
-    private var pendingCount = 0
+    @exclusivity(unchecked) private var pending: UnsafeMutablePointer<UInt64>?
+    @exclusivity(unchecked) private var pendingCount = 0
     private let lastRecord: UnsafeMutablePointer<UInt64>
     private let block: RawBuffer
 

@@ -25,14 +25,15 @@ package final class RecordSorter {
     private let most: Int
     /// Runs merged at once.
     private let fanIn: Int
-    private var records: UnsafeMutablePointer<UInt64>
-    private var capacity: Int
-    private var gathered = 0
+    // One thread appends: checks of exclusive access cost as much as the appending.
+    @exclusivity(unchecked) private var records: UnsafeMutablePointer<UInt64>
+    @exclusivity(unchecked) private var capacity: Int
+    @exclusivity(unchecked) private var gathered = 0
     private var runs: [RecordRun] = []
     private let scratch = RawBuffer()
     private let block = RawBuffer()
     /// Records appended.
-    package private(set) var appended = 0
+    @exclusivity(unchecked) package private(set) var appended = 0
     /// Runs written, those of merges included.
     package private(set) var runsWritten = 0
     /// Merges that wrote a run.
@@ -225,7 +226,7 @@ package final class SortedRecords {
     package let count: Int
     private let width: Int
     private let dropsDuplicates: Bool
-    private var merger: RecordMerger
+    @exclusivity(unchecked) private var merger: RecordMerger
     private let previous: UnsafeMutablePointer<UInt64>
     private var hasPrevious = false
 

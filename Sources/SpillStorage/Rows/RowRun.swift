@@ -26,6 +26,13 @@ final class RowBlock {
         offsets.removeAll(keepingCapacity: true)
     }
 
+    /// Forgets the rows and gives their memory back.
+    func release() {
+        buffer.reset(keeping: 0)
+        keys = []
+        offsets = []
+    }
+
     /// Notes the rows of the buffer; false where they are no rows in ascending order.
     func index() -> Bool {
         // Local arrays: appending to a property costs a check of exclusive access a row.
@@ -133,6 +140,14 @@ final class RowRun {
         firstKeys.append(first)
         rawBytes += raw
         open.reset(keeping: blockBytes * 2)
+    }
+
+    /// Writes the open block and gives its memory back.
+    ///
+    /// - Throws: `spill.full`, `spill.io` (74).
+    func seal() throws(MigrationError) {
+        try flush()
+        open.release()
     }
 
     /// Reads a block of the file.

@@ -9,9 +9,9 @@ import Rows
 /// wins, slot by
 /// slot, wherever it stands. A deleted row stays deleted.
 ///
-/// Memory: the allowance (patches in memory and decoded blocks), 16 bytes a block, an open block, and for a row above
-/// 64 KiB three times
-/// its size while it is written or read. For use by one thread. After an error of writing it is only to be released.
+/// Memory: its share of a ``RowMemory``, 16 bytes a block, an open block until ``seal()``, and for a row above 64 KiB
+/// three times its size while it is written or read. For use by one thread. After an error of writing it is only to be
+/// released.
 /// Complexity: append O(row); a read by key a binary search in the rows and in each run of patches, and a block's
 /// decoding on a miss.
 package final class RowSpill {
@@ -23,13 +23,10 @@ package final class RowSpill {
     package let slots: Int
     private let directory: WorkDirectory
     private let name: String
-    private let patchMemory: Int
+    private let memory: RowMemory
     private(set) var rows: RowRun?
     private(set) var patchRuns: [RowRun] = []
     private var patches = PatchBuffer()
-    private var cache: RowBlockCache
-    private let scratch = RawBuffer()
-    private var runNumber = 0
     /// The key of the row appended last, also where it was deleted since.
     package private(set) var lastKey: Int64?
     /// Rows appended, the deleted ones included.
@@ -44,16 +41,24 @@ package final class RowSpill {
     /// - Parameters:
     ///   - name: the beginning of its files' names.
     ///   - slots: cells a row.
-    ///   - memory: bytes to use; 512 KiB is the least that it keeps to.
-    package init(directory: WorkDirectory, name: String, slots: Int, memory: Int) {
+    ///   - memory: what it shares with other spills.
+    package init(directory: WorkDirectory, name: String, slots: Int, memory: RowMemory) {
         precondition(slots >= 0)
         self.directory = directory
         self.name = name
         self.slots = slots
-        // A buffer that doubles needs half as much again while it grows.
-        patchMemory = max(memory / 4, 4 * 1024)
-        cache = RowBlockCache(slots: max(4, min(256, memory / 2 / (Self.blockBytes + 16 * 1024))))
+        self.memory = memory
+        memory.enter(self)
     }
+
+    /// An empty spill with a memory of its own.
+    ///
+    /// - Parameter memory: bytes to use; 512 KiB is the least that it keeps to.
+    package convenience init(directory: WorkDirectory, name: String, slots: Int, memory: Int) {
+        self.init(directory: directory, name: name, slots: slots, memory: RowMemory(bytes: memory))
+    }
+
+    deinit { memory.leave(self) }
 
     /// Bytes of the rows in blocks, as encoded, before compression.
     package var rawBytes: Int { rows?.rawBytes ?? 0 }
@@ -89,7 +94,7 @@ package final class RowSpill {
     package func patch(key: Int64, row: Int, of batch: borrowing RowBatch) throws(MigrationError) {
         precondition(batch.slots == slots)
         try patches.append(key: key, row: row, of: batch, slots: slots)
-        if patches.bytes > patchMemory { try spillPatches() }
+        try memory.note(patches.bytes, of: self)
     }
 
     /// Deletes a row: no read shows it any more. A key without a row is no error.
@@ -97,7 +102,7 @@ package final class RowSpill {
     /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func delete(key: Int64) throws(MigrationError) {
         patches.appendDeletion(key: key)
-        if patches.bytes > patchMemory { try spillPatches() }
+        try memory.note(patches.bytes, of: self)
     }
 
     /// Adds the row with a key, as it is now, to a batch; false where there is none.
@@ -107,7 +112,7 @@ package final class RowSpill {
     package func read(key: Int64, into batch: inout RowBatch) throws(MigrationError) -> Bool {
         precondition(batch.slots == slots)
         guard let rows, let index = rows.blockHolding(key) else { return false }
-        let block = index < rows.blockCount ? try cache.block(index, of: rows) : rows.open
+        let block = index < rows.blockCount ? try memory.cache.block(index, of: rows) : rows.open
         let place = block.lowerBound(key)
         guard place < block.count, block.keys[place] == key else { return false }
         let row = batch.appendRow(key: key)
@@ -117,7 +122,7 @@ package final class RowSpill {
             isDeleted = try applyBufferedPatches(key, into: &batch, row: row)
             for run in patchRuns.reversed() where !isDeleted {
                 guard let index = run.blockHolding(key) else { continue }
-                let block = index < run.blockCount ? try cache.block(index, of: run) : run.open
+                let block = index < run.blockCount ? try memory.cache.block(index, of: run) : run.open
                 let place = block.lowerBound(key)
                 guard place < block.count, block.keys[place] == key else { continue }
                 isDeleted = try apply(block, place, of: run, block: index, into: &batch, row: row)
@@ -170,7 +175,23 @@ package final class RowSpill {
         return false
     }
 
-    private func spillPatches() throws(MigrationError) {
+    /// Writes the rows in memory as a block and gives their memory back. Rows may still be appended.
+    ///
+    /// - Throws: `spill.full`, `spill.io` (74).
+    package func seal() throws(MigrationError) { try rows?.seal() }
+
+    /// Makes one run of all patches: worth it before the rows of many spills are read side by side.
+    ///
+    /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
+    package func joinPatches() throws(MigrationError) {
+        if !patches.isEmpty, !patchRuns.isEmpty {
+            try spillPatches()
+            try memory.note(0, of: self)
+        }
+        if patchRuns.count > 1 { try mergePatches(from: 0) }
+    }
+
+    func spillPatches() throws(MigrationError) {
         let run = try newRun(.patches, level: 0, blockBytes: Self.patchBlockBytes)
         patchRunsWritten += 1
         var batch = RowBatch(slots: slots, rowCapacity: 1, byteTarget: Self.blockBytes)
@@ -184,9 +205,9 @@ package final class RowSpill {
                 try run.append(key: key, row: row, of: batch, slots: slots)
             }
         }
-        try run.flush()
+        try run.seal()
         patchRuns.append(run)
-        patches.removeAll(keeping: Self.blockBytes)
+        patches.removeAll(keeping: 4096)
         while patchRuns.count >= Self.runsOfLevel,
             patchRuns[patchRuns.count - Self.runsOfLevel].level == patchRuns[patchRuns.count - 1].level
         {
@@ -196,7 +217,7 @@ package final class RowSpill {
 
     private func mergePatches(from first: Int) throws(MigrationError) {
         let merged = try newRun(
-            .patches, level: patchRuns[patchRuns.count - 1].level + 1, blockBytes: Self.patchBlockBytes)
+            .patches, level: (patchRuns[first...].map(\.level).max() ?? 0) + 1, blockBytes: Self.patchBlockBytes)
         patchRunsWritten += 1
         patchMerges += 1
         // The latest run first, as its cells are to win.
@@ -221,15 +242,14 @@ package final class RowSpill {
                 try merged.append(key: key, row: row, of: batch, slots: slots)
             }
         }
-        try merged.flush()
+        try merged.seal()
         patchRuns.removeSubrange(first...)
         patchRuns.append(merged)
     }
 
     private func newRun(_ kind: BlockKind, level: Int, blockBytes: Int) throws(MigrationError) -> RowRun {
-        runNumber += 1
-        return try RowRun(
-            directory: directory, named: kind == .rows ? name : name + "-patches", kind: kind, number: runNumber,
-            level: level, blockBytes: blockBytes, scratch: scratch)
+        try RowRun(
+            directory: directory, named: kind == .rows ? name : name + "-patches", kind: kind,
+            number: memory.nextRun(), level: level, blockBytes: blockBytes, scratch: memory.scratch)
     }
 }

@@ -14,6 +14,8 @@ final class AssociationArchive {
     private(set) var tables: [MappingAssociations] = []
     /// Whether an associated object may have no row: policies deleted some.
     var hasDeletions = false
+    /// Destination tables in which objects were rejected: their keys are not given again, though the table be empty.
+    var rejectingTables: Set<Int> = []
 
     init(directory: WorkDirectory) { self.directory = directory }
 
@@ -45,6 +47,9 @@ final class AssociationArchive {
         for mapping in mappings.dropFirst(count) { mapping.revive() }
         mappings.removeLast(mappings.count - count)
         tables.removeLast(tables.count - count)
-        if count == 0 { hasDeletions = false }
+        if count == 0 {
+            hasDeletions = false
+            rejectingTables = []
+        }
     }
 }

@@ -11,21 +11,21 @@ import SpillStorage
 /// change is a patch. A table with sequential keys has one run of rows; with kept keys each entity mapping has its own,
 /// because mappings come one after the other, and a last one has the objects that policies insert.
 ///
-/// Memory: one batch for each run that is being filled. A run that is sealed gives its batch back, so that tables and
-/// mappings cost no batch each.
+/// Memory: one batch for each run that is being filled, and a share of what the spills of all tables have together. A
+/// run that is sealed gives its batch back, so that tables and mappings cost no batch each.
 final class DestinationRows {
     /// Rows in ascending key order.
     final class Run {
         let spill: RowSpill
         var open: RowBatch
         /// Whether the open batch was given back; the next row takes a new one.
-        fileprivate(set) var isSealed = false
-        /// Keys of the run's rows, where several runs share a table.
-        let keys: MappingKeys?
+        fileprivate(set) var isSealed = true
+        /// Keys of the run's rows, by mapping, where several runs share a table; none for the last run.
+        let keys: [MappingKeys]
         /// The greatest key of the run's rows, deleted ones included; nil where there is none.
         var lastKey: Int64? { open.isEmpty ? spill.lastKey : open.key(open.count - 1) }
 
-        init(spill: RowSpill, open: consuming RowBatch, keys: MappingKeys?) {
+        init(spill: RowSpill, open: consuming RowBatch, keys: [MappingKeys]) {
             self.spill = spill
             self.open = open
             self.keys = keys
@@ -35,6 +35,7 @@ final class DestinationRows {
     let table: Int
     let columns: Int
     private let session: MigrationSession
+    private let memory: RowMemory
     /// Rows without a mapping of their own come last.
     private(set) var runs: [Run] = []
     /// The key that the next inserted object gets.
@@ -47,13 +48,17 @@ final class DestinationRows {
     private var stored: StoredRows?
     private var touched: TouchedRows?
 
-    init(table: Int, firstKey: Int64, session: MigrationSession) {
+    /// - Parameters:
+    ///   - firstKey: the key of the first object that is inserted.
+    ///   - memory: what the rows of all tables share.
+    init(table: Int, firstKey: Int64, session: MigrationSession, memory: RowMemory) {
         self.table = table
         self.session = session
+        self.memory = memory
         columns = session.destinationSchema.tables[table].columns.count
         nextKey = firstKey
         scratch = RowBatch(slots: columns, rowCapacity: 1, byteTarget: 4096)
-        runs.append(makeRun(keys: nil))
+        runs.append(makeRun(keys: []))
     }
 
     /// Lays the table on the rows that it has already.
@@ -75,16 +80,20 @@ final class DestinationRows {
         return stored
     }
 
-    private func makeRun(keys: MappingKeys?) -> Run {
-        let spill = RowSpill(
-            directory: session.work, name: "rows-\(table)", slots: columns, memory: session.budget.spill / 8)
-        return Run(spill: spill, open: session.destinationBatch(slots: columns), keys: keys)
+    private func makeRun(keys: [MappingKeys]) -> Run {
+        Run(
+            spill: RowSpill(directory: session.work, name: "rows-\(table)", slots: columns, memory: memory),
+            open: closedBatch(), keys: keys)
     }
+
+    /// What stands for the batch of a run that is not being filled.
+    private func closedBatch() -> RowBatch { RowBatch(slots: columns, rowCapacity: 1, byteTarget: 4096) }
 
     /// A run for the rows of a mapping that keeps its keys.
     func addRun(for keys: MappingKeys) -> Run {
-        let run = makeRun(keys: keys)
+        let run = makeRun(keys: [keys])
         runs.insert(run, at: runs.count - 1)
+        open(run)
         return run
     }
 
@@ -94,11 +103,14 @@ final class DestinationRows {
     /// The last run, ready for rows.
     func openLastRun() -> Run {
         let run = lastRun
-        if run.isSealed {
-            run.open = session.destinationBatch(slots: columns)
-            run.isSealed = false
-        }
+        open(run)
         return run
+    }
+
+    private func open(_ run: Run) {
+        guard run.isSealed else { return }
+        run.open = session.destinationBatch(slots: columns)
+        run.isSealed = false
     }
 
     /// Takes keys for rows that a mapping makes at once.
@@ -142,17 +154,96 @@ final class DestinationRows {
     func seal() throws(MigrationError) {
         for run in runs where !run.isSealed {
             try flush(run)
-            run.open = RowBatch(slots: columns, rowCapacity: 1, byteTarget: 4096)
+            try run.spill.seal()
+            run.open = closedBatch()
             run.isSealed = true
+        }
+    }
+
+    /// Makes few runs of many, for reading them side by side.
+    ///
+    /// - Parameter most: runs that may be left, 2 or more.
+    /// - Complexity: nothing where they are few enough, else the rows are written once more for each factor of `most`.
+    func joinRuns(most: Int) throws {
+        precondition(most > 1)
+        try seal()
+        while runs.count > most {
+            // The earliest runs go first; the last one stays the last.
+            let number = min(most, runs.count - most + 1)
+            let joined = makeRun(keys: runs[..<number].flatMap(\.keys))
+            var batch = session.destinationBatch(slots: columns)
+            try forEachRow(of: Array(runs[..<number])) { row in
+                if batch.isFull {
+                    for row in 0..<batch.count { try joined.spill.append(row: row, of: batch) }
+                    batch.removeAll()
+                }
+                row.copy(to: &batch)
+            }
+            for row in 0..<batch.count { try joined.spill.append(row: row, of: batch) }
+            try joined.spill.seal()
+            runs.removeFirst(number)
+            runs.append(joined)
+            // In one go over all runs, then again: each row is written as often.
+            runs.swapAt(runs.count - 1, runs.count - 2)
+        }
+    }
+
+    /// Shows the rows of some runs in ascending order of their keys.
+    ///
+    /// Memory: a batch, which the runs share, and what each reads from its spill.
+    func forEachRow(of runs: [Run], _ body: (RowHead) throws -> Void) throws {
+        if runs.count > 1 { for run in runs { try run.spill.joinPatches() } }
+        var heads = try runs.map { run in
+            try RowHead(
+                run: run,
+                batch: RowBatch(
+                    slots: columns, rowCapacity: max(1, session.rowCapacity(slots: columns) / runs.count),
+                    byteTarget: max(4096, session.budget.batch / runs.count)))
+        }
+        heads.removeAll { $0.isAtEnd }
+        while var least = heads.indices.first {
+            for index in heads.indices.dropFirst() where heads[index].key < heads[least].key { least = index }
+            try body(heads[least])
+            try heads[least].advance()
+            if heads[least].isAtEnd { heads.remove(at: least) }
+        }
+    }
+
+    /// The next row of a run.
+    final class RowHead {
+        private let reader: RowSpillReader
+        private var batch: RowBatch
+        private var row = 0
+
+        fileprivate init(run: Run, batch: consuming RowBatch) throws(MigrationError) {
+            reader = run.spill.makeReader()
+            self.batch = batch
+            _ = try reader.next(into: &self.batch)
+        }
+
+        var isAtEnd: Bool { batch.isEmpty }
+        var key: Int64 { batch.key(row) }
+
+        /// Adds the row to a batch.
+        func copy(to out: inout RowBatch) {
+            let target = out.appendRow(key: key)
+            for slot in 0..<batch.slots { out.copy(batch[row, slot], from: batch, row: target, slot: slot) }
+        }
+
+        fileprivate func advance() throws(MigrationError) {
+            row += 1
+            guard row == batch.count else { return }
+            row = 0
+            batch.removeAll()
+            _ = try reader.next(into: &batch)
         }
     }
 
     // MARK: - One row
 
     private func run(of key: Int64) throws(MigrationError) -> Run {
-        for run in runs {
-            guard let keys = run.keys else { return run }
-            if try keys.index.contains(key) { return run }
+        for run in runs.dropLast() {
+            for keys in run.keys where try keys.index.contains(key) { return run }
         }
         return lastRun
     }

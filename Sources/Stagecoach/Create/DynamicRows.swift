@@ -29,14 +29,19 @@ struct DynamicRows {
             let lock = runtime.sources.window[row, EntityTable.lockColumn]
             run.open[target, EntityTable.lockColumn] =
                 keys.mode == .kept && lock.kind == .integer ? lock : .integer(1)
-            try program.attributes.run(runtime.sources.window, row: row, into: &run.open, destinationRow: target)
+            let subject = ValueSubject(table: rows.table, key: key, entity: entity)
+            try session.noting(subject) { () throws(MigrationError) in
+                try program.attributes.run(runtime.sources.window, row: row, into: &run.open, destinationRow: target)
+            }
             made += 1
             let object = runtime.sourceContext.object(
                 at: runtime.sources.place(entity: source, table: mapping.sourceTable ?? 0, key: sourceKey))
             let destination = runtime.destinationContext.object(
                 at: runtime.objects.place(entity: entity, key: key))
-            try runtime.dynamicValues?.setAttributes(
-                mapping.dynamicAttributes, in: mapping, source: object, destination: destination)
+            try session.notingAny(subject) {
+                try runtime.dynamicValues?.setAttributes(
+                    mapping.dynamicAttributes, in: mapping, source: object, destination: destination)
+            }
         }
         session.counts.mappings[mapping.index].created += made
         session.counts.created[entity.definition.name, default: 0] += made

@@ -13,10 +13,12 @@ final class MappingAssociations {
     /// Pairs that policies associated. A source's `entity` is its table, a destination's its entity index.
     let pairs: AssociationTable
 
-    init(mapping: PlannedMapping, keys: MappingKeys?, directory: WorkDirectory, memory: Int) {
+    init(
+        mapping: PlannedMapping, keys: MappingKeys?, directory: WorkDirectory, memory: Int, logs: RecordMemory
+    ) {
         self.mapping = mapping
         self.keys = keys
-        pairs = AssociationTable(directory: directory, name: "pairs-\(mapping.index)", memory: memory)
+        pairs = AssociationTable(directory: directory, name: "pairs-\(mapping.index)", memory: memory, logs: logs)
     }
 
     /// Puts the keys and pairs on disk.

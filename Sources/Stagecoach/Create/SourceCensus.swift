@@ -79,10 +79,10 @@ extension MigrationCounts {
     /// - Throws: `internal.balance` (70) naming the mapping and the figures.
     func checkBalance() throws(MigrationError) {
         for line in mappings where line.sourceEntity != nil && line.destinationEntity != nil {
-            guard line.sourceObjects == line.migrated + line.filtered + line.droppedByPolicy else {
+            guard line.sourceObjects == line.migrated + line.filtered + line.droppedByPolicy + line.rejected else {
                 throw MigrationError(
                     "internal.balance", .internal,
-                    "\(line.sourceObjects) source objects, but \(line.migrated) migrated, \(line.filtered) filtered and \(line.droppedByPolicy) dropped",
+                    "\(line.sourceObjects) source objects, but \(line.migrated) migrated, \(line.filtered) filtered, \(line.droppedByPolicy) dropped and \(line.rejected) rejected",
                     context: .init(entity: line.sourceEntity, entityMapping: line.name))
             }
         }

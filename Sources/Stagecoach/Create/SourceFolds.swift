@@ -34,6 +34,20 @@ final class SourceFolds {
     }
 }
 
+extension SourceFolds {
+    /// Shows the members of the last collection for all rows of a batch, those that its condition admits; the other
+    /// collections are folded first, because the condition may ask for them.
+    ///
+    /// - Parameter body: gets the row's place in the batch and the member's row.
+    func forEachMember(
+        _ batch: inout RowBatch, _ body: (Int, borrowing RowBatch, Int) throws(MigrationError) -> Void
+    ) throws(MigrationError) {
+        guard !batch.isEmpty, let last = runs.last else { return }
+        for run in runs.dropLast() { try run.fill(&batch) }
+        try last.forEachMember(&batch, body)
+    }
+}
+
 /// The folds over one collection, at work.
 private final class GroupRun {
     /// An owner's row in the batch.
@@ -75,21 +89,43 @@ private final class GroupRun {
     /// Whether members are compared with values of their owner's row, so that rows of one owner differ.
     private var isCorrelated: Bool { !group.members.copies.isEmpty }
 
+    func forEachMember(
+        _ batch: inout RowBatch, _ body: (Int, borrowing RowBatch, Int) throws(MigrationError) -> Void
+    ) throws(MigrationError) {
+        findOwners(&batch)
+        guard !owners.isEmpty, let program = group.folds.first?.program else { return }
+        try readMembers(&batch) { place, members, row throws(MigrationError) in
+            guard try program.admits(members, row: row) else { return }
+            if isCorrelated { return try body(owners[place].row, members, row) }
+            let end = place + 1 < starts.count ? starts[place + 1] : owners.count
+            for index in starts[place]..<end { try body(owners[index].row, members, row) }
+        }
+    }
+
     func fill(_ batch: inout RowBatch) throws(MigrationError) {
         findOwners(&batch)
         guard !owners.isEmpty else { return }
         let count = isCorrelated ? owners.count : starts.count
         states.removeAll(keepingCapacity: true)
         for _ in 0..<count * group.folds.count { states.append(FoldState()) }
-        if let stream {
-            let (first, last) = (owners[0].key, owners[owners.count - 1].key)
-            if let lastKey, first <= lastKey { stream.restart() }
-            lastKey = last
-            try read(stream, from: first, through: last, &batch)
-        } else {
-            try readByKey(&batch)
+        try readMembers(&batch) { place, members, row throws(MigrationError) in
+            for (index, fold) in group.folds.enumerated() {
+                fold.program.fold(members, row: row, into: &states[place * group.folds.count + index])
+            }
         }
         store(into: &batch)
+    }
+
+    /// Shows the members of all owners at hand with the place of their owner: among the rows where they are correlated,
+    /// else among the distinct keys.
+    private func readMembers(
+        _ batch: inout RowBatch, _ body: (Int, borrowing RowBatch, Int) throws(MigrationError) -> Void
+    ) throws(MigrationError) {
+        guard let stream else { return try readByKey(&batch, body) }
+        let (first, last) = (owners[0].key, owners[owners.count - 1].key)
+        if let lastKey, first <= lastKey { stream.restart() }
+        lastKey = last
+        try read(stream, from: first, through: last, &batch, body)
     }
 
     /// Lists the rows by owner; those without one, or whose values are known, get them at once.
@@ -121,7 +157,9 @@ private final class GroupRun {
         }
     }
 
-    private func readByKey(_ batch: inout RowBatch) throws(MigrationError) {
+    private func readByKey(
+        _ batch: inout RowBatch, _ body: (Int, borrowing RowBatch, Int) throws(MigrationError) -> Void
+    ) throws(MigrationError) {
         let reader: MemberReader
         if let byKey {
             reader = byKey
@@ -134,29 +172,27 @@ private final class GroupRun {
             let end = min(starts.count, position + MemberReader.keysAtOnce)
             let keys = starts[position..<end].map { owners[$0].key }
             reader.ask(for: keys[...])
-            try read(reader, from: keys[0], through: keys[keys.count - 1], &batch)
+            try read(reader, from: keys[0], through: keys[keys.count - 1], &batch, body)
             position = end
         }
         // A statement at rest holds no page.
         reader.restart()
     }
 
-    /// Folds the members that a reader gives for the owners between two keys.
+    /// Shows the members that a reader gives for the owners between two keys.
     private func read(
-        _ reader: MemberReader, from first: Int64, through last: Int64, _ batch: inout RowBatch
+        _ reader: MemberReader, from first: Int64, through last: Int64, _ batch: inout RowBatch,
+        _ body: (Int, borrowing RowBatch, Int) throws(MigrationError) -> Void
     ) throws(MigrationError) {
         var place = 0
         while try reader.next(into: &members, from: first, through: last) {
             if isCorrelated {
-                try foldCorrelated(&place, &batch)
+                try readCorrelated(&place, &batch, body)
                 continue
             }
             try nested.fill(&members)
-            for row in 0..<members.count {
-                guard find(members[row, 0].integerValue, from: &place) else { continue }
-                for (index, fold) in group.folds.enumerated() {
-                    fold.program.fold(members, row: row, into: &states[place * group.folds.count + index])
-                }
+            for row in 0..<members.count where find(members[row, 0].integerValue, from: &place) {
+                try body(place, members, row)
             }
         }
     }
@@ -167,15 +203,18 @@ private final class GroupRun {
         return place < starts.count && owners[starts[place]].key == key
     }
 
-    /// Folds members once for each row of their owner, with that row's values at hand.
-    private func foldCorrelated(_ place: inout Int, _ batch: inout RowBatch) throws(MigrationError) {
+    /// Shows members once for each row of their owner, with that row's values at hand.
+    private func readCorrelated(
+        _ place: inout Int, _ batch: inout RowBatch,
+        _ body: (Int, borrowing RowBatch, Int) throws(MigrationError) -> Void
+    ) throws(MigrationError) {
         var work = RowBatch(slots: members.slots, rowCapacity: members.rowCapacity, byteTarget: members.byteTarget)
         var targets: [Int] = []
         for row in 0..<members.count {
             guard find(members[row, 0].integerValue, from: &place) else { continue }
             let end = place + 1 < starts.count ? starts[place + 1] : owners.count
             for target in starts[place]..<end {
-                if work.isFull { try fold(&work, &targets) }
+                if work.isFull { try show(&work, &targets, body) }
                 let copy = work.appendRow(key: members.key(row))
                 for slot in 0..<members.slots {
                     work.copy(members[row, slot], from: members, row: copy, slot: slot)
@@ -186,16 +225,15 @@ private final class GroupRun {
                 targets.append(target)
             }
         }
-        try fold(&work, &targets)
+        try show(&work, &targets, body)
     }
 
-    private func fold(_ work: inout RowBatch, _ targets: inout [Int]) throws(MigrationError) {
+    private func show(
+        _ work: inout RowBatch, _ targets: inout [Int],
+        _ body: (Int, borrowing RowBatch, Int) throws(MigrationError) -> Void
+    ) throws(MigrationError) {
         try nested.fill(&work)
-        for row in 0..<work.count {
-            for (index, fold) in group.folds.enumerated() {
-                fold.program.fold(work, row: row, into: &states[targets[row] * group.folds.count + index])
-            }
-        }
+        for row in 0..<work.count { try body(targets[row], work, row) }
         work.removeAll()
         targets.removeAll(keepingCapacity: true)
     }

@@ -15,7 +15,7 @@ struct SourceSlots: KeyPathResolver {
     /// One slot each; `computed` ones are filled by folds or copied from the row around.
     private(set) var columns: [SelectedColumn]
     /// What fills computed slots, in the order in which they depend on each other.
-    private(set) var folds: [FoldGroup] = []
+    fileprivate(set) var folds: [FoldGroup] = []
     /// Slots that take a value of the object around, and its slot there.
     private(set) var copies: [SlotCopy] = []
     private var slotByColumn: [SelectedColumn: Int] = [:]
@@ -209,6 +209,23 @@ struct SourceSlots: KeyPathResolver {
         return (slot, program.type)
     }
 
+    /// Adds the members' places in their ordered relationship to what the last fold reads.
+    ///
+    /// - Returns: the members' slot; nil where the relationship has no places.
+    mutating func addPlace(in relationship: RelationshipDescription) -> Int? {
+        guard relationship.isOrdered, var group = folds.popLast() else { return nil }
+        defer { folds.append(group) }
+        switch schema.storage(of: relationship) {
+        case .toManyByInverse(_, _, _, let order?), .toManyHidden(_, _, let order?):
+            return group.members.slot(for: .own(order))
+        case .join:
+            let slot = group.members.computedSlot()
+            group.placeSlot = slot
+            return slot
+        default: return nil
+        }
+    }
+
     /// Takes over the slots of an earlier fold over the same members.
     private mutating func adopt(_ other: SourceSlots) {
         columns = other.columns
@@ -249,8 +266,13 @@ struct FoldGroup {
     /// What is read of a member; slot 0 takes its owner's key.
     var members: SourceSlots
     var folds: [PlacedFold]
+    /// The members' slot that takes their place in the join table; nil where nobody asks for it.
+    var placeSlot: Int?
 
     var selection: MemberSelection {
-        MemberSelection(path: path, columns: members.columns, ownerSlot: 0, distinctColumn: distinctColumn)
+        var selection = MemberSelection(
+            path: path, columns: members.columns, ownerSlot: 0, distinctColumn: distinctColumn)
+        selection.placeSlot = placeSlot
+        return selection
     }
 }

@@ -241,6 +241,14 @@ final class DestinationObjects: ManagedObjectContext.Backing {
 
     /// The objects of a policy's value: one object, or a set, ordered set or array of objects. Deleted ones are left out.
     private func members(_ value: Any?, of property: ObjectProperties.Property) throws -> [LinkMember] {
+        // What Swift code gives first: every other cast of a set makes a bridged copy of it.
+        if let value, type(of: value) == Set<ManagedObject>.self, let set = value as? Set<ManagedObject> {
+            var members: [LinkMember] = []
+            members.reserveCapacity(set.count)
+            for object in set { if let member = try member(object, of: property) { members.append(member) } }
+            members.sort { $0.end.key < $1.end.key }
+            return members
+        }
         if let one = value as? ManagedObject { return try member(one, of: property).map { [$0] } ?? [] }
         guard let value = ValueBridge.unwrapped(value) else { return [] }
         let items: [Any]

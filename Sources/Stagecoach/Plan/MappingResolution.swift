@@ -47,7 +47,8 @@ struct MappingResolution {
         return PlannedMapping(
             index: index, mapping: mapping, source: sourceEntity,
             sourceTable: sourceEntity.map(source.tableIndex(of:)), destination: destinationEntity,
-            destinationTable: destinationEntity.map(destination.tableIndex(of:)), attributes: attributes)
+            destinationTable: destinationEntity.map(destination.tableIndex(of:)), filter: try filter(of: mapping),
+            attributes: attributes)
     }
 
     /// Whether an attribute's expression is one that no program can compute.
@@ -84,10 +85,35 @@ struct MappingResolution {
         if let entity {
             do { try expression.checkSourcePaths(from: entity) } catch { throw error.inside(context) }
         }
-        guard let selector = MessageSelectors.firstUnknown(in: expression) else { return }
-        throw MigrationError(
-            "expression.unknownSelector", .configuration, "Nobody knows the selector '\(selector)'",
-            remedy: "Register it with a migration policy and call it on $entityPolicy", context: context)
+        do {
+            // Who knows the functions of the manager and of the policies has checked those.
+            try expression.checkCalls(knows: { _, _ in true }, isProperty: { _ in true })
+        } catch {
+            var unknown = error
+            if unknown.code == "expression.unsupported" { unknown.code = "expression.unknownSelector" }
+            unknown.remedy = unknown.remedy ?? "Register it with a migration policy and call it on $entityPolicy"
+            throw unknown.inside(context)
+        }
+    }
+
+    /// The predicate of the source objects that a mapping fetches.
+    ///
+    /// - Throws: `mapping.sourceExpression` for an expression that is no fetch of the source entity alone.
+    private func filter(of mapping: EntityMapping) throws(MigrationError) -> SourcePredicate? {
+        switch mapping.sourceFetch {
+        case .all: return nil
+        case .filtered(let format):
+            if let filter = mapping.sourceFilter { return filter }
+            return try SourcePredicate(format: format)
+        case .other:
+            throw MigrationError(
+                "mapping.sourceExpression", .configuration,
+                "The source expression is no fetch of the source entity's own objects",
+                remedy: "Give a source filter instead, or one entity mapping for each subentity",
+                context: .init(
+                    path: model.path, line: mapping.line, entity: mapping.sourceEntityName,
+                    entityMapping: mapping.name, expression: mapping.sourceExpression?.format))
+        }
     }
 
     private func entity(
@@ -152,7 +178,7 @@ struct MappingResolution {
         switch form {
         case .constantNil: return .none
         case .lookup(let name, let path):
-            let argument = try argument(path, of: item, context: context)
+            let argument = try argument(path, of: item, expression, context: context)
             // Of earlier mappings of one name the latest answers.
             guard let named = all.first(where: { $0.name == name }) ?? earlier.last(where: { $0.name == name }) else {
                 throw MigrationError(
@@ -162,7 +188,7 @@ struct MappingResolution {
             return .lookup(
                 argument: argument, candidates: candidates([named], for: relationship, sourceTable: argument.table))
         case .lookupByRelationship(_, let path):
-            let argument = try argument(path, of: item, context: context)
+            let argument = try argument(path, of: item, expression, context: context)
             return .lookup(
                 argument: argument,
                 candidates: candidates(
@@ -189,12 +215,43 @@ struct MappingResolution {
         }.map(\.index)
     }
 
+    /// An argument that no single relationship gives.
+    private func members(
+        _ path: SourcePath, of item: PlannedMapping, _ start: EntityDescription, _ expression: ValueExpression,
+        context: MigrationError.Context
+    ) throws(MigrationError) -> SourceArgument {
+        do throws(MigrationError) {
+            let found = try CollectionPath(path.components, from: start)
+            guard found.attribute == nil else {
+                throw MigrationError(
+                    "expression.type", .configuration, "The lookup's argument gives values, and objects are needed")
+            }
+            var fold = CollectionFold(path: path.components, operation: .count, isFilter: false)
+            if let variable = path.variable { fold.variable = variable }
+            fold.condition = path.condition
+            let argument = MemberArgument(
+                fold: fold, path: found, table: source.tableIndex(of: found.member))
+            _ = try argument.slots(start, schema: source)
+            return .members(argument)
+        } catch {
+            var context = context
+            context.expression = expression.format
+            throw error.inside(context)
+        }
+    }
+
     private func argument(
-        _ path: SourcePath, of item: PlannedMapping, context: MigrationError.Context
+        _ path: SourcePath, of item: PlannedMapping, _ expression: ValueExpression, context: MigrationError.Context
     ) throws(MigrationError) -> SourceArgument {
         guard let start = item.source, let startTable = item.sourceTable else {
             throw MigrationError(
                 "expression.noSource", .configuration, "An add mapping has no $source to look up", context: context)
+        }
+        let length = CollectionPath.length(of: path.components, from: start)
+        if path.condition != nil || (length ?? path.components.count) < path.components.count
+            || start.toManySteps(in: path.components) > 1
+        {
+            return try members(path, of: item, start, expression, context: context)
         }
         var entity = start
         var table = startTable
@@ -212,12 +269,6 @@ struct MappingResolution {
                 if isLast { return .toOne(steps: steps, column: column, table: next, relationship: relationship) }
                 steps.append(ToOneStep(column: column, destinationTable: next))
             case .toManyByInverse, .toManyHidden, .join:
-                guard isLast else {
-                    throw MigrationError(
-                        "expression.unsupported", .configuration,
-                        "A to-many relationship can only end a key path that is looked up",
-                        context: context)
-                }
                 return .toMany(steps: steps, relationship: relationship, table: next)
             case .none:
                 throw MigrationError(
@@ -228,5 +279,19 @@ struct MappingResolution {
             table = next
         }
         return .object(table: table)
+    }
+}
+
+extension EntityDescription {
+    /// How many relationships of a path are to-many.
+    fileprivate func toManySteps(in path: [String]) -> Int {
+        var current = self
+        var count = 0
+        for name in path {
+            guard let relationship = current.relationship(named: name) else { break }
+            if relationship.isToMany { count += 1 }
+            current = relationship.destination
+        }
+        return count
     }
 }

@@ -23,7 +23,7 @@ struct MemoryShares: Sendable {
     let value: Int
 
     /// Room that the parts need at least, beyond what the process holds before it begins.
-    static let least = 12 << 20
+    static let least = 14 << 20
 
     /// Cuts a limit.
     ///
@@ -42,8 +42,8 @@ struct MemoryShares: Sendable {
                 remedy: "Give --memory-limit \(workable)M or more")
         }
         self.limit = limit
-        // What malloc and SQLite hold beside the parts' own figures: measured, about a quarter of the room.
-        let usable = room / 4 * 3
+        // What malloc and SQLite hold beside the parts' own figures: measured, 2 MiB and about a quarter of the room.
+        let usable = (room - (2 << 20)) / 4 * 3
         destinationCache = min(8 << 20, max(1 << 20, usable / 6))
         sourceCache = min(2 << 20, max(512 << 10, usable / 16))
         batch = min(1 << 20, max(128 << 10, usable / 32))

@@ -15,6 +15,13 @@ public struct MigrationCounts: Sendable, Codable, Equatable {
         public var migrated = 0
         /// Source objects that the policy neither associated nor rejected.
         public var droppedByPolicy = 0
+        /// Source objects without a destination object because it breaks the destination model's rules.
+        public var rejected = 0
+        /// Destination objects that break the destination model's rules: as many, unless a policy makes several of one
+        /// source object.
+        public var rejectedObjects = 0
+        /// Rejected destination objects by rule.
+        public var rejectedByRule: [String: Int] = [:]
         /// Destination objects made.
         public var created = 0
         /// Destination objects made without a source.

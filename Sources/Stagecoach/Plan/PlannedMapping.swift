@@ -41,7 +41,8 @@ final class PlannedMapping {
 
     init(
         index: Int, mapping: EntityMapping, source: EntityDescription?, sourceTable: Int?,
-        destination: EntityDescription?, destinationTable: Int?, attributes: [PlannedAttribute]
+        destination: EntityDescription?, destinationTable: Int?, filter: SourcePredicate?,
+        attributes: [PlannedAttribute]
     ) {
         self.index = index
         self.mapping = mapping
@@ -50,7 +51,7 @@ final class PlannedMapping {
         self.destination = destination
         self.destinationTable = destinationTable
         self.attributes = attributes
-        filter = mapping.sourceFilter
+        self.filter = filter
         expressions = PlannedMapping.expressions(of: mapping)
     }
 
@@ -139,19 +140,45 @@ enum SourceArgument {
     /// The members of a to-many relationship of the source object, or of the object that to-one steps lead to.
     case toMany(steps: [ToOneStep], relationship: RelationshipDescription, table: Int)
 
+    /// The members that a longer path over to-many relationships leads to, or those that a condition admits.
+    case members(MemberArgument)
+
     /// Source table of the objects.
     var table: Int {
         switch self {
         case .object(let table), .toOne(_, _, let table, _), .toMany(_, _, let table): table
+        case .members(let argument): argument.table
         }
     }
 
     /// The relationship that the argument reads last, where it is the only step.
     var singleRelationship: RelationshipDescription? {
         switch self {
-        case .object: nil
+        case .object, .members: nil
         case .toOne(let steps, _, _, let relationship): steps.isEmpty ? relationship : nil
         case .toMany(let steps, let relationship, _): steps.isEmpty ? relationship : nil
         }
+    }
+}
+
+/// A lookup's argument with several to-many relationships, or with a condition. Objects that are reached in several ways
+/// count once.
+struct MemberArgument {
+    /// The argument as a fold: its path, and the condition that SUBQUERY states.
+    let fold: CollectionFold
+    let path: CollectionPath
+    /// Source table of the members.
+    let table: Int
+
+    /// The ordered relationship whose order the members keep; nil where they are a set.
+    var ordered: RelationshipDescription? { path.steps.count == 1 && path.steps[0].isOrdered ? path.steps[0] : nil }
+
+    /// The slots of an owner's row, the members' collection last.
+    ///
+    /// - Throws: `expression.…` for a condition that does not compile.
+    func slots(_ entity: EntityDescription, schema: StoreSchema) throws(MigrationError) -> SourceSlots {
+        var slots = SourceSlots(entity: entity, schema: schema)
+        _ = try slots.slot(for: fold, level: 0)
+        return slots
     }
 }

@@ -8,7 +8,7 @@ enum RunNotes {
 
     static func notes(
         counts: MigrationCounts, tables: [PlannedTable], schema: StoreSchema, options: MigrationOptions,
-        source: SourceStore, existing: ExistingStore? = nil
+        source: SourceStore, existing: ExistingStore? = nil, rejects: RejectReport? = nil
     ) -> [String] {
         var notes: [String] = []
         let renumbered = tables.filter { $0.keys == .sequential && !$0.mappings.isEmpty }
@@ -40,6 +40,9 @@ enum RunNotes {
             notes.append(
                 "\(counts.surplusToOne) further objects found for to-one relationships were left out; the first was taken"
             )
+        }
+        if let rejects, rejects.removedReferences > 0 {
+            notes.append("\(rejects.removedReferences) references to rejected objects became nil")
         }
         if counts.externalValues > 0 {
             notes.append(

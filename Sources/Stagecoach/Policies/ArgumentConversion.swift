@@ -40,8 +40,11 @@ enum ParameterValue {
     /// Numbers convert as attributes do, toward zero; collections convert among sets, ordered sets and arrays. NSNull is
     /// nil.
     static func converted<Value>(_ value: Any?, to type: Value.Type) -> Value? {
-        if let optional = type as? any OptionalParameter.Type { return optional.wrapping(value) as? Value }
-        guard let value = ValueBridge.unwrapped(value) else { return nil }
+        guard let value = ValueBridge.unwrapped(value) else {
+            // As a cast of nil, so that Any? is nil too, not something that holds nil.
+            return type is any OptionalParameter.Type ? .some((nil as Any?) as! Value) : nil
+        }
+        if let optional = type as? any OptionalParameter.Type { return optional.wrapped(value) as? Value }
         if let number = number(value, type) { return number as? Value }
         if let same = value as? Value { return same }
         return collection(value, type) as? Value
@@ -131,14 +134,13 @@ enum ParameterValue {
 
 /// An optional parameter type: takes nil, and else what its wrapped type takes.
 private protocol OptionalParameter {
-    /// The value as an optional; nil where it does not fit the wrapped type.
-    static func wrapping(_ value: Any?) -> Any?
+    /// The value as the wrapped type; nil where it does not fit.
+    static func wrapped(_ value: Any) -> Any?
 }
 
 extension Optional: OptionalParameter {
-    fileprivate static func wrapping(_ value: Any?) -> Any? {
-        guard ValueBridge.unwrapped(value) != nil else { return Wrapped?.none as Any }
-        return ParameterValue.converted(value, to: Wrapped.self).map { Wrapped?.some($0) as Any }
+    fileprivate static func wrapped(_ value: Any) -> Any? {
+        ParameterValue.converted(value, to: Wrapped.self)
     }
 }
 

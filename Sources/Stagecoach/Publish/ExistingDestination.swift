@@ -59,43 +59,12 @@ final class ExistingDestination {
     /// - Throws: `store.full`, `store.io` (74); what `checkCancelled` throws.
     /// - Complexity: O(1) where blocks are shared, else O(bytes); 1 MiB of memory.
     func copy(to target: String, checkCancelled: () throws -> Void) throws {
-        let copy = open(target, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
-        guard copy >= 0 else { throw Self.failure("Copying", target) }
-        defer { close(copy) }
-        if ioctl(copy, Self.shareBlocks, descriptor) != 0 {
-            guard ftruncate(copy, 0) == 0 else { throw Self.failure("Copying", target) }
-            let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)
-            defer { buffer.deallocate() }
-            var offset: off_t = 0
-            while true {
-                try checkCancelled()
-                let count = pread(descriptor, buffer.baseAddress, buffer.count, offset)
-                if count < 0, errno == EINTR { continue }
-                guard count >= 0 else { throw Self.failure("Copying", path) }
-                guard count > 0 else { break }
-                try Self.write(UnsafeRawBufferPointer(rebasing: buffer[..<count]), to: copy, at: offset, target)
-                offset += off_t(count)
-            }
-        }
-        // Header bytes 18 and 19 say 2 where a -wal may stand beside the file: beside the copy none does.
-        let rollback: [UInt8] = [1, 1]
-        guard pwrite(copy, rollback, 2, 18) == 2 else { throw Self.failure("Copying", target) }
-    }
-
-    private static func write(
-        _ bytes: UnsafeRawBufferPointer, to file: Int32, at offset: off_t, _ path: String
-    ) throws(MigrationError) {
-        var done = 0
-        while done < bytes.count {
-            let count = pwrite(file, bytes.baseAddress.map { $0 + done }, bytes.count - done, offset + off_t(done))
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw failure("Copying", path) }
-            done += count
+        try FileCopy.copy(descriptor, of: path, to: target, checkCancelled: checkCancelled) { copy in
+            // Header bytes 18 and 19 say 2 where a -wal may stand beside the file: beside the copy none does.
+            let rollback: [UInt8] = [1, 1]
+            guard pwrite(copy, rollback, 2, 18) == 2 else { throw Self.failure("Copying", target) }
         }
     }
-
-    /// FICLONE of linux/fs.h, a macro that Swift cannot import.
-    private static let shareBlocks: UInt = 0x4004_9409
 
     /// Puts the finished store in the place of the old one, with its permissions, in one step.
     ///

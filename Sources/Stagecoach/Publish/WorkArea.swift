@@ -9,6 +9,8 @@ final class WorkArea {
     let spills: WorkDirectory
     /// The private store, in the destination's file system.
     let storePath: String
+    /// The private store as it was before a mapping model's rows came, where it may have to be gone back to.
+    var checkpointPath: String { storePath + "-before" }
     /// The VFS that keeps SQLite's temporary files in the work directory.
     let vfsName: String
     private let beside: WorkDirectory
@@ -31,11 +33,13 @@ final class WorkArea {
         unlink(storePath)
         vfs = WorkVFS(temporaryDirectory: spills.path)
         vfsName = vfs.name
+        unlink(checkpointPath)
     }
 
     /// Removes everything the run made but what was published.
     func close() {
         unlink(storePath)
+        unlink(checkpointPath)
         vfs.close()
         // A folder that was there before is ours by its name, even where a killed run had not locked it yet. One that
         // holds other files stays.

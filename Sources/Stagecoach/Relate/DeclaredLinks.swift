@@ -210,6 +210,7 @@ final class DeclaredLinks {
             case .toOne(let steps, let column, let target, _):
                 path = steps + [ToOneStep(column: column, destinationTable: target)]
             case .toMany(let steps, _, _): path = steps
+            case .members: path = []
             }
         }
     }
@@ -459,6 +460,9 @@ final class DeclaredLinks {
         _ lookup: Lookup, of source: Int64, in mapping: PlannedMapping,
         _ body: (Int64, MemberOrder) throws -> Void
     ) throws {
+        if case .members(let argument) = lookup.argument {
+            return try forEachMember(argument, of: source, in: mapping, body)
+        }
         guard let end = try end(of: lookup, from: source, in: mapping) else { return }
         guard case .toMany(let steps, let relationship, _) = lookup.argument else { return try body(end, .none) }
         var rank: Int64 = 0
@@ -498,6 +502,60 @@ final class DeclaredLinks {
             return nil
         }
         return end.key
+    }
+
+    /// The members of a longer argument for one source object.
+    private func forEachMember(
+        _ argument: MemberArgument, of source: Int64, in mapping: PlannedMapping,
+        _ body: (Int64, MemberOrder) throws -> Void
+    ) throws {
+        guard let table = mapping.sourceTable else { return }
+        var seen: Set<Int64> = []
+        var found: [Int64] = []
+        try forEachMember(of: (table, source), argument.path.prefix + argument.path.steps, &seen) { found.append($0) }
+        // A set comes by key.
+        if argument.ordered == nil { found.sort() }
+        for (rank, key) in found.enumerated() where try admits(key, argument, source: (table, source)) {
+            try body(key, argument.ordered == nil ? .none : .rank(Int64(rank)))
+        }
+    }
+
+    /// Whether an argument's condition holds for a member of one source object.
+    private func admits(
+        _ key: Int64, _ argument: MemberArgument, source: (table: Int, key: Int64)
+    ) throws -> Bool {
+        guard let condition = argument.fold.condition else { return true }
+        return try SourcePredicate(node: condition).evaluate(
+            with: nil,
+            variables: [
+                argument.fold.variable: try sources.object(table: argument.table, key: key),
+                "source": try sources.object(table: source.table, key: source.key),
+            ])
+    }
+
+    /// The objects that a path over relationships leads to, each once.
+    private func forEachMember(
+        of start: (table: Int, key: Int64), _ path: [RelationshipDescription], _ seen: inout Set<Int64>,
+        _ body: (Int64) throws -> Void
+    ) throws {
+        guard let relationship = path.first else {
+            if seen.insert(start.key).inserted { try body(start.key) }
+            return
+        }
+        let schema = session.layout.schema
+        let table = schema.tableIndex(of: relationship.destination)
+        let rest = Array(path.dropFirst())
+        if case .toOne(_, let column, _, _) = schema.storage(of: relationship) {
+            let step = ToOneStep(column: column, destinationTable: table)
+            guard let end = try follow([step], from: start), try sources.place(table: table, key: end.key) != nil
+            else { return }
+            return try forEachMember(of: end, rest, &seen, body)
+        }
+        var members: [Int64] = []
+        try sources.forEachMember(of: start.key, relationship) { key, _, entity in
+            if entity != nil { members.append(key) }
+        }
+        for member in members { try forEachMember(of: (table, member), rest, &seen, body) }
     }
 
     /// The row that to-one steps lead to; nil where one is nil.

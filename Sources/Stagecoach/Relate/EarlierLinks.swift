@@ -12,12 +12,21 @@ final class EarlierLinks {
     private let tables: (first: Int, second: Int)
     private let isOrdered: (first: Bool, second: Bool)
 
+    /// Whether either side of a pair had rows before: links of new rows to them change them too.
+    static func arePossible(
+        _ first: RelationshipDescription, _ second: RelationshipDescription?, _ session: MigrationSession
+    ) -> Bool {
+        let schema = session.destinationSchema
+        let tables = [first.entity, second?.entity ?? first.destination].map(schema.tableIndex(of:))
+        return tables.contains { session.hasRows[$0] }
+    }
+
     /// Nil where neither side had rows before.
     init?(_ store: LinkStore, in destination: DestinationStore, session: MigrationSession) throws(MigrationError) {
         let schema = session.destinationSchema
         let owners = schema.tableIndex(of: store.first.entity)
         let members = schema.tableIndex(of: store.second?.entity ?? store.first.destination)
-        guard session.hasRows[owners] || session.hasRows[members],
+        guard EarlierLinks.arePossible(store.first, store.second, session),
             let first = try StoredLinks(destination, relationship: store.first, isReversed: false),
             let second = try StoredLinks(
                 destination, relationship: store.second ?? store.first, isReversed: store.second == nil)

@@ -144,7 +144,14 @@ struct JoinLinks {
         let orderWords = (0...1).filter { join.sides[$0].orderColumn != nil }.map { 2 + 2 * $0 }
         var batch = session.destinationBatch(slots: 2 + orderWords.count)
         var written = 0
+        let rejected = session.validation.rejected
         try forEachMerged(sorted) { link in
+            if let rejected,
+                try rejected.removesLink(
+                    SortKey.decode(link[0]), SortKey.decode(link[1]), joinTable: joinTable)
+            {
+                return
+            }
             written += 1
             let row = batch.appendRow(key: Int64(written))
             batch[row, 0] = .integer(SortKey.decode(link[0]))

@@ -49,7 +49,8 @@ struct LinkPlanner {
     private func canDangle(_ planned: PlannedRelationship) -> Bool {
         guard case .lookup(let argument, _)? = planned.value else { return false }
         switch argument {
-        case .object: return false
+        // Members that do not exist are not found, so none is missing.
+        case .object, .members: return false
         case .toOne: return true
         case .toMany(_, let relationship, _):
             if case .join = source.storage(of: relationship) { return true }
@@ -95,7 +96,7 @@ struct LinkPlanner {
                 if !ownersOfInverse.isEmpty { patched.insert(mapping.index) }
             // Objects evaluate the latter: on the staged path, which has no link plan.
             case .some(.none), .dynamic: break
-            case .lookup(.toMany, _): patched.insert(mapping.index)
+            case .lookup(.toMany, _), .lookup(.members, _): patched.insert(mapping.index)
             case .lookup:
                 if ordersCounted {
                     patched.insert(mapping.index)

@@ -15,50 +15,80 @@ extension LinkStore {
         let found = (first: makeLog(width), second: makeLog(width))
         let lost = makeSorter(2)
         if isReflexive {
-            try forEachLink(.first, lost: lost, in: nil, but: nil)
-            try forEachLink(.first, lost: nil, in: found.first, but: try lost.finish())
+            let walk = try holding(.first, but: try notHolding(.second, in: lost))
+            while let record = try walk.next() { try found.first.append(record) }
         } else {
-            try forEachLink(.second, lost: lost, in: nil, but: nil)
-            let lostBySecond = try lost.finish()
-            try forEachLink(.first, lost: lost, in: found.first, but: lostBySecond)
-            try forEachLink(.second, lost: nil, in: found.second, but: try lost.finish())
+            let first = try holding(.first, but: try notHolding(.second, in: lost))
+            while let record = try first.next() { try found.first.append(record) }
+            let second = try holding(.second, but: try notHolding(.first, in: lost))
+            while let record = try second.next() { try found.second.append(record) }
             assert(found.first.count == found.second.count, "both directions hold the same links")
         }
         settled = found
         forgetRecent()
     }
 
-    /// Goes over the links of a side in order.
+    /// The links of a side that hold, in order, found while they are read.
     ///
-    /// - Parameters:
-    ///   - lost: gets (partner, object) of each link that does not hold for the object.
-    ///   - target: gets the links that do.
-    ///   - others: (object, partner) of links that do not hold for their partners, ascending.
-    private func forEachLink(
-        _ side: Side, lost: RecordSorter?, in target: RecordLog?, but others: SortedRecords?
-    ) throws(MigrationError) {
-        let words = UnsafeMutablePointer<UInt64>.allocate(capacity: 2)
-        defer { words.deallocate() }
-        var hasOther = try others?.next(into: words) ?? false
-        let walk = LinkWalk(
+    /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
+    func holding(_ side: Side) throws(MigrationError) -> HoldingLinks {
+        try holding(side, but: try notHolding(side.other, in: makeSorter(2)))
+    }
+
+    private func holding(_ side: Side, but lost: SortedRecords) throws(MigrationError) -> HoldingLinks {
+        try HoldingLinks(try walk(side), lost: lost)
+    }
+
+    /// The links that do not hold for the objects of a side: (partner, object), ascending.
+    private func notHolding(_ side: Side, in sorter: RecordSorter) throws(MigrationError) -> SortedRecords {
+        if isExclusive(side) || resets(index(side)).count > 0 {
+            let walk = try walk(side)
+            while let (record, holds) = try walk.next() {
+                if !holds { try sorter.append(record[1], record[0]) }
+            }
+        }
+        return try sorter.finish()
+    }
+
+    private func walk(_ side: Side) throws(MigrationError) -> LinkWalk {
+        LinkWalk(
             settled: try settled(side).scan(), recent: try recent(side).scan(), resets: try resets(index(side)).scan(),
             width: width, isExclusive: isExclusive(side))
-        try walk.forEachLink { record, holds throws(MigrationError) in
-            guard holds else {
-                try lost?.append(record[1], record[0])
-                return
-            }
-            guard let target else { return }
-            while hasOther, let others, (words[0], words[1]) < (record[0], record[1]) {
-                hasOther = try others.next(into: words)
-            }
-            if hasOther, words[0] == record[0], words[1] == record[1] { return }
-            try target.append(record)
-        }
     }
 }
 
-/// Walks over the links of one side of a plain ``LinkStore`` in order, and tells which hold for the side's objects.
+/// The links of one side of a plain ``LinkStore`` that hold for both their objects, in order.
+///
+/// Memory: what its cursors hold, and a block for each run of the sort.
+final class HoldingLinks {
+    private let walk: LinkWalk
+    private let lost: SortedRecords
+    /// The next link that does not hold for its partner.
+    private let words: UnsafeMutablePointer<UInt64>
+    private var hasLost = false
+
+    fileprivate init(_ walk: LinkWalk, lost: SortedRecords) throws(MigrationError) {
+        self.walk = walk
+        self.lost = lost
+        words = .allocate(capacity: 2)
+        hasLost = try lost.next(into: words)
+    }
+
+    deinit { words.deallocate() }
+
+    /// The next link; it stands until the next call.
+    func next() throws(MigrationError) -> UnsafePointer<UInt64>? {
+        while let (record, holds) = try walk.next() {
+            guard holds else { continue }
+            while hasLost, (words[0], words[1]) < (record[0], record[1]) { hasLost = try lost.next(into: words) }
+            if hasLost, words[0] == record[0], words[1] == record[1] { continue }
+            return record
+        }
+        return nil
+    }
+}
+
+/// Walks over the links of one side of a plain ``LinkStore`` in order and tells which hold for the side's objects.
 ///
 /// A link holds for an object where its last change is an addition, since which the object was not reset, and got no
 /// other partner where it can have only one.
@@ -70,17 +100,24 @@ private final class LinkWalk {
     private let resets: RecordCursor
     private let width: Int
     private let isExclusive: Bool
-    /// Heads of both cursors of links, the pair at hand, the partner that an exclusive object may keep, and the next reset.
+    /// Heads of both cursors of links, the pair at hand, the partner that an exclusive object may keep, two links to
+    /// show, and the next reset.
     private let words: UnsafeMutablePointer<UInt64>
-    private var hasSettled = false
-    private var hasRecent = false
-    private var hasReset = false
-    private var hasPair = false
-    private var hasBest = false
+    // One thread walks: checks of exclusive access would cost as much as the walk.
+    @exclusivity(unchecked) private var hasSettled = false
+    @exclusivity(unchecked) private var hasRecent = false
+    @exclusivity(unchecked) private var hasReset = false
+    @exclusivity(unchecked) private var isStarted = false
+    @exclusivity(unchecked) private var hasPair = false
+    @exclusivity(unchecked) private var hasBest = false
+    /// Links to show, and those of them that were shown.
+    @exclusivity(unchecked) private var ready = 0
+    @exclusivity(unchecked) private var shown = 0
+    @exclusivity(unchecked) private var holds = (false, false)
     /// The last addition to the object at hand.
-    private var lastAddition: UInt64 = 0
+    @exclusivity(unchecked) private var lastAddition: UInt64 = 0
     /// The last reset of an object that was asked for.
-    private var lastReset: (key: UInt64, sequence: UInt64)?
+    @exclusivity(unchecked) private var lastReset: (key: UInt64, sequence: UInt64)?
 
     init(settled: RecordCursor, recent: RecordCursor, resets: RecordCursor, width: Int, isExclusive: Bool) {
         self.settled = settled
@@ -88,68 +125,82 @@ private final class LinkWalk {
         self.resets = resets
         self.width = width
         self.isExclusive = isExclusive
-        words = .allocate(capacity: width * 4 + 2)
-        words.initialize(repeating: 0, count: width * 4 + 2)
+        words = .allocate(capacity: width * 6 + 2)
+        words.initialize(repeating: 0, count: width * 6 + 2)
     }
 
     deinit { words.deallocate() }
 
     private var pair: UnsafeMutablePointer<UInt64> { words + width * 2 }
     private var best: UnsafeMutablePointer<UInt64> { words + width * 3 }
-    private var reset: UnsafeMutablePointer<UInt64> { words + width * 4 }
+    private var shownLinks: UnsafeMutablePointer<UInt64> { words + width * 4 }
+    private var reset: UnsafeMutablePointer<UInt64> { words + width * 6 }
 
-    /// Shows every pair whose last change is an addition, and whether it holds.
+    /// The next pair whose last change is an addition, and whether it holds; nil at the end.
     ///
-    /// Those that hold come in order. The record stands inside the closure only.
-    func forEachLink(
-        _ body: (UnsafePointer<UInt64>, Bool) throws(MigrationError) -> Void
-    ) throws(MigrationError) {
+    /// Those that hold come in order. The record stands until the next call.
+    func next() throws(MigrationError) -> (record: UnsafePointer<UInt64>, holds: Bool)? {
         let (old, new) = (words, words + width)
-        hasSettled = try settled.next(into: old)
-        hasRecent = try recent.next(into: new)
-        hasReset = try resets.next(into: reset)
-        while hasSettled || hasRecent {
+        if !isStarted {
+            isStarted = true
+            hasSettled = try settled.next(into: old)
+            hasRecent = try recent.next(into: new)
+            hasReset = try resets.next(into: reset)
+        }
+        while true {
+            if shown < ready {
+                defer { shown += 1 }
+                return (UnsafePointer(shownLinks + shown * width), shown == 0 ? holds.0 : holds.1)
+            }
+            ready = 0
+            shown = 0
+            guard hasSettled || hasRecent else {
+                guard hasPair else { return nil }
+                hasPair = false
+                try endPair()
+                try endObject()
+                continue
+            }
             // A settled link is older than every recent change of it.
             let isOld = hasSettled && (!hasRecent || (old[0], old[1]) <= (new[0], new[1]))
             let head = isOld ? old : new
             if hasPair {
                 let isSameObject = pair[0] == head[0]
-                if !isSameObject || pair[1] != head[1] { try endPair(body) }
-                if !isSameObject { try endObject(body) }
+                if !isSameObject || pair[1] != head[1] { try endPair() }
+                if !isSameObject { try endObject() }
             }
             pair.update(from: head, count: width)
             hasPair = true
             if LinkRecord.isAdded(head) { lastAddition = max(lastAddition, LinkRecord.sequence(head)) }
             if isOld { hasSettled = try settled.next(into: old) } else { hasRecent = try recent.next(into: new) }
         }
-        guard hasPair else { return }
-        try endPair(body)
-        try endObject(body)
     }
 
-    private func endPair(
-        _ body: (UnsafePointer<UInt64>, Bool) throws(MigrationError) -> Void
-    ) throws(MigrationError) {
+    private func show(_ link: UnsafePointer<UInt64>, holds isHolding: Bool) {
+        (shownLinks + ready * width).update(from: link, count: width)
+        if ready == 0 { holds.0 = isHolding } else { holds.1 = isHolding }
+        ready += 1
+    }
+
+    private func endPair() throws(MigrationError) {
         guard LinkRecord.isAdded(pair) else { return }
         if !isExclusive {
-            try body(pair, LinkRecord.sequence(pair) >= reset(of: pair[0]))
+            show(pair, holds: LinkRecord.sequence(pair) >= (try reset(of: pair[0])))
         } else if !hasBest {
             best.update(from: pair, count: width)
             hasBest = true
         } else if LinkRecord.sequence(pair) > LinkRecord.sequence(best) {
-            try body(best, false)
+            show(best, holds: false)
             best.update(from: pair, count: width)
         } else {
-            try body(pair, false)
+            show(pair, holds: false)
         }
     }
 
-    private func endObject(
-        _ body: (UnsafePointer<UInt64>, Bool) throws(MigrationError) -> Void
-    ) throws(MigrationError) {
+    private func endObject() throws(MigrationError) {
         if hasBest {
             let since = max(lastAddition, try reset(of: best[0]))
-            try body(best, LinkRecord.sequence(best) >= since)
+            show(best, holds: LinkRecord.sequence(best) >= since)
         }
         hasBest = false
         lastAddition = 0

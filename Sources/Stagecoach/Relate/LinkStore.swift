@@ -60,7 +60,7 @@ final class LinkStore {
     /// Resets since: key, sequence.
     let resets: (first: RecordLog, second: RecordLog)
     /// Objects of each side that recent changes and resets name.
-    private var touched: (first: KeyFilter, second: KeyFilter)
+    @exclusivity(unchecked) private var touched: (first: KeyFilter, second: KeyFilter)
     /// Places that mappings give to members whose own side decides the link: owner, member, the words of a
     /// ``MemberOrder``, and a zero. The owner is of the to-many side.
     let givenOrders: RecordLog
@@ -68,13 +68,13 @@ final class LinkStore {
     let makeSorter: (Int) -> RecordSorter
     /// The links of rows that were in the store before the mapping model; nil where there are none.
     var earlier: EarlierLinks?
-    private var sequence: UInt64 = 0
+    @exclusivity(unchecked) private var sequence: UInt64 = 0
     /// Greatest ordering keys of owners, by side; those that were asked for last.
     private var highest: [[Int64: Int64]] = [[:], [:]]
-    private var gathered: [UInt64] = []
+    @exclusivity(unchecked) private var gathered: [UInt64] = []
     private let record: UnsafeMutablePointer<UInt64>
     /// What reading unsettled changes has cost, in records.
-    private var debt = 0
+    @exclusivity(unchecked) private var debt = 0
 
     /// What is asked of a side for every link.
     private struct Shape {
@@ -260,7 +260,7 @@ final class LinkStore {
     /// - Complexity: O(changes of the object's links and of its partners' since they were settled last, which reading
     ///   does once it has read as many as there are); memory likewise.
     func partners(of key: Int64, side: Side) throws(MigrationError) -> [LinkView] {
-        if isPlain, hasRecent, debt > 64 + (settled.first.count + recent.first.count) / 4 { try settle() }
+        if isPlain, hasRecent, debt > 1024 + 2 * (settled.first.count + recent.first.count) { try settle() }
         let before = try earlier?.views(of: key, side: side) ?? []
         let isOwnTouched = isTouched(key, side)
         var found = gathered
@@ -370,23 +370,29 @@ final class LinkStore {
 
     /// All live links, ascending by object, then partner: those of now, later changes are not seen.
     ///
-    /// - Complexity: O(changes) where there are some that are not settled.
+    /// - Complexity: O(changes).
     func live(side: Side) throws(MigrationError) -> LiveLinks {
-        if isPlain { try settle() }
-        let log = isPlain ? settled(side) : recent(side)
-        return LiveLinks(try log.scan(), width: width, showsRemoved: false)
+        guard isPlain else { return LiveLinks(.changes(try recent(side).scan()), width: width) }
+        guard hasRecent else { return LiveLinks(.changes(try settled(side).scan()), width: width) }
+        return LiveLinks(.holding(try holding(side)), width: width)
     }
 
     /// All links that were changed, those that are gone too, ascending by object, then partner. For a store over links of
     /// before.
     func changes(side: Side) throws(MigrationError) -> LiveLinks {
         precondition(!isPlain, "a plain store does not say what is gone")
-        return LiveLinks(try recent(side).scan(), width: width, showsRemoved: true)
+        return LiveLinks(.changes(try recent(side).scan()), width: width, showsRemoved: true)
     }
 
     /// Walks over live links.
     final class LiveLinks {
-        private let cursor: RecordCursor
+        fileprivate enum Source {
+            /// Changes of which the last about each link counts.
+            case changes(RecordCursor)
+            case holding(HoldingLinks)
+        }
+
+        private let source: Source
         private let width: Int
         private let words: UnsafeMutablePointer<UInt64>
         private var has = false
@@ -394,8 +400,8 @@ final class LinkStore {
         /// Whether the link shown last is there.
         private(set) var isLive = true
 
-        fileprivate init(_ cursor: RecordCursor, width: Int, showsRemoved: Bool) {
-            self.cursor = cursor
+        fileprivate init(_ source: Source, width: Int, showsRemoved: Bool = false) {
+            self.source = source
             self.width = width
             self.showsRemoved = showsRemoved
             words = .allocate(capacity: width * 2)
@@ -405,6 +411,13 @@ final class LinkStore {
 
         /// The next link; nil at the end.
         func next() throws(MigrationError) -> LinkView? {
+            switch source {
+            case .holding(let links): return try links.next().map { LinkRecord.view($0, width: width) }
+            case .changes(let cursor): return try next(cursor)
+            }
+        }
+
+        private func next(_ cursor: RecordCursor) throws(MigrationError) -> LinkView? {
             let (last, record) = (words, words + width)
             while try cursor.next(into: record) {
                 var found: LinkView?

@@ -31,15 +31,20 @@ final class LinkStores {
         }
         // All logs share one memory: only the stores that are being filled or read need much of it.
         let memory = RecordMemory(bytes: session.budget.links / 8 * 7)
-        let filterBytes = session.budget.links / 16 / max(1, pairs.count)
+        // Ordered stores ask their filters before every change, plain ones only while they are read.
+        let isOrdered = pairs.map { $0.isOrdered || $1?.isOrdered ?? false }
+        let ordered = isOrdered.count { $0 }
+        let filterBytes = (
+            ordered: session.budget.links / 20 / max(1, ordered),
+            plain: session.budget.links / 80 / max(1, pairs.count - ordered)
+        )
         var stores: [LinkStore] = []
         var index: [PropertyReference: (store: LinkStore, side: LinkStore.Side)] = [:]
-        for (first, second) in pairs {
+        for ((first, second), isOrdered) in zip(pairs, isOrdered) {
             let store = LinkStore(
                 number: stores.count, first: first, second: second, directory: session.work, memory: memory,
-                filterBytes: filterBytes,
-                isOverEarlier: session.hasRows[schema.tableIndex(of: first.entity)]
-                    && session.hasRows[schema.tableIndex(of: second?.entity ?? first.destination)],
+                filterBytes: isOrdered ? filterBytes.ordered : filterBytes.plain,
+                isOverEarlier: EarlierLinks.arePossible(first, second, session),
                 makeSorter: { session.sorter(width: $0) })
             stores.append(store)
             index[LinkStores.reference(first)] = (store, .first)

@@ -46,7 +46,7 @@ struct ReferenceProgram {
             switch argument {
             case .object: sourceSlot = nil
             case .toOne(let steps, let from, _, _): sourceSlot = slots.slot(steps: steps, column: from)
-            case .toMany: continue
+            case .toMany, .members: continue
             }
             var order: (slot: Int, column: Int)?
             if let from = reference.sourceOrderColumn, let orderColumn {

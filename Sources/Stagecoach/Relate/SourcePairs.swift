@@ -29,12 +29,60 @@ struct SourcePairs {
         case .toMany(let steps, let relationship, _):
             guard !steps.isEmpty else { return try forEachMember(relationship, body) }
             try forEachMember(mapping, steps, relationship, body)
+        case .members(let argument): try forEachMember(mapping, argument, body)
+        }
+    }
+
+    /// The members at the end of a longer path, or those that a condition admits: read beside a scan of the owners, and
+    /// sorted by owner.
+    ///
+    /// Memory: two batches and the session's share for sorting.
+    private func forEachMember(
+        _ mapping: PlannedMapping, _ argument: MemberArgument, _ body: (Int64, Int64, MemberOrder) throws -> Void
+    ) throws {
+        guard let entity = mapping.source, let table = mapping.sourceTable else { return }
+        var slots = try argument.slots(entity, schema: session.layout.schema)
+        let place = argument.ordered.flatMap { slots.addPlace(in: $0) }
+        let rows = try session.source.rows(
+            RowSelection(table: table, columns: slots.columns, entities: [entity.index]), in: session.layout)
+        let members = try SourceFolds(session: session, slots: slots, isScan: true)
+        var batch = session.sourceBatch(slots: slots.columns.count)
+        // Words: owner, its members' places (nil first), member.
+        let sorter = session.sorter(width: 4)
+        while try rows.next(into: &batch) {
+            try session.checkCancelled()
+            let keys = (0..<batch.count).map { batch.key($0) }
+            try members.forEachMember(&batch) { row, found, member throws(MigrationError) in
+                let order = place.map { found[member, $0] } ?? .null
+                try sorter.append(
+                    SortKey.encode(keys[row]), order.kind == .integer ? 1 : 0,
+                    order.kind == .integer ? SortKey.encode(order.integerValue) : 0,
+                    SortKey.encode(found.key(member)))
+            }
+        }
+        try forEachSorted(try sorter.finish(), width: 4, isOrdered: place != nil, body)
+    }
+
+    /// Shows sorted records, whose first word is the owner and whose last the member; ranks count from 0 in each owner.
+    private func forEachSorted(
+        _ sorted: SortedRecords, width: Int, isOrdered: Bool, _ body: (Int64, Int64, MemberOrder) throws -> Void
+    ) throws {
+        try withRecords(width) { record, _ in
+            var owner: UInt64?
+            var rank: Int64 = 0
+            while try sorted.next(into: record) {
+                if owner != record[0] { rank = 0 }
+                owner = record[0]
+                try body(
+                    SortKey.decode(record[0]), SortKey.decode(record[width - 1]), isOrdered ? .rank(rank) : .none)
+                rank += 1
+            }
         }
     }
 
     /// The members of a to-many relationship at the end of to-one steps.
     ///
-    /// Memory: 8 bytes for each source object that shares the last step's object with others; the rest is sorted on disk.
+    /// Memory: some thousand of the source objects that share the last step's object; the rest is sorted on disk, by owner.
     private func forEachMember(
         _ mapping: PlannedMapping, _ steps: [ToOneStep], _ relationship: RelationshipDescription,
         _ body: (Int64, Int64, MemberOrder) throws -> Void
@@ -54,6 +102,7 @@ struct SourcePairs {
                 SortKey.encode(owner), relationship.isOrdered ? rank.value : 0, SortKey.encode(member), rank.kind)
         }
         let (first, second) = (try starts.finish(), try members.finish())
+        let pairs = session.sorter(width: 3)
         try withRecords(4) { start, member in
             var hasStart = try first.next(into: start)
             var hasMember = try second.next(into: member)
@@ -64,21 +113,54 @@ struct SourcePairs {
                     hasMember = try second.next(into: member)
                 } else {
                     let shared = start[0]
-                    var owners: [Int64] = []
-                    while hasStart, start[0] == shared {
-                        owners.append(SortKey.decode(start[1]))
-                        hasStart = try first.next(into: start)
+                    var owners: [UInt64] = []
+                    func nextOwners() throws {
+                        owners.removeAll(keepingCapacity: true)
+                        while hasStart, start[0] == shared, owners.count < SourcePairs.ownersAtOnce {
+                            owners.append(start[1])
+                            hasStart = try first.next(into: start)
+                        }
                     }
-                    var rank: Int64 = 0
+                    try nextOwners()
+                    var rank: UInt64 = 0
                     while hasMember, member[0] == shared {
-                        let order: MemberOrder = relationship.isOrdered ? .rank(rank) : .none
-                        for owner in owners { try body(owner, SortKey.decode(member[2]), order) }
-                        rank += 1
+                        for owner in owners { try pairs.append(owner, rank, member[2]) }
+                        if relationship.isOrdered { rank += 1 }
                         hasMember = try second.next(into: member)
+                    }
+                    // More owners than are held share the object: its members are read again for them.
+                    while hasStart, start[0] == shared {
+                        try nextOwners()
+                        rank = 0
+                        try forEachMember(of: SortKey.decode(shared), relationship) { key in
+                            for owner in owners { try pairs.append(owner, rank, SortKey.encode(key)) }
+                            if relationship.isOrdered { rank += 1 }
+                        }
                     }
                 }
             }
         }
+        try forEachSorted(try pairs.finish(), width: 3, isOrdered: relationship.isOrdered, body)
+    }
+
+    /// Owners of one object that are held at a time.
+    private static let ownersAtOnce = 4096
+
+    /// The members of one object, in their order.
+    private func forEachMember(
+        of owner: Int64, _ relationship: RelationshipDescription, _ body: (Int64) throws -> Void
+    ) throws {
+        let cursor: MemberCursor
+        switch session.layout.schema.storage(of: relationship) {
+        case .toManyByInverse(let table, let column, _, let order), .toManyHidden(let table, let column, let order):
+            cursor = try session.source.members(
+                table: table, column: column, owner: owner, orderColumn: relationship.isOrdered ? order : nil,
+                in: session.layout)
+        case .join(let table, let side):
+            cursor = try session.source.joined(joinTable: table, side: side, key: owner, in: session.layout)
+        case .toOne, .none: return
+        }
+        while let member = try cursor.next() { try body(member.key) }
     }
 
     private func forEachMember(

@@ -25,7 +25,10 @@ struct EarlierRowChanges {
             if let second = store.second, !store.isReflexive { try writeColumns(store, .second, second, earlier) }
             if case .toManyHidden(let table, let column, let orderColumn) = schema.storage(of: store.first) {
                 try writeColumn(
-                    store, .second, earlier, Place(table: table, column: column, entity: nil, order: orderColumn))
+                    store, .second, earlier,
+                    Place(
+                        table: table, partners: schema.tableIndex(of: store.first.entity), column: column, entity: nil,
+                        order: orderColumn))
             }
             if case .join(let table, let side) = schema.storage(of: store.first) {
                 try writeJoin(store, table: table, ownerSide: side, earlier)
@@ -51,6 +54,8 @@ struct EarlierRowChanges {
     /// Columns that hold one side's partner.
     private struct Place {
         let table: Int
+        /// Table of the partners.
+        let partners: Int
         let column: Int
         let entity: Int?
         let order: Int?
@@ -63,7 +68,10 @@ struct EarlierRowChanges {
         else { return }
         let order = store.isOrdered(side.other) ? orderColumn : nil
         try writeColumn(
-            store, side, earlier, Place(table: table, column: column, entity: entityColumn, order: order))
+            store, side, earlier,
+            Place(
+                table: table, partners: schema.tableIndex(of: relationship.destination), column: column,
+                entity: entityColumn, order: order))
     }
 
     private func writeColumn(
@@ -79,7 +87,13 @@ struct EarlierRowChanges {
             guard key != last, earlier.isExisting(key, side: side) else { continue }
             last = key
             try session.checkCancelled()
-            let partner = try store.partners(of: key, side: side).first
+            var partner = try store.partners(of: key, side: side).first
+            if let found = partner,
+                try session.validation.rejected?.removesReference(
+                    to: found.partner.key, table: place.partners) == true
+            {
+                partner = nil
+            }
             batch.removeAll()
             let row = batch.appendRow(key: key)
             for slot in 0..<columns { batch[row, slot] = .absent }

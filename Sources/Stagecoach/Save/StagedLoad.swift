@@ -32,7 +32,7 @@ struct StagedLoad {
                 session.progress.begin(.load)
                 highest[table.table] = try load(table, into: destination)
                 session.progress.begin(.indexes)
-                try destination.createIndexes(table: table.table)
+                try session.createIndexes(of: table.table, in: destination)
             }
         }
         for join in schema.joinTables.indices {
@@ -53,40 +53,32 @@ struct StagedLoad {
 
     private func load(_ table: PlannedTable, into destination: DestinationStore) throws -> Int64 {
         let rows = runtime.objects.rows[table.table]
-        try rows.seal()
-        let made = rows.nextKey - 1 - session.highestKeys[table.table]
-        try destination.prepareRows(table: table.table, expecting: Int(clamping: made))
+        // Keys that were kept are not counted: there may be rows although no key was given.
+        let made = max(1, rows.nextKey - 1 - session.highestKeys[table.table])
+        try session.prepare(table.table, expecting: Int(clamping: made), in: destination)
+        // A block of each run is read at a time, and one of its patches.
+        try rows.joinRuns(most: max(4, session.budget.spill / (256 << 10)))
         let writer = try destination.tableWriter(table.table)
         let patches = try columnPatches(table.table)
         let rules = try rowRules(table)
-        // The runs are read side by side: one batch's memory is shared among them.
-        let share = rows.runs.count
-        var heads = try rows.runs.map { try RunHead(run: $0, columns: rows.columns, share: share, session: session) }
-        heads.removeAll { $0.isAtEnd }
         var out = session.destinationBatch(slots: rows.columns)
         func flush() throws {
             guard !out.isEmpty else { return }
             try session.checkCancelled()
             for patch in patches { try patch.apply(to: &out) }
+            try session.validation.rejected?.filter(&out, table: table.table)
             session.countExternalValues(out, table: table.table)
-            for row in 0..<out.count {
-                guard let rules = rules[out[row, EntityTable.entityColumn].integerValue] else { continue }
-                try rules.check(out, row: row) { session.counts.warnings[$0, default: 0] += 1 }
-            }
+            try session.check(out, rules)
             try writer.append(out)
             session.rowsWritten[table.table] += out.count
             session.progress.advance(rows: out.count)
             out.removeAll()
         }
         var highest: Int64 = 0
-        while var least = heads.indices.first {
-            for index in heads.indices.dropFirst() where heads[index].key < heads[least].key { least = index }
-            let head = heads[least]
+        try rows.forEachRow(of: rows.runs) { row in
             if out.isFull { try flush() }
-            highest = max(highest, head.key)
-            head.copy(to: &out)
-            try head.advance()
-            if head.isAtEnd { heads.remove(at: least) }
+            highest = max(highest, row.key)
+            row.copy(to: &out)
         }
         try flush()
         try writer.finish()
@@ -94,37 +86,6 @@ struct StagedLoad {
         let given = rows.nextKey - 1
         guard table.keys == .kept else { return given }
         return max(highest, given)
-    }
-
-    /// The next row of a run.
-    private final class RunHead {
-        private let reader: RowSpillReader
-        private var batch: RowBatch
-        private var row = 0
-
-        init(run: DestinationRows.Run, columns: Int, share: Int, session: MigrationSession) throws {
-            reader = run.spill.makeReader()
-            batch = RowBatch(
-                slots: columns, rowCapacity: max(1, session.rowCapacity(slots: columns) / share),
-                byteTarget: max(4096, session.budget.batch / share))
-            _ = try reader.next(into: &batch)
-        }
-
-        var isAtEnd: Bool { batch.isEmpty }
-        var key: Int64 { batch.key(row) }
-
-        func copy(to out: inout RowBatch) {
-            let target = out.appendRow(key: key)
-            for slot in 0..<batch.slots { out.copy(batch[row, slot], from: batch, row: target, slot: slot) }
-        }
-
-        func advance() throws {
-            row += 1
-            guard row == batch.count else { return }
-            row = 0
-            batch.removeAll()
-            _ = try reader.next(into: &batch)
-        }
     }
 
     /// Checks the rules of rows that were there before and that the mapping model changed.
@@ -143,7 +104,7 @@ struct StagedLoad {
                 guard try rows.fetch(key, into: &batch),
                     let rules = rules[batch[0, EntityTable.entityColumn].integerValue]
                 else { return }
-                try rules.check(batch, row: 0) { session.counts.warnings[$0, default: 0] += 1 }
+                try rules.check(batch, row: 0) { broken, _ in try session.note(broken) }
             }
         }
     }

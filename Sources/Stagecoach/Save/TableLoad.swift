@@ -22,18 +22,20 @@ struct TableLoad {
         let references: ReferenceProgram
         let rules: RowRules
         let keys: MappingKeys
+        let entity: EntityDescription
         let entityNumber: Int64
         var made = 0
 
         init(
             mapping: PlannedMapping, attributes: AttributeProgram, references: ReferenceProgram, rules: RowRules,
-            keys: MappingKeys, entityNumber: Int64
+            keys: MappingKeys, entity: EntityDescription, entityNumber: Int64
         ) {
             self.mapping = mapping
             self.attributes = attributes
             self.references = references
             self.rules = rules
             self.keys = keys
+            self.entity = entity
             self.entityNumber = entityNumber
         }
     }
@@ -103,7 +105,13 @@ struct TableLoad {
                 let lock = source[row, 1]
                 destination[target, EntityTable.lockColumn] =
                     table.keys == .kept && lock.kind == .integer ? lock : .integer(1)
-                try compiled.attributes.run(source, row: row, into: &destination, destinationRow: target)
+                do throws(MigrationError) {
+                    try compiled.attributes.run(source, row: row, into: &destination, destinationRow: target)
+                } catch {
+                    try session.validation.note(
+                        error, table: table.table, key: key, entity: compiled.entity.index,
+                        entityName: compiled.entity.definition.name)
+                }
                 try compiled.references.run(
                     source, row: row, into: &destination, destinationRow: target, counts: &references)
                 compiled.made += 1
@@ -135,20 +143,16 @@ struct TableLoad {
             excuses: excuses)
         return Compiled(
             mapping: mapping, attributes: attributes, references: references, rules: rules, keys: own,
-            entityNumber: Int64(session.destinationSchema.number(of: entity)))
+            entity: entity, entityNumber: Int64(session.destinationSchema.number(of: entity)))
     }
 
-    /// Merges the patches, checks the rules, writes the rows.
+    /// Merges the patches, leaves rejected rows out, checks the rules, writes the rows.
     private func flush(_ batch: inout RowBatch, _ rules: [Int64: RowRules], to writer: any TableWriter) throws {
         guard !batch.isEmpty else { return }
         for patch in patches { try patch.apply(to: &batch) }
+        try session.validation.rejected?.filter(&batch, table: table.table)
         session.countExternalValues(batch, table: table.table)
-        if !rules.isEmpty {
-            for row in 0..<batch.count {
-                guard let rules = rules[batch[row, EntityTable.entityColumn].integerValue] else { continue }
-                try rules.check(batch, row: row) { session.counts.warnings[$0, default: 0] += 1 }
-            }
-        }
+        try session.check(batch, rules)
         try writer.append(batch)
         session.rowsWritten[table.table] += batch.count
         batch.removeAll()

@@ -10,35 +10,6 @@ struct CountRules {
     /// Whether rules that the source model had already are warnings.
     let isExcused: Bool
 
-    /// How many objects a to-many relationship may have.
-    private struct Bounds {
-        /// At least this many, 0 where none is fine.
-        let least: Int
-        /// At least this many where there is any.
-        let leastWhenAny: Int
-        let most: Int
-
-        init(_ relationship: RelationshipDescription) {
-            least = relationship.isOptional ? 0 : max(1, relationship.minCount)
-            leastWhenAny = relationship.minCount
-            most = relationship.maxCount > 1 ? relationship.maxCount : Int.max
-        }
-
-        var isEmpty: Bool { least == 0 && leastWhenAny <= 1 && most == Int.max }
-
-        /// Whether a number of objects breaks a bound that the origin had already, or that no mapping could satisfy.
-        func isExcused(_ count: Int, _ new: RelationshipDescription, _ origin: Origin) -> Bool {
-            switch origin {
-            case .other: return false
-            case .none: return true
-            case .source(let old):
-                if count == 0 { return !old.isOptional }
-                if count <= most { return old.minCount >= new.minCount }
-                return old.maxCount > 0 && old.maxCount <= new.maxCount
-            }
-        }
-    }
-
     /// Where the members of a destination relationship come from.
     private enum Origin {
         /// The relationship is new: no inferred mapping could fill it.
@@ -52,12 +23,12 @@ struct CountRules {
     /// Checks every to-many relationship that has a bound, entity by entity: subentities may come from elsewhere than
     /// the entity that declares the relationship, which may be new.
     ///
-    /// - Throws: `validation.tooFew`, `validation.tooMany` (65).
+    /// - Throws: `validation.tooFew`, `validation.tooMany` (65) where the first one ends the run.
     /// - Complexity: one index probe an owner of a bounded relationship.
     func check(_ destination: DestinationStore) throws {
         for entity in session.destinationSchema.model.entities where !entity.isAbstract {
             for relationship in entity.relationships where relationship.isToMany && !relationship.isTransient {
-                let bounds = Bounds(relationship)
+                let bounds = CountBounds(relationship)
                 guard !bounds.isEmpty else { continue }
                 let origin = isExcused ? origin(of: relationship, in: entity) : .other
                 try check(relationship, of: entity, bounds, origin, in: destination)
@@ -78,19 +49,22 @@ struct CountRules {
     }
 
     private func check(
-        _ relationship: RelationshipDescription, of owner: EntityDescription, _ bounds: Bounds,
+        _ relationship: RelationshipDescription, of owner: EntityDescription, _ bounds: CountBounds,
         _ origin: Origin, in destination: DestinationStore
     ) throws {
         let schema = session.destinationSchema
-        let ownerTable = schema.tables[schema.tableIndex(of: owner)].name
+        let ownerTable = SQLName.quoted(schema.tables[schema.tableIndex(of: owner)].name)
         let counted: String
         switch schema.storage(of: relationship) {
         case .toManyByInverse(let table, let column, _, _), .toManyHidden(let table, let column, _):
             let members = schema.tables[table]
-            counted = "SELECT count(*) FROM \(members.name) AS m WHERE m.\(members.columns[column].name) = o.Z_PK"
+            counted =
+                "SELECT count(*) FROM \(SQLName.quoted(members.name)) AS m WHERE m.\(SQLName.quoted(members.columns[column].name)) = o.Z_PK"
         case .join(let table, let ownerSide):
             let join = schema.joinTables[table]
-            counted = "SELECT count(*) FROM \(join.name) AS m WHERE m.\(join.sides[ownerSide].column) = o.Z_PK"
+            counted =
+                "SELECT count(*) FROM \(SQLName.quoted(join.name)) AS m "
+                + "WHERE m.\(SQLName.quoted(join.sides[ownerSide].column)) = o.Z_PK"
         case .toOne, .none: return
         }
         let statement = try destination.connection.prepare(
@@ -100,20 +74,33 @@ struct CountRules {
             AND (n < \(bounds.least) OR n > \(bounds.most) OR (n > 0 AND n < \(bounds.leastWhenAny)))
             """)
         while try statement.step() {
+            try session.checkCancelled()
             let count = Int(statement.integer(1))
-            let label = count > bounds.most ? "too many" : "too few"
-            if bounds.isExcused(count, relationship, origin) {
-                session.counts.warnings["\(owner).\(relationship.name): \(label) objects", default: 0] += 1
-                continue
+            let rule: ValidationRule = count == 0 ? .required : count > bounds.most ? .maximumCount : .minimumCount
+            let broken = BrokenRule(
+                table: schema.tableIndex(of: owner), key: statement.integer(0), entity: owner.index,
+                entityName: owner.definition.name, property: relationship.name, rule: rule,
+                value: count == 0 ? nil : String(count), bound: bounds.text, isRelationship: true)
+            if isExcused(count, bounds, relationship, origin) {
+                session.counts.warnings[broken.label, default: 0] += 1
+                session.validation.tally?.count(broken, isWarning: true)
+            } else {
+                try session.note(broken)
             }
-            let most = bounds.most == Int.max ? "any number" : String(bounds.most)
-            throw MigrationError(
-                count > bounds.most ? "validation.tooMany" : "validation.tooFew", .data,
-                "A relationship has \(label) objects: \(count), and the model allows \(bounds.least) to \(most)",
-                remedy: "Map the relationship differently, or relax the rule in the destination model",
-                context: .init(
-                    entity: owner.definition.name, objectID: "\(owner)/p\(statement.integer(0))",
-                    property: relationship.name))
+        }
+    }
+
+    /// Whether a number of objects breaks a bound that the origin had already, or that no mapping could satisfy.
+    private func isExcused(
+        _ count: Int, _ bounds: CountBounds, _ new: RelationshipDescription, _ origin: Origin
+    ) -> Bool {
+        switch origin {
+        case .other: return false
+        case .none: return true
+        case .source(let old):
+            if count == 0 { return !old.isOptional }
+            if count <= bounds.most { return old.minCount >= new.minCount }
+            return old.maxCount > 0 && old.maxCount <= new.maxCount
         }
     }
 
@@ -123,4 +110,24 @@ struct CountRules {
         let touched = session.touched?.condition(table: table, key: "o.Z_PK") ?? "0"
         return "(o.Z_PK > \(session.highestKeys[table]) OR \(touched))"
     }
+}
+
+/// How many objects a to-many relationship may have.
+struct CountBounds {
+    /// At least this many, 0 where none is fine.
+    let least: Int
+    /// At least this many where there is any.
+    let leastWhenAny: Int
+    let most: Int
+
+    init(_ relationship: RelationshipDescription) {
+        least = relationship.isOptional ? 0 : max(1, relationship.minCount)
+        leastWhenAny = relationship.minCount
+        most = relationship.maxCount > 1 ? relationship.maxCount : Int.max
+    }
+
+    var isEmpty: Bool { least == 0 && leastWhenAny <= 1 && most == Int.max }
+
+    /// `1 to any number`.
+    var text: String { "\(least) to \(most == Int.max ? "any number" : String(most))" }
 }

@@ -95,7 +95,9 @@ package struct ArgumentParser: Sendable {
             }
             try store(value, of: option, in: &parsed)
         }
-        for name in command.operands.dropFirst(parsed.operands.count) { throw .missingOperand(name) }
+        for name in command.operands.dropLast(command.optionalOperands).dropFirst(parsed.operands.count) {
+            throw .missingOperand(name)
+        }
         if parsed.operands.count > command.operands.count {
             throw .surplusOperand(parsed.operands[command.operands.count])
         }

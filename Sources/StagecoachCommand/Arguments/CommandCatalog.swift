@@ -3,7 +3,7 @@ package enum CommandCatalog {
     /// The program's version.
     package static let version = "0.1.0"
 
-    package static let all: [CommandSpecification] = [migrate, plan, infer, convert, inspect, port, demo]
+    package static let all: [CommandSpecification] = [migrate, plan, check, infer, convert, inspect, port, demo]
 
     private static let migrationOptions: [OptionSpecification] = [
         .init("to", .text, "MODEL", isRequired: true, help: "The model version to migrate to."),
@@ -43,6 +43,17 @@ package enum CommandCatalog {
         .init(
             "strict-validation", .flag,
             help: "Fail on values that break a rule which the source model already had."),
+        .init(
+            "on-invalid", .choice(["fail", "reject"]), "CHOICE",
+            help:
+                "What becomes of objects that break the model's rules: fail (the first one ends the run) or reject (they are left out, and what needs them)."
+        ),
+        .init(
+            "reject-file", .text, "FILE",
+            help: "With --on-invalid reject: write the rejected objects and why to a new file, a line of JSON each."),
+        .init(
+            "max-rejects", .count(least: 0), "N",
+            help: "With --on-invalid reject: fail where more objects are rejected. Left out: no limit."),
         .init("new-uuid", .flag, help: "Give the destination a UUID of its own."),
         .init("check", .choice(["full"]), "full", help: "Run SQLite's integrity check before publishing."),
         .init("report", .file(ending: ".json"), "FILE", help: "Write the report to a new file, NAME.json."),
@@ -62,7 +73,14 @@ package enum CommandCatalog {
             Bundle.momd:Version, a .mom, or a store (its cached model).
             """,
         operands: ["SOURCE", "DESTINATION"],
-        options: migrationOptions + [.init("json", .flag, help: "Print the report as JSON instead of the summary.")],
+        options: migrationOptions + [
+            .init(
+                "writer", .choice(["pages", "sqlite"]), "CHOICE",
+                help:
+                    "How a fresh store's rows are written: pages (faster) or sqlite, to compare the two. The rows are the same."
+            ),
+            .init("json", .flag, help: "Print the report as JSON instead of the summary."),
+        ],
         examples: [
             (
                 "stagecoach migrate old.sqlite new.sqlite --to Library.xcdatamodeld",
@@ -92,6 +110,22 @@ package enum CommandCatalog {
         options: migrationOptions + [.init("format", .choice(["text", "json"]), "FORMAT", help: "text or json.")],
         examples: [
             ("stagecoach plan old.sqlite new.sqlite --to Library.xcdatamodeld", "what migrate would do")
+        ])
+
+    static let check = CommandSpecification(
+        "check", summary: "Count what breaks the new model's rules, without migrating",
+        discussion: """
+            Takes the arguments of migrate, does all of its work on files of its own, policies included, and counts the
+            objects that break a rule of the destination model: by entity, property and rule, with the first ones' ids.
+            DESTINATION may be left out and is not looked at; nothing is written, work files go to the folder for
+            temporary files or to --work-dir and are removed.
+
+            The exit code is 0 where a migration with the same arguments would not fail for its objects' sake, else 65.
+            """,
+        operands: ["SOURCE", "DESTINATION"], optionalOperands: 1,
+        options: migrationOptions + [.init("json", .flag, help: "Print one JSON object.")],
+        examples: [
+            ("stagecoach check old.sqlite --to Library.xcdatamodeld", "what would keep the store from migrating")
         ])
 
     static let infer = CommandSpecification(

@@ -50,18 +50,21 @@ package struct CommandSpecification: Sendable {
     /// What stands above the options in help.
     package let discussion: String
     package let operands: [String]
+    /// How many of the last operands may be left out.
+    package let optionalOperands: Int
     package let options: [OptionSpecification]
     /// Command line and what it does.
     package let examples: [(line: String, effect: String)]
 
     package init(
-        _ name: String, summary: String, discussion: String, operands: [String], options: [OptionSpecification],
-        examples: [(line: String, effect: String)]
+        _ name: String, summary: String, discussion: String, operands: [String], optionalOperands: Int = 0,
+        options: [OptionSpecification], examples: [(line: String, effect: String)]
     ) {
         self.name = name
         self.summary = summary
         self.discussion = discussion
         self.operands = operands
+        self.optionalOperands = optionalOperands
         self.options = options
         self.examples = examples
     }

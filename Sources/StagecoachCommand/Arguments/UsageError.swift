@@ -17,6 +17,8 @@ package enum UsageError: Error, Equatable, Sendable {
     case wrongEnding(option: String, value: String, ending: String)
     /// Two options that cannot be given together.
     case contradiction(String, String)
+    /// An option that says nothing without another.
+    case needsOption(String, other: String)
     /// Two paths that must be two files name one.
     case samePath(String, String, what: String)
 }

@@ -3,9 +3,10 @@ import ManagedModel
 import Mapping
 import Stagecoach
 
-/// What `migrate` and `plan` are asked for.
+/// What `migrate`, `plan` and `check` are asked for.
 struct MigrationRequest {
     let source: String
+    /// Empty where `check` is asked without one.
     let destination: String
     let to: String
     let from: String?
@@ -18,10 +19,10 @@ struct MigrationRequest {
 
     /// Reads the request and compares its paths; no file is opened.
     ///
-    /// - Throws: `samePath` where a file that is to be made is one that is to be read.
+    /// - Throws: `samePath` where a file that is to be made is one that is to be read; `needsOption`.
     init(_ arguments: ParsedArguments) throws(UsageError) {
         source = arguments.operands[0]
-        destination = arguments.operands[1]
+        destination = arguments.operands.count > 1 ? arguments.operands[1] : ""
         to = arguments[option: "to"] ?? ""
         from = arguments[option: "from"]
         mappings = arguments.all("mapping")
@@ -36,7 +37,16 @@ struct MigrationRequest {
         options.appendsToExisting = arguments.has("append")
         options.isDryRun = arguments.has("dry-run")
         options.strictValidation = arguments.has("strict-validation")
+        options.onInvalid = arguments[option: "on-invalid"].flatMap(InvalidObjects.init(rawValue:)) ?? .fail
+        options.rejectFile = arguments[option: "reject-file"]
+        options.maximumRejects = arguments.number("max-rejects")
+        if options.onInvalid != .reject {
+            for name in ["reject-file", "max-rejects"] where arguments[option: name] != nil {
+                throw .needsOption("--" + name, other: "--on-invalid reject")
+            }
+        }
         options.newUUID = arguments.has("new-uuid")
+        options.writer = arguments[option: "writer"].flatMap(StoreWriter.init(rawValue:)) ?? .pages
         options.fullCheck = arguments[option: "check"] == "full"
         self.options = options
         if options.newUUID, options.appendsToExisting { throw .contradiction("--append", "--new-uuid") }
@@ -47,6 +57,20 @@ struct MigrationRequest {
     var mapping: String? { mappings.isEmpty ? nil : mappings.joined(separator: ", ") }
 
     private func refuseSamePaths() throws(UsageError) {
+        if !destination.isEmpty { try refuseSameStores() }
+        for (option, path) in [("--report", report), ("--reject-file", options.rejectFile)] {
+            guard let path else { continue }
+            if !destination.isEmpty, PathIdentity.isSame(path, destination) {
+                throw .samePath(path, destination, what: "\(option) and DESTINATION")
+            }
+            if PathIdentity.isSame(path, source) { throw .samePath(path, source, what: "\(option) and SOURCE") }
+        }
+        if let report, let rejects = options.rejectFile, PathIdentity.isSame(report, rejects) {
+            throw .samePath(report, rejects, what: "--report and --reject-file")
+        }
+    }
+
+    private func refuseSameStores() throws(UsageError) {
         if PathIdentity.isSame(source, destination) {
             throw .samePath(source, destination, what: "SOURCE and DESTINATION")
         }
@@ -55,11 +79,6 @@ struct MigrationRequest {
         for suffix in ["-wal", "-shm", "-journal"] where PathIdentity.isSame(real + suffix, destination) {
             throw .samePath(real + suffix, destination, what: "SOURCE's \(suffix) and DESTINATION")
         }
-        guard let report else { return }
-        if PathIdentity.isSame(report, destination) {
-            throw .samePath(report, destination, what: "--report and DESTINATION")
-        }
-        if PathIdentity.isSame(report, source) { throw .samePath(report, source, what: "--report and SOURCE") }
     }
 }
 

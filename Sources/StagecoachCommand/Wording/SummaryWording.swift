@@ -12,6 +12,9 @@ enum SummaryWording {
         lines += section("Objects by destination entity", entities(report.counts))
         lines += section("Entity mappings", mappings(report.counts))
         lines += section("Left out", leftOut(report.counts))
+        if let rejects = report.rejects, rejects.objects > 0 {
+            lines += section("Rejected, the first by entity and key", sample(rejects))
+        }
         if !report.notes.isEmpty {
             lines += ["", "Notes"] + report.notes.map { "  " + $0 }
         }
@@ -76,6 +79,19 @@ enum SummaryWording {
             .lines(indent: 2)
     }
 
+    private static func sample(_ rejects: RejectReport) -> [String] {
+        let shown = rejects.sample.prefix(5).map { object in
+            [
+                object.sourceID ?? "-", object.id, object.property, object.rule.rawValue,
+                object.value.map { "'\($0)'" } ?? "",
+            ]
+        }
+        var lines = TextTable(rows: Array(shown), alignments: Array(repeating: .left, count: 5)).lines(indent: 2)
+        if rejects.objects > shown.count { lines.append("  and \(Figures.count(rejects.objects - shown.count)) more") }
+        lines.append("  \(rejects.file.map { "all of them in \($0)" } ?? "--reject-file lists all of them")")
+        return lines
+    }
+
     /// Source objects that have no destination object, and why.
     private static func leftOut(_ counts: MigrationCounts) -> [String] {
         var rows: [[String]] = []
@@ -91,6 +107,13 @@ enum SummaryWording {
                     "dropped by the policy of \(mapping.name)",
                 ])
             }
+        }
+        for mapping in counts.mappings where mapping.rejectedObjects > 0 {
+            let rules = mapping.rejectedByRule.sorted { $0.key < $1.key }.map { "\($0.key) \(Figures.count($0.value))" }
+            rows.append([
+                Figures.count(mapping.rejected), mapping.sourceEntity ?? "",
+                "rejected from \(mapping.name): \(rules.joined(separator: ", "))",
+            ])
         }
         for (entity, count) in counts.removed.sorted(by: { $0.key < $1.key }) {
             rows.append([Figures.count(count), entity, "removed by their entity mapping"])

@@ -31,6 +31,7 @@ package enum UsageWording {
         case .wrongEnding(let option, let value, let ending):
             return "option '\(option)' needs a file name ending in \(ending), not '\(value)'"
         case .contradiction(let first, let second): return "options '\(first)' and '\(second)' exclude each other"
+        case .needsOption(let option, let other): return "option '\(option)' needs '\(other)'"
         case .samePath(let first, let second, let what):
             return first == second
                 ? "\(what) are the same file: \(first)" : "\(what) are the same file: \(first) and \(second)"

@@ -62,6 +62,8 @@ struct PolicySourceScene {
         }
         try store.write(path: path)
         manager = NSMigrationManager(sourceModel: source, destinationModel: destination)
+        // The process of the tests holds more than a migration of its own would.
+        manager.options.memoryLimit = 8 << 30
         manager.policies = PolicyRegistry()
         manager.options.fullCheck = true
         mapping = mappings(

@@ -17,29 +17,22 @@ final class BeamToBeam2MigrationPolicy: NSEntityMigrationPolicy {
     func setDatabase() -> UUID? { databaseID }
 }
 
-/// Beam 3 to 4: a journal's date, until now in its title, gets an attribute of its own.
+/// Beam 3 to 4: a journal's date, until now in the title inside its data, gets an attribute of its own.
 final class Beam3ToBeam4MigrationPolicy: NSEntityMigrationPolicy {
     private static let months = [
         "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
         "december",
     ]
 
-    func journalDate(forDocumentType type: NSNumber?, title: String?) -> String? {
-        guard type == 0, let words = title?.lowercased().split(separator: " "), words.count == 3,
-            let day = Int(words[0]), let month = Self.months.firstIndex(of: String(words[1])), let year = Int(words[2])
+    /// `FUNCTION($entityPolicy, 'addJournalDateForData:', $source.data)` in the mapping model.
+    func addJournalDate(forData data: Data?) -> String? {
+        guard let data, let object = try? JSONSerialization.jsonObject(with: data) as? [String: Any],
+            object["type"] as? String == "journal", let title = object["title"] as? String
+        else { return nil }
+        let words = title.lowercased().split(separator: " ")
+        guard words.count == 3, let day = Int(words[0]), let month = Self.months.firstIndex(of: String(words[1])),
+            let year = Int(words[2])
         else { return nil }
         return String(format: "%04d-%02d-%02d", year, month + 1, day)
-    }
-
-    override func createDestinationInstances(
-        forSource sInstance: NSManagedObject, in mapping: NSEntityMapping, manager: NSMigrationManager
-    ) throws {
-        for attribute in mapping.attributeMappings ?? [] where attribute.name == "journal_date" {
-            let date = journalDate(
-                forDocumentType: sInstance.value(forKey: "document_type") as? NSNumber,
-                title: sInstance.value(forKey: "title") as? String)
-            attribute.valueExpression = NSExpression(forConstantValue: date)
-        }
-        try super.createDestinationInstances(forSource: sInstance, in: mapping, manager: manager)
     }
 }

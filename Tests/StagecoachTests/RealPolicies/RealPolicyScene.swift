@@ -46,6 +46,7 @@ struct RealPolicyScene {
     @discardableResult
     func run() throws -> MigrationReport {
         let manager = NSMigrationManager(sourceModel: source, destinationModel: destination)
+        manager.options.memoryLimit = 8 << 30
         manager.policies = registry
         manager.options.fullCheck = true
         try manager.migrateStore(

@@ -171,15 +171,14 @@ struct RealPolicyTests {
         #expect(try scene.rows("SELECT ZURL, ZBID FROM ZSTOREDLINK") == ["https://example.org|9"])
     }
 
-    @Test("Beam 3 to 4: a journal's date is read from its title, by an expression set inside the policy")
+    @Test("Beam 3 to 4: a journal's date is read from its data by a function of the policy")
     func journals() throws {
         let bundle = "beam/models/Beam.xcdatamodeld"
         let scene = try RealPolicyScene(
-            (bundle + ":Beam3", bundle + ":Beam4"), mapping: "beam/mappings/Beam3ToBeam4MigrationPolicy.xcmappingmodel",
+            (bundle + ":Beam3", bundle + ":Beam4"), mapping: "beam/mappings/Beam3ToBeam4Migration.xcmappingmodel",
             store: "beam/stores/BeamExport.Beam3.74874036.sqlite")
         scene.registry.register(Beam3ToBeam4MigrationPolicy.self) { functions in
-            functions.add(
-                "journalDateForDocumentType:title:", Beam3ToBeam4MigrationPolicy.journalDate(forDocumentType:title:))
+            functions.add("addJournalDateForData:", Beam3ToBeam4MigrationPolicy.addJournalDate(forData:))
         }
         try scene.run()
         #expect(

@@ -10,7 +10,7 @@ extension DestinationObjects: FetchSide {
     func scan(_ wanted: FetchRows, _ body: (borrowing RowBatch, Int, EntityDescription) throws -> Bool) throws {
         let entities = Set(wanted.entities)
         let table = rows[wanted.table]
-        let most = session.rowCapacity(slots: table.columns)
+        let most = session.fetchCapacity(slots: table.columns)
         // Small batches first: a fetch with a limit often ends in them.
         var capacity = min(16, most)
         var nextKey: Int64 = .min

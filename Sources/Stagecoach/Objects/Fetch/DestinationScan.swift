@@ -29,7 +29,7 @@ final class DestinationScan {
         session: MigrationSession
     ) throws(MigrationError) {
         let runs = rows.runs.filter { run in run.lastKey.map { $0 >= key(run) } ?? false }
-        let most = runs.isEmpty ? 1 : min(capacity ?? .max, session.rowCapacity(slots: rows.columns))
+        let most = runs.isEmpty ? 1 : min(capacity ?? .max, session.fetchCapacity(slots: rows.columns))
         batch = RowBatch(slots: rows.columns, rowCapacity: most, byteTarget: session.budget.batch)
         heads = runs.map { Head($0, from: key($0), share: runs.count, capacity: most, session: session) }
     }

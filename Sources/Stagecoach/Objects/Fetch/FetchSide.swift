@@ -38,3 +38,8 @@ package struct FetchStatistics: Sendable, Equatable {
     package var probedRows = 0
     package var indexesBuilt = 0
 }
+
+extension MigrationSession {
+    /// Rows a batch of a fetch takes: what its share of memory holds, whatever batch size the user asked for.
+    func fetchCapacity(slots: Int) -> Int { max(1, min(2000, budget.batch / (16 * max(1, slots) + 8))) }
+}

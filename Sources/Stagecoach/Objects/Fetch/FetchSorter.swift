@@ -23,8 +23,13 @@ final class FetchSorter {
     init(_ keys: [FetchOrder.Key], needed: Int?, session: MigrationSession) {
         self.keys = keys
         self.session = session
-        batch = session.destinationBatch(slots: keys.count + 2)
+        batch = FetchSorter.batch(slots: keys.count + 2, session)
         self.needed = needed
+    }
+
+    private static func batch(slots: Int, _ session: MigrationSession) -> RowBatch {
+        RowBatch(
+            slots: slots, rowCapacity: session.fetchCapacity(slots: slots), byteTarget: session.budget.batch)
     }
 
     /// Adds a row.
@@ -128,7 +133,7 @@ final class FetchSorter {
     private func makeRoom() throws(MigrationError) {
         let order = order()
         if let needed, needed <= batch.count / 2 {
-            var kept = session.destinationBatch(slots: batch.slots)
+            var kept = FetchSorter.batch(slots: batch.slots, session)
             for index in order.prefix(needed) { FetchSorter.append(batch, index, to: &kept, key: batch.key(index)) }
             // Where the kept rows alone are too many bytes, they become a run.
             if !kept.isFull {
@@ -220,7 +225,7 @@ final class FetchSorter {
         init(_ run: RowSpill, share: Int, session: MigrationSession) throws(MigrationError) {
             reader = run.makeReader()
             batch = RowBatch(
-                slots: run.slots, rowCapacity: max(1, session.rowCapacity(slots: run.slots) / share),
+                slots: run.slots, rowCapacity: max(1, session.fetchCapacity(slots: run.slots) / share),
                 byteTarget: max(4096, session.budget.batch / share))
             _ = try reader.next(into: &batch)
         }

@@ -9,7 +9,7 @@ extension SourceObjects: FetchSide {
     func scan(_ rows: FetchRows, _ body: (borrowing RowBatch, Int, EntityDescription) throws -> Bool) throws {
         let reader = try session.source.rows(
             RowSelection(table: rows.table, columns: rows.columns, entities: rows.entities), in: session.layout)
-        let most = session.rowCapacity(slots: rows.columns.count)
+        let most = session.fetchCapacity(slots: rows.columns.count)
         // Small batches first: a fetch with a limit often ends in them.
         var capacity = min(16, most)
         while true {

@@ -1,0 +1,187 @@
+import Diagnostics
+
+/// Pairs of an ``AssociationTable`` whose sources never go down and whose destinations go up with every pair: what
+/// policies make that create one, several or no objects of each source object.
+///
+/// Three sets: the sources, the destinations, and the numbers of the pairs at which a source begins.
+/// Memory: its allowance; 0 to 0.5 bytes a pair beyond it on disk.
+final class AscendingPairs {
+    let sourceEntity: UInt32
+    let destinationEntity: UInt32
+    private let sources: KeyIndex
+    private let destinations: KeyIndex
+    private let starts: KeyIndex
+
+    init(directory: WorkDirectory, name: String, memory: Int, sourceEntity: UInt32, destinationEntity: UInt32) {
+        self.sourceEntity = sourceEntity
+        self.destinationEntity = destinationEntity
+        sources = KeyIndex(directory: directory, name: name + "-sources", memory: memory / 3)
+        destinations = KeyIndex(directory: directory, name: name + "-destinations", memory: memory / 3)
+        starts = KeyIndex(directory: directory, name: name + "-starts", memory: memory / 3)
+    }
+
+    /// Pairs.
+    var count: Int { destinations.count }
+    var sourceCount: Int { sources.count }
+
+    /// Bytes of the sets in memory.
+    var bytesInMemory: Int { sources.bytesInMemory + destinations.bytesInMemory + starts.bytesInMemory }
+
+    /// Adds a pair where it keeps the order, or is there.
+    ///
+    /// - Returns: false where it cannot be held.
+    func add(source: ObjectReference, destination: ObjectReference) throws(MigrationError) -> Bool {
+        guard source.entity == sourceEntity, destination.entity == destinationEntity else { return false }
+        guard count > 0, source.key <= sources.lastKey else {
+            guard count == 0 || destination.key > destinations.lastKey else { return false }
+            try starts.append(Int64(count))
+            try sources.append(source.key)
+            try destinations.append(destination.key)
+            return true
+        }
+        if source.key == sources.lastKey, destination.key > destinations.lastKey {
+            try destinations.append(destination.key)
+            return true
+        }
+        guard let range = try pairs(of: source), let number = try destinations.rank(of: destination.key) else {
+            return false
+        }
+        return range.contains(number)
+    }
+
+    /// Puts the sets into their smallest form.
+    func seal() throws(MigrationError) {
+        try sources.seal()
+        try destinations.seal()
+        try starts.seal()
+    }
+
+    /// The numbers of a source's pairs; nil where it has none.
+    func pairs(of source: ObjectReference) throws(MigrationError) -> Range<Int>? {
+        guard source.entity == sourceEntity, let rank = try sources.rank(of: source.key) else { return nil }
+        return try pairs(ofRank: rank)
+    }
+
+    private func pairs(ofRank rank: Int) throws(MigrationError) -> Range<Int>? {
+        var bounds: (Int64, Int64) = (0, Int64(count))
+        let wanted = rank + 1 < sources.count ? 2 : 1
+        let found = try withUnsafeMutablePointer(to: &bounds) { pointer throws(MigrationError) in
+            try pointer.withMemoryRebound(to: Int64.self, capacity: 2) { keys throws(MigrationError) in
+                try starts.keys(fromRank: rank, into: UnsafeMutableBufferPointer(start: keys, count: wanted))
+            }
+        }
+        guard found == wanted, bounds.0 < bounds.1 else { return nil }
+        return Int(bounds.0)..<Int(bounds.1)
+    }
+
+    /// The destination of a pair.
+    func destination(_ number: Int) throws(MigrationError) -> ObjectReference? {
+        guard let key = try destinations.key(atRank: number) else { return nil }
+        return ObjectReference(entity: destinationEntity, key: key)
+    }
+
+    /// The source of a destination; it has one.
+    ///
+    /// - Complexity: O(log n).
+    func source(of destination: ObjectReference) throws(MigrationError) -> ObjectReference? {
+        guard destination.entity == destinationEntity, let number = try destinations.rank(of: destination.key) else {
+            return nil
+        }
+        // The last source that begins at the pair or before: mostly it is near.
+        var low = 0
+        var high = sources.count
+        var near = number
+        while near >= max(0, number - 3) {
+            if let rank = try starts.rank(of: Int64(near)) {
+                (low, high) = (rank, rank + 1)
+                break
+            }
+            near -= 1
+        }
+        while high - low > 1 {
+            let middle = (low + high) / 2
+            guard let start = try starts.key(atRank: middle) else { return nil }
+            if start <= Int64(number) { low = middle } else { high = middle }
+        }
+        guard let key = try sources.key(atRank: low) else { return nil }
+        return ObjectReference(entity: sourceEntity, key: key)
+    }
+
+    /// Goes over the pairs there are now, in order of association.
+    func walk() -> PairWalk { AscendingWalk(self, sources: sources, destinations: destinations, starts: starts) }
+}
+
+/// Pairs in order of association, which is that of their sources.
+class PairWalk {
+    /// The next pair; nil at the end.
+    ///
+    /// - Throws: `spill.damaged`, `spill.io` (74).
+    func next() throws(MigrationError) -> (source: ObjectReference, destination: ObjectReference)? { nil }
+}
+
+/// The pairs of ``AscendingPairs``, as they were when the walk began.
+///
+/// Memory: 1,536 keys. It keeps the sets, and so their files, alive.
+private final class AscendingWalk: PairWalk {
+    private let pairs: AscendingPairs
+    private let sources: KeyStream
+    private let destinations: KeyStream
+    private let starts: KeyStream
+    private let end: Int
+    private var number = 0
+    private var source: Int64 = 0
+    private var nextStart: Int64?
+
+    init(_ pairs: AscendingPairs, sources: KeyIndex, destinations: KeyIndex, starts: KeyIndex) {
+        self.pairs = pairs
+        self.sources = KeyStream(sources)
+        self.destinations = KeyStream(destinations)
+        self.starts = KeyStream(starts)
+        end = pairs.count
+        nextStart = 0
+    }
+
+    override func next() throws(MigrationError) -> (source: ObjectReference, destination: ObjectReference)? {
+        guard number < end, let key = try destinations.next() else { return nil }
+        if Int64(number) == nextStart {
+            guard let first = try sources.next() else { return nil }
+            source = first
+            if number == 0 { _ = try starts.next() }
+            nextStart = try starts.next()
+        }
+        number += 1
+        return (
+            ObjectReference(entity: pairs.sourceEntity, key: source),
+            ObjectReference(entity: pairs.destinationEntity, key: key)
+        )
+    }
+}
+
+/// The keys of a ``KeyIndex`` one after the other; those appended meanwhile too.
+///
+/// Memory: 512 keys.
+private final class KeyStream {
+    private let index: KeyIndex
+    private let keys: UnsafeMutableBufferPointer<Int64>
+    private var rank = 0
+    private var position = 0
+    private var count = 0
+
+    init(_ index: KeyIndex) {
+        self.index = index
+        keys = .allocate(capacity: 512)
+    }
+
+    deinit { keys.deallocate() }
+
+    func next() throws(MigrationError) -> Int64? {
+        if position == count {
+            rank += count
+            position = 0
+            count = try index.keys(fromRank: rank, into: keys)
+            if count == 0 { return nil }
+        }
+        position += 1
+        return keys[position - 1]
+    }
+}

@@ -1,0 +1,71 @@
+import Diagnostics
+
+/// The memory that a group of ``RowSpill``s share: patches that are not written yet, decoded blocks, and space for stored
+/// ones.
+///
+/// Where all patches together are more than their share, those of the spill that holds most are written.
+///
+/// Memory: half of the allowance for blocks (four of them at least), a quarter for patches, whose buffers need half as
+/// much again while they grow. For use by one thread.
+package final class RowMemory {
+    private let mostPatches: Int
+    private var patchBytes = 0
+    private var holders: [Holder] = []
+    @exclusivity(unchecked) var cache: RowBlockCache
+    let scratch = RawBuffer()
+    private var runs = 0
+
+    private struct Holder {
+        /// Entered while it lives only: ``leave(_:)`` is its last act.
+        unowned(unsafe) let spill: RowSpill
+        let id: ObjectIdentifier
+        var bytes = 0
+    }
+
+    /// - Parameter bytes: the allowance; 512 KiB is the least that it keeps to.
+    package init(bytes: Int) {
+        precondition(bytes >= 0)
+        mostPatches = max(bytes / 4, 4 * 1024)
+        cache = RowBlockCache(slots: max(4, min(256, bytes / 2 / (RowSpill.blockBytes + 16 * 1024))))
+    }
+
+    /// A number for a run, which no other run of the group has.
+    func nextRun() -> Int {
+        runs += 1
+        return runs
+    }
+
+    func enter(_ spill: RowSpill) { holders.append(Holder(spill: spill, id: ObjectIdentifier(spill))) }
+
+    func leave(_ spill: RowSpill) {
+        guard let index = index(spill) else { return }
+        patchBytes -= holders[index].bytes
+        holders.swapAt(index, holders.count - 1)
+        holders.removeLast()
+    }
+
+    /// Notes what a spill's patches take now.
+    ///
+    /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77): patches may be written.
+    func note(_ bytes: Int, of spill: RowSpill) throws(MigrationError) {
+        guard let own = index(spill) else { return }
+        patchBytes += bytes - holders[own].bytes
+        holders[own].bytes = bytes
+        // The one that was touched last stands first: it is found at once the next time.
+        if own > 0 { holders.swapAt(0, own) }
+        while patchBytes > mostPatches {
+            var largest = 0
+            for index in holders.indices where holders[index].bytes > holders[largest].bytes { largest = index }
+            guard holders[largest].bytes > 0 else { return }
+            let victim = holders[largest]
+            patchBytes -= victim.bytes
+            holders[largest].bytes = 0
+            try victim.spill.spillPatches()
+        }
+    }
+
+    private func index(_ spill: RowSpill) -> Int? {
+        let id = ObjectIdentifier(spill)
+        return holders.firstIndex { $0.id == id }
+    }
+}

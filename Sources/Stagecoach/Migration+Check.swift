@@ -1,0 +1,207 @@
+import Diagnostics
+import Foundation
+import Glibc
+import ManagedModel
+import PersistentStore
+import SpillStorage
+
+/// What a migration's rules say of a source, without migrating it: a value that can be encoded.
+public struct CheckReport: Sendable, Codable {
+    /// A rule that objects break.
+    public struct Line: Sendable, Codable, Equatable {
+        /// Destination entity.
+        public var entity: String
+        /// Attribute, relationship, or the attributes of a uniqueness constraint.
+        public var property: String
+        public var rule: ValidationRule
+        /// Objects that break it.
+        public var count: Int
+        /// The first objects found, five at most.
+        public var samples: [Sample]
+    }
+
+    /// An object that breaks a rule.
+    public struct Sample: Sendable, Codable, Equatable {
+        /// The destination object as the migration would make it, `Entity/p<key>`.
+        public var id: String
+        /// The source object, `Entity/p<key>`; nil where a policy made the object without associating it.
+        public var sourceID: String?
+        /// The value, shortened; nil where there is none.
+        public var value: String?
+        public var mapping: String?
+    }
+
+    /// References of the source to rows that do not exist: a migration makes them nil.
+    public struct Dangling: Sendable, Codable, Equatable {
+        /// Source entity.
+        public var entity: String
+        public var property: String
+        public var count: Int
+        /// The first objects that refer to nothing, `Entity/p<key>`, five at most.
+        public var samples: [String]
+    }
+
+    public var source: String
+    /// Rules that would end a run or reject objects.
+    public var violations: [Line] = []
+    /// Broken rules that the source model had already: warnings in a run without strict validation.
+    public var warnings: [Line] = []
+    public var danglingReferences: [Dangling] = []
+    /// Destination objects that would be made, valid or not.
+    public var objects = 0
+    /// Objects that `--on-invalid reject` would leave out, those for others' sake included.
+    public var rejectedObjects = 0
+    /// Whether objects that the destination had before would become invalid: they cannot be left out.
+    public var hasInvalidEarlierObjects = false
+    /// Whether policies ran to find out.
+    public var ranPolicies = false
+
+    /// Whether a migration with the same options would end for its objects' sake.
+    ///
+    /// - Parameter options: those of the migration.
+    public func fails(_ options: MigrationOptions) -> Bool {
+        switch options.onInvalid {
+        case .fail: !violations.isEmpty
+        case .reject: hasInvalidEarlierObjects || rejectedObjects > options.maximumRejects ?? .max
+        }
+    }
+}
+
+extension Migration {
+    /// Counts what breaks the destination model's rules: everything a migration does is done, policies included, but
+    /// nothing stays. The destination is looked at only where objects are to be added to a store that stands there.
+    ///
+    /// Of an object that has a value that cannot be computed its other attributes are not looked at. Work files stand
+    /// in the options' work directory, or in the folder for temporary files.
+    ///
+    /// - Throws: ``MigrationError`` for what would end ``run()`` for another reason than an invalid object.
+    /// - Complexity: that of a migration; memory stays under the limit.
+    public func check() throws -> CheckReport {
+        progress.beginRun(mirror: nil)
+        defer { progress.endRun() }
+        do {
+            return try count()
+        } catch {
+            throw cancellation.error ?? error
+        }
+    }
+
+    private func count() throws -> CheckReport {
+        let folder = try CheckFolder(in: options.workDirectory)
+        defer { folder.remove() }
+        let place = DestinationPath(path: folder.path + "/check")
+        let appends = options.appendsToExisting && DestinationPath(path: destinationPath).exists
+        let stood = DestinationPath(path: destinationPath)
+        let prepared = try prepare(appends ? stood.resolved : place, appends: appends)
+        let area = try WorkArea(beside: place, spills: nil)
+        defer { area.close() }
+        if appends {
+            let old = try ExistingDestination(locking: stood.resolved.path)
+            defer { old.release() }
+            try old.copy(to: area.storePath) { if let error = cancellation.error { throw error } }
+        }
+        let existing = try appends ? StoreMatch.existing(area.storePath, model: destinationModel) : nil
+        let archive = archive ?? AssociationArchive(directory: area.spills)
+        let known = archive.mappings.count
+        defer { archive.truncate(to: known) }
+        let session = MigrationSession(
+            source: prepared.source, layout: prepared.layout,
+            destinationSchema: existing?.schema ?? prepared.schema, work: area.spills, budget: prepared.budget,
+            options: options, progress: progress, cancellation: cancellation, associations: archive,
+            mappingCount: prepared.mappings.count, existing: existing)
+        session.destinationPath = destinationPath
+        session.counts = prepared.census.counts(for: prepared.mappings)
+        progress.expect(rows: try prepared.expectedRows())
+        let count = CheckCount(source: sourcePath)
+        count.report.ranPolicies = prepared.mappings.contains(where: \.hasPolicy)
+        _ = try load(session, prepared: prepared, existing: existing, area: area, mode: .check(count))
+        try prepared.source.checkUnchanged()
+        progress.begin(.done)
+        return count.sorted
+    }
+}
+
+/// A check's counts, mapping model after mapping model.
+final class CheckCount {
+    var report: CheckReport
+
+    init(source: String) { report = CheckReport(source: source) }
+
+    /// Adds what a mapping model's load found.
+    func add(_ load: OptimisticLoad, _ session: MigrationSession, _ mappings: [PlannedMapping]) throws {
+        report.objects += load.made
+        report.rejectedObjects += load.rejectedObjects
+        if session.validation.brokenEarlier != nil { report.hasInvalidEarlierObjects = true }
+        for (line, found) in session.validation.tally?.lines ?? [:] {
+            let samples = try found.first.map { broken in
+                let origin = try session.validation.origins?.origin(broken)
+                return CheckReport.Sample(
+                    id: broken.objectID, sourceID: origin?.sources.first, value: broken.value,
+                    mapping: origin?.mappingName)
+            }
+            let counted = CheckReport.Line(
+                entity: line.entity, property: line.property, rule: line.rule, count: found.count, samples: samples)
+            CheckCount.add(counted, to: line.isWarning ? \.warnings : \.violations, of: &report)
+        }
+        let own = mappings.filter { !$0.isEarlier }
+        for line in try DanglingReferences(session: session, mappings: own).lines() {
+            let isKnown = report.danglingReferences.contains {
+                $0.entity == line.entity && $0.property == line.property
+            }
+            guard !isKnown else { continue }
+            report.danglingReferences.append(
+                CheckReport.Dangling(
+                    entity: line.entity, property: line.property, count: line.count,
+                    samples: line.first.map { "\(line.entity)/p\($0)" }))
+        }
+    }
+
+    private static func add(
+        _ line: CheckReport.Line, to lines: WritableKeyPath<CheckReport, [CheckReport.Line]>,
+        of report: inout CheckReport
+    ) {
+        let same = report[keyPath: lines].firstIndex {
+            $0.entity == line.entity && $0.property == line.property && $0.rule == line.rule
+        }
+        guard let same else { return report[keyPath: lines].append(line) }
+        report[keyPath: lines][same].count += line.count
+        let room = ViolationTally.samples - report[keyPath: lines][same].samples.count
+        report[keyPath: lines][same].samples += line.samples.prefix(max(0, room))
+    }
+
+    /// The report, its lines by entity and property.
+    var sorted: CheckReport {
+        var report = report
+        func isBefore(_ one: CheckReport.Line, _ other: CheckReport.Line) -> Bool {
+            (one.entity, one.property, one.rule.rawValue) < (other.entity, other.property, other.rule.rawValue)
+        }
+        report.violations.sort(by: isBefore)
+        report.warnings.sort(by: isBefore)
+        report.danglingReferences.sort { ($0.entity, $0.property) < ($1.entity, $1.property) }
+        return report
+    }
+}
+
+/// A folder of its own for a check's work files.
+private struct CheckFolder {
+    let path: String
+
+    /// - Parameter folder: an existing folder; nil: the one for temporary files.
+    /// - Throws: `work.create` (73), `spill.permission` (77).
+    init(in folder: String?) throws(MigrationError) {
+        let place = folder ?? NSTemporaryDirectory()
+        var template = Array("\(place)/stagecoach-check-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else {
+            let number = errno
+            throw MigrationError(
+                "work.create", number == EACCES ? .permission : .cannotCreate,
+                "No folder for work files can be made: \(String(cString: strerror(number)))",
+                remedy: "Name a folder that exists with --work-dir", context: .init(path: place))
+        }
+        path = template.withUnsafeBufferPointer { buffer in
+            String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+        }
+    }
+
+    func remove() { rmdir(path) }
+}

@@ -1,0 +1,187 @@
+import Diagnostics
+import PersistentStore
+import SpillStorage
+
+/// How one mapping model's rows come into a store.
+struct TurnFilling {
+    /// Fills a store, as often as it is called, and returns Z_MAX by destination table.
+    let fill: (DestinationStore) throws -> [Int64]
+    /// Lets statements on the store go, before it is closed.
+    let release: () -> Void
+    /// Goes on with the store opened anew, and the rows from before that were changed.
+    let resume: (DestinationStore, TouchedRows) throws -> Void
+}
+
+/// Loads one mapping model's rows optimistically; where objects are to be rejected and some are invalid, goes back to the
+/// store as it was, computes the rejected keys from what was loaded, and loads once more without them.
+final class OptimisticLoad {
+    /// What happens where objects are invalid.
+    enum Purpose {
+        /// The store is to be published; rejects go to a file.
+        case publish(RejectFile?)
+        /// Rules are counted; further mapping models run, so what they work on has to be valid.
+        case count
+        /// Rules are counted, and the store is worthless then.
+        case countLast
+    }
+
+    private let session: MigrationSession
+    private let mappings: [PlannedMapping]
+    private let excuses: Bool
+    private let store: PrivateStore
+    /// What earlier mapping models rejected.
+    private let earlierRejects: RejectReport
+    /// Rows that the first load made, valid or not.
+    private(set) var made = 0
+    /// All objects that were rejected so far; those of earlier mapping models where nothing was collected.
+    private(set) var report: RejectReport
+    /// Objects that would be rejected where rules are only counted.
+    private(set) var rejectedObjects = 0
+
+    init(
+        session: MigrationSession, mappings: [PlannedMapping], excuses: Bool, store: PrivateStore,
+        earlierRejects: RejectReport
+    ) {
+        self.session = session
+        self.mappings = mappings
+        self.excuses = excuses
+        self.store = store
+        self.earlierRejects = earlierRejects
+        report = earlierRejects
+    }
+
+    /// Loads until the store holds valid objects only.
+    ///
+    /// - Returns: Z_MAX by destination table.
+    /// - Throws: `validation.tooManyRejects` (65) above the limit; what the filling throws.
+    func run(_ filling: TurnFilling, for purpose: Purpose) throws -> [Int64] {
+        let ledger = session.validation.ledger
+        var isLast = false
+        if case .countLast = purpose { isLast = true }
+        let before = session.written
+        let checkpoint = ledger == nil || isLast ? nil : try store.checkpoint(session)
+        defer { checkpoint?.remove() }
+        var highest = try filling.fill(store.destination)
+        try validate()
+        made = zip(session.rowsWritten, before.rows).reduce(0) { $0 + $1.0 - $1.1 }
+        guard let ledger else { return highest }
+        guard ledger.isDirty else {
+            if session.validation.tally == nil, let broken = session.validation.brokenEarlier {
+                throw broken.error(nil)
+            }
+            return highest
+        }
+        if let touched = session.touched {
+            try ledger.keep(touched)
+            touched.close()
+            session.touched = nil
+        }
+        filling.release()
+        try store.destination.closeUnfinished()
+        let rounds = try reject(ledger)
+        guard let checkpoint else { return highest }
+        if case .publish = purpose { try checkLimit(ledger) }
+        let rejected = try RejectedKeys(ledger, session: session)
+        session.written = before
+        session.validation.rejected = rejected
+        try store.goBack(to: checkpoint)
+        if session.hasRows.contains(true) {
+            let touched = TouchedRows(store.destination)
+            try ledger.restore(touched)
+            session.touched = touched
+            try filling.resume(store.destination, touched)
+        }
+        highest = try filling.fill(store.destination)
+        try validate()
+        guard ledger.count > 0, let origins = session.validation.origins else { return highest }
+        session.associations.hasDeletions = true
+        session.associations.rejectingTables.formUnion(try ledger.tables())
+        var file: RejectFile?
+        if case .publish(let asked) = purpose { file = asked }
+        report = try RejectAccount(
+            session: session, mappings: mappings, ledger: ledger, rejected: rejected, origins: origins, rounds: rounds,
+            earlier: earlierRejects
+        ).run(file: file)
+        return highest
+    }
+
+    /// Computes the rejected keys from the filled store.
+    ///
+    /// - Returns: rounds in which objects were rejected for others' sake.
+    private func reject(_ ledger: RejectLedger) throws -> Int {
+        let fixpoint = RejectFixpoint(session: session, ledger: ledger, firstKeys: session.firstKeys)
+        if let tally = session.validation.tally {
+            try ledger.forEachEntry(in: session.destinationSchema) { entry in
+                guard entry.rule == .value else { return }
+                tally.count(
+                    BrokenRule(
+                        table: entry.table, key: entry.key, entity: entry.entity,
+                        entityName: session.destinationSchema.model.entity(at: entry.entity).definition.name,
+                        property: entry.property, rule: entry.rule, value: entry.value, bound: nil,
+                        isRelationship: false),
+                    isWarning: false)
+            }
+            try fixpoint.countDuplicates(inStoreAt: store.path, into: tally)
+        }
+        let rounds = try fixpoint.run(onStoreAt: store.path)
+        rejectedObjects = ledger.count
+        return rounds
+    }
+
+    private func validate() throws {
+        session.progress.begin(.validate)
+        try CountRules(session: session, mappings: mappings, isExcused: excuses).check(store.destination)
+    }
+
+    private func checkLimit(_ ledger: RejectLedger) throws {
+        let count = earlierRejects.objects + ledger.count
+        guard let limit = session.options.maximumRejects, count > limit else { return }
+        var first: RejectLedger.Entry?
+        var byRule = earlierRejects.byRule
+        try ledger.forEachEntry(in: session.destinationSchema) { entry in
+            if first == nil { first = entry }
+            byRule[entry.rule.rawValue, default: 0] += 1
+        }
+        let rules = byRule.sorted { $0.key < $1.key }.map { "\($0.value) by \($0.key)" }.joined(separator: ", ")
+        var context = MigrationError.Context()
+        if let first {
+            let name = session.destinationSchema.model.entity(at: first.entity).definition.name
+            let origin = try session.validation.origins?.origin(
+                table: first.table, key: first.key, entity: first.entity)
+            context = .init(
+                entity: name, objectID: "\(name)/p\(first.key)", property: first.property,
+                entityMapping: origin?.mappingName)
+        }
+        throw MigrationError(
+            "validation.tooManyRejects", .data,
+            "\(count) objects would be rejected (\(rules)), and \(limit) are allowed; the first is named",
+            remedy: "Look at them with stagecoach check, change the mapping model, or allow more with --max-rejects",
+            context: context)
+    }
+}
+
+extension MigrationSession {
+    /// What was counted and written so far.
+    struct Written {
+        let counts: MigrationCounts
+        let rows: [Int]
+        let links: [Int]
+    }
+
+    var written: Written {
+        get { Written(counts: counts, rows: rowsWritten, links: linksWritten) }
+        set {
+            counts = newValue.counts
+            rowsWritten = newValue.rows
+            linksWritten = newValue.links
+        }
+    }
+
+    /// The lowest key that an object of the mapping model at work can have, by table.
+    var firstKeys: [Int64] {
+        hasRows.indices.map { table in
+            guard hasRows[table] else { return .min }
+            return highestKeys[table] == .max ? .max : highestKeys[table] + 1
+        }
+    }
+}

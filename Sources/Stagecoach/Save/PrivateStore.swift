@@ -1,0 +1,50 @@
+import Diagnostics
+import PersistentStore
+
+/// The store that a run fills, in its work area: fresh, or a copy of the one that is appended to.
+final class PrivateStore {
+    let path: String
+    private(set) var destination: DestinationStore
+    private let checkpointPath: String
+    private let cacheBytes: Int
+    private let vfs: String
+    private let cancellation: CancellationFlag
+
+    /// Makes or opens the store.
+    ///
+    /// - Parameter isAppended: whether the copy of a store stands there.
+    init(in area: WorkArea, session: MigrationSession, isAppended: Bool) throws(MigrationError) {
+        path = area.storePath
+        checkpointPath = area.checkpointPath
+        cacheBytes = session.budget.destinationCache
+        vfs = area.vfsName
+        cancellation = session.cancellation
+        destination =
+            try isAppended
+            ? DestinationStore(
+                appendingTo: path, schema: session.destinationSchema, cacheBytes: cacheBytes, vfs: vfs)
+            : DestinationStore(creating: path, schema: session.destinationSchema, cacheBytes: cacheBytes, vfs: vfs)
+        interruptible()
+    }
+
+    /// Lets long statements end where the run is cancelled.
+    private func interruptible() {
+        let cancellation = cancellation
+        destination.connection.interrupt { cancellation.error != nil }
+    }
+
+    /// Copies the store as it is, to go back to it once.
+    ///
+    /// - Throws: `store.full`, `store.io` (74); the cancellation.
+    /// - Complexity: O(1) where the file system shares blocks, else O(bytes).
+    func checkpoint(_ session: MigrationSession) throws -> DestinationStore.Checkpoint {
+        try destination.checkpoint(to: checkpointPath) { try session.checkCancelled() }
+    }
+
+    /// Opens the store as it was. The one that was filled since is closed.
+    func goBack(to checkpoint: DestinationStore.Checkpoint) throws(MigrationError) {
+        destination = try DestinationStore(
+            reopening: checkpoint, at: path, schema: destination.schema, cacheBytes: cacheBytes, vfs: vfs)
+        interruptible()
+    }
+}

@@ -1,0 +1,97 @@
+import Diagnostics
+import ManagedModel
+import SpillStorage
+
+/// Counts what was rejected and lists it: by entity, then key, each object once.
+struct RejectAccount {
+    let session: MigrationSession
+    let mappings: [PlannedMapping]
+    let ledger: RejectLedger
+    let rejected: RejectedKeys
+    let origins: ObjectOrigins
+    let rounds: Int
+    /// What earlier mapping models rejected.
+    let earlier: RejectReport
+
+    /// Objects that the report shows.
+    private static let shown = 20
+
+    /// Writes the reject file's lines and takes the rejected objects out of the counts.
+    ///
+    /// - Returns: what was rejected so far.
+    /// - Throws: `internal.rejects` (70) where as many rows were not left out as objects are rejected.
+    /// - Complexity: O(rejected objects), a lookup of the origin each.
+    func run(file: RejectFile?) throws -> RejectReport {
+        var report = earlier
+        report.removedReferences += rejected.removedReferences
+        report.rounds += rounds
+        let model = session.destinationSchema.model
+        try ledger.forEachEntry(in: session.destinationSchema) { entry in
+            try session.checkCancelled()
+            let name = model.entity(at: entry.entity).definition.name
+            let origin = try origins.origin(table: entry.table, key: entry.key, entity: entry.entity)
+            let others = (origin?.sources.count ?? 0) > 1 ? origin.map { Array($0.sources.dropFirst()) } : nil
+            let object = RejectedObject(
+                entity: name, id: "\(name)/p\(entry.key)", sourceID: origin?.sources.first, otherSourceIDs: others,
+                property: entry.property, rule: entry.rule, value: entry.value, mapping: origin?.mappingName)
+            report.objects += 1
+            report.byRule[entry.rule.rawValue, default: 0] += 1
+            report.byEntity[name, default: 0] += 1
+            if report.sample.count < RejectAccount.shown { report.sample.append(object) }
+            try file?.append(object)
+            session.counts.created[name, default: 0] -= 1
+            guard let index = origin?.mapping, !mappings[index].isEarlier else { return }
+            session.counts.mappings[index].created = max(0, session.counts.mappings[index].created - 1)
+            session.counts.mappings[index].rejectedObjects += 1
+            session.counts.mappings[index].rejectedByRule[entry.rule.rawValue, default: 0] += 1
+            guard !mappings[index].hasPolicy else { return }
+            session.counts.mappings[index].migrated -= 1
+            session.counts.mappings[index].rejected += 1
+        }
+        let listed = report.objects - earlier.objects
+        guard listed == ledger.count, rejected.skippedRows == ledger.count else {
+            throw MigrationError(
+                "internal.rejects", .internal,
+                "\(ledger.count) objects are rejected, \(listed) listed and \(rejected.skippedRows) left out")
+        }
+        if case .associations(let runtime) = origins {
+            for mapping in mappings where mapping.hasPolicy && mapping.source != nil { try recount(mapping, runtime) }
+        }
+        return report
+    }
+
+    /// A source object of a policy's mapping is rejected where all its destination objects that still exist are.
+    private func recount(_ mapping: PlannedMapping, _ runtime: StagedRuntime) throws {
+        guard let table = mapping.sourceTable else { return }
+        let model = session.destinationSchema.model
+        func countSources(where isCounted: (ObjectPlace) throws -> Bool) throws -> Int {
+            var total = 0
+            func isCountedReference(_ reference: ObjectReference) throws -> Bool {
+                let entity = model.entity(at: Int(reference.entity))
+                return try isCounted(runtime.objects.place(entity: entity, key: reference.key))
+            }
+            try runtime.associations[mapping.index].forEachSource(inTable: table, whereExists: isCountedReference) {
+                guard try runtime.sources.place(table: table, key: $0)?.entity == mapping.source else { return }
+                total += 1
+            }
+            return total
+        }
+        func exists(_ place: ObjectPlace) throws -> Bool {
+            guard runtime.objects.hasDeletions else { return true }
+            return try runtime.objects.exists(place)
+        }
+        var associated = try countSources(where: exists)
+        var migrated = try countSources { place in
+            guard try !rejected.contains(place.key, table: place.table) else { return false }
+            return try exists(place)
+        }
+        // A policy may associate source objects that the mapping's filter left out.
+        let fetched =
+            session.counts.mappings[mapping.index].sourceObjects - session.counts.mappings[mapping.index].filtered
+        migrated = min(migrated, fetched)
+        associated = min(associated, fetched)
+        session.counts.mappings[mapping.index].migrated = migrated
+        session.counts.mappings[mapping.index].rejected = associated - migrated
+        session.counts.mappings[mapping.index].droppedByPolicy = fetched - associated
+    }
+}

@@ -1,0 +1,105 @@
+import Diagnostics
+import PersistentStore
+import Rows
+import SpillStorage
+
+/// The keys of rejected objects, which the second load consults: rows are left out and references to them removed.
+///
+/// Memory: about 0.14 bytes a key, above the allowance on disk.
+final class RejectedKeys {
+    /// A column that refers to a row.
+    private struct Reference {
+        let column: Int
+        let entityColumn: Int?
+        let orderColumn: Int?
+        let target: Int
+    }
+
+    /// By table; nil where nothing is rejected.
+    private let keys: [KeyIndex?]
+    private let references: [[Reference]]
+    /// Tables of the objects on both sides, by join table.
+    private let sides: [[Int]]
+    /// Rows left out of batches.
+    private(set) var skippedRows = 0
+    /// References and links to rejected objects that were removed from objects that stay.
+    private(set) var removedReferences = 0
+
+    /// Takes the keys out of a ledger.
+    ///
+    /// - Throws: `spill.full`, `spill.io` (74).
+    init(_ ledger: RejectLedger, session: MigrationSession) throws(MigrationError) {
+        let schema = session.destinationSchema
+        let allowance = max(64 << 10, session.budget.keys / 4 / max(1, schema.tables.count))
+        var keys: [KeyIndex?] = []
+        for table in schema.tables.indices {
+            let index = KeyIndex(directory: session.work, name: "rejected", memory: allowance)
+            try ledger.forEachKey(ofTable: table) { key throws(MigrationError) in try index.append(key) }
+            try index.seal()
+            keys.append(index.count == 0 ? nil : index)
+        }
+        self.keys = keys
+        var references = schema.tables.map { _ in [Reference]() }
+        for entity in schema.model.entities {
+            for relationship in entity.relationships where relationship.entity == entity {
+                switch schema.storage(of: relationship) {
+                case .toOne(let table, let column, let entityColumn, let orderColumn):
+                    references[table].append(
+                        Reference(
+                            column: column, entityColumn: entityColumn, orderColumn: orderColumn,
+                            target: schema.tableIndex(of: relationship.destination)))
+                case .toManyHidden(let table, let column, let orderColumn):
+                    references[table].append(
+                        Reference(
+                            column: column, entityColumn: nil, orderColumn: orderColumn,
+                            target: schema.tableIndex(of: entity)))
+                case .none, .toManyByInverse, .join: break
+                }
+            }
+        }
+        self.references = references.map { $0.filter { keys[$0.target] != nil } }
+        sides = schema.joinTables.map { join in join.sides.map { schema.tableByEntity[$0.relationship.entity] } }
+    }
+
+    /// Whether an object is rejected.
+    func contains(_ key: Int64, table: Int) throws(MigrationError) -> Bool {
+        try keys[table]?.contains(key) ?? false
+    }
+
+    /// Whether a reference of a row that stays goes, because its object is rejected; it is counted.
+    func removesReference(to key: Int64, table: Int) throws(MigrationError) -> Bool {
+        guard try contains(key, table: table) else { return false }
+        removedReferences += 1
+        return true
+    }
+
+    /// Whether a link of a join table goes with one of its objects.
+    func removesLink(_ first: Int64, _ second: Int64, joinTable: Int) throws(MigrationError) -> Bool {
+        let isFirst = try contains(first, table: sides[joinTable][0])
+        let isSecond = try contains(second, table: sides[joinTable][1])
+        if isFirst != isSecond { removedReferences += 1 }
+        return isFirst || isSecond
+    }
+
+    /// Leaves rejected rows out of a batch and removes the others' references to rejects.
+    ///
+    /// - Complexity: O(rows × references).
+    func filter(_ batch: inout RowBatch, table: Int) throws(MigrationError) {
+        if let own = keys[table] {
+            let before = batch.count
+            try batch.keepRows { key throws(MigrationError) in try !own.contains(key) }
+            skippedRows += before - batch.count
+        }
+        for reference in references[table] {
+            guard let targets = keys[reference.target] else { continue }
+            for row in 0..<batch.count {
+                let cell = batch[row, reference.column]
+                guard cell.kind == .integer, try targets.contains(cell.integerValue) else { continue }
+                batch[row, reference.column] = .null
+                if let column = reference.entityColumn { batch[row, column] = .null }
+                if let column = reference.orderColumn { batch[row, column] = .null }
+                removedReferences += 1
+            }
+        }
+    }
+}

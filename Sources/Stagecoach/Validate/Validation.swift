@@ -1,0 +1,179 @@
+import Diagnostics
+import ManagedModel
+import PersistentStore
+import Rows
+
+/// What the user wants of objects that break the destination model's rules.
+public enum InvalidObjects: String, Sendable, CaseIterable {
+    /// The first one ends the run.
+    case fail
+    /// They are left out, and what needs them as well.
+    case reject
+}
+
+/// What becomes of broken rules while objects are made and loaded.
+///
+/// A run that rejects loads optimistically and notes every object that breaks a rule. Where there is one, the rejected
+/// keys are computed, and everything is loaded again without them.
+final class Validation {
+    /// The objects noted so far; nil where the first one ends the run.
+    let ledger: RejectLedger?
+    /// All broken rules, counted, for `check`; nil where a reject is enough.
+    let tally: ViolationTally?
+    /// What the load leaves out; nil in the first load.
+    var rejected: RejectedKeys?
+    /// Where objects come from; set by the path that makes them.
+    var origins: ObjectOrigins?
+    /// A rule that a row breaks which was there before the mapping model: it cannot be left out.
+    private(set) var brokenEarlier: BrokenRule?
+
+    init(ledger: RejectLedger? = nil, tally: ViolationTally? = nil) {
+        self.ledger = ledger
+        self.tally = tally
+    }
+
+    /// Notes a broken rule, or ends the run.
+    ///
+    /// - Throws: `validation.…` (65) where the first one ends the run, `internal.rejects` (70) in the second load.
+    func note(_ broken: BrokenRule) throws {
+        guard let ledger else { throw broken.error(try origins?.origin(broken)) }
+        guard rejected == nil else { throw Validation.unsettled(broken.error(nil)) }
+        // Of an object without a computed value nothing else is said about its attributes.
+        if !broken.isRelationship, broken.rule != .value, ledger.hasValueErrors,
+            try ledger.rule(table: broken.table, key: broken.key) == .value
+        {
+            return
+        }
+        try ledger.note(broken)
+        tally?.count(broken, isWarning: false)
+    }
+
+    /// Notes a rule that a row breaks which was there before the mapping model: it ends the run, unless what makes the row
+    /// invalid may still be rejected.
+    ///
+    /// - Throws: `validation.…` (65).
+    func noteEarlier(_ broken: BrokenRule) throws {
+        if let tally {
+            tally.count(broken, isWarning: false)
+            brokenEarlier = brokenEarlier ?? broken
+            return
+        }
+        guard ledger != nil, rejected == nil else { throw broken.error(nil) }
+        brokenEarlier = brokenEarlier ?? broken
+    }
+
+    /// Notes that a value of an object could not be computed, or ends the run with the error.
+    ///
+    /// - Parameter error: passed on where it concerns more than one object: only `value.…` errors are one object's.
+    func note(_ error: MigrationError, table: Int, key: Int64, entity: Int, entityName: String) throws(MigrationError) {
+        guard let ledger, error.category == .data, error.code.rawValue.hasPrefix("value.") else { throw error }
+        if let rejected {
+            guard try rejected.contains(key, table: table) else { throw Validation.unsettled(error) }
+            return
+        }
+        let broken = BrokenRule(
+            table: table, key: key, entity: entity, entityName: entityName, property: error.context.property ?? "",
+            rule: .value, value: error.message, bound: nil, isRelationship: false)
+        // It is tallied at the end: a policy may delete the object.
+        try ledger.note(broken)
+    }
+
+    /// An object that breaks a rule after all rejects were left out is a defect of ours.
+    private static func unsettled(_ error: MigrationError) -> MigrationError {
+        MigrationError(
+            "internal.rejects", .internal, "An object breaks a rule although all rejected objects are left out",
+            context: error.context, cause: error)
+    }
+}
+
+/// The object whose values are being computed.
+struct ValueSubject {
+    let table: Int
+    let key: Int64
+    let entity: EntityDescription
+}
+
+extension MigrationSession {
+    /// Notes a broken rule, or ends the run.
+    func note(_ broken: BrokenRule) throws {
+        if isExisting(broken.key, table: broken.table) {
+            try validation.noteEarlier(broken)
+        } else {
+            try validation.note(broken)
+        }
+    }
+
+    /// Computes values of an object. One that cannot be computed concerns this object alone: where objects may be
+    /// rejected, the run goes on.
+    func noting(
+        _ subject: ValueSubject, _ body: () throws(MigrationError) -> Void
+    ) throws(MigrationError) {
+        do throws(MigrationError) {
+            try body()
+        } catch {
+            try validation.note(
+                error, table: subject.table, key: subject.key, entity: subject.entity.index,
+                entityName: subject.entity.definition.name)
+        }
+    }
+
+    /// The same where user code may throw errors of its own, which always end the run.
+    func notingAny(_ subject: ValueSubject, _ body: () throws -> Void) throws {
+        do {
+            try body()
+        } catch let error as MigrationError {
+            try noting(subject) { () throws(MigrationError) in throw error }
+        }
+    }
+
+    /// Makes a table ready for rows: where rejects are collected, for rows too that break a uniqueness constraint.
+    func prepare(_ table: Int, expecting rows: Int, in destination: DestinationStore) throws {
+        try destination.prepareRows(table: table, expecting: rows)
+        guard let ledger = validation.ledger, validation.rejected == nil, rows > 0 else { return }
+        // A table without rows may have its constraints already: in an appended store.
+        guard try !destination.prepareDuplicates(table: table) else { return }
+        // No index will say whether there are duplicates.
+        try destination.loosen(table: table)
+        ledger.hasDuplicates = true
+    }
+
+    /// Checks the rows of a batch that is about to be written.
+    func check(_ batch: borrowing RowBatch, _ rules: [Int64: RowRules]) throws {
+        guard !rules.isEmpty else { return }
+        for row in 0..<batch.count {
+            guard let rules = rules[batch[row, EntityTable.entityColumn].integerValue] else { continue }
+            try rules.check(batch, row: row) { broken, isExcused in
+                guard isExcused else { return try validation.note(broken) }
+                counts.warnings[broken.label, default: 0] += 1
+                validation.tally?.count(broken, isWarning: true)
+            }
+        }
+    }
+
+    /// An error about equal values with the object's source and entity mapping.
+    private func located(_ error: MigrationError, inTable table: Int) throws -> MigrationError {
+        guard let key = error.context.objectID?.split(separator: "/p").last.flatMap({ Int64($0) }) else { return error }
+        for entity in destinationSchema.tables[table].entities {
+            guard let origin = try validation.origins?.origin(table: table, key: key, entity: entity) else { continue }
+            var error = error.inside(.init(entityMapping: origin.mappingName))
+            if let source = origin.sources.first { error.message += " (the latter made of source object \(source))" }
+            return error
+        }
+        return error
+    }
+
+    /// Builds a table's indexes.
+    ///
+    /// Where rejects are collected, a uniqueness constraint that rows break is noted and its index left out: such a
+    /// store is never published.
+    func createIndexes(of table: Int, in destination: DestinationStore) throws {
+        guard let ledger = validation.ledger, validation.rejected == nil else {
+            do throws(MigrationError) {
+                return try destination.createIndexes(table: table)
+            } catch {
+                throw error.code == ValidationRule.unique.code ? try located(error, inTable: table) : error
+            }
+        }
+        try destination.createIndexes(table: table) { ledger.hasDuplicates = true }
+    }
+}

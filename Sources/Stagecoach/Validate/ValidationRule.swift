@@ -1,0 +1,61 @@
+import Diagnostics
+
+/// A rule of the destination model that an object may break, by the stable word that reports and reject files use.
+public enum ValidationRule: String, Sendable, Codable, CaseIterable {
+    /// A required attribute or relationship is empty.
+    case required
+    /// A number or date is below the least one.
+    case minimum
+    /// A number or date is above the greatest one.
+    case maximum
+    /// A text or data is too short.
+    case minimumLength
+    /// A text or data is too long.
+    case maximumLength
+    /// A text does not match the regular expression.
+    case pattern
+    /// A relationship has too few objects.
+    case minimumCount
+    /// A relationship has too many objects.
+    case maximumCount
+    /// An object of a lower key has the same values of a uniqueness constraint.
+    case unique
+    /// A required relationship lost its objects because they were rejected.
+    case reference
+    /// A value could not be computed: out of the type's range, of a wrong type, a division by zero.
+    case value
+
+    /// What is wrong, in a few words.
+    public var label: String {
+        switch self {
+        case .required: "missing value"
+        case .minimum: "too small"
+        case .maximum: "too large"
+        case .minimumLength: "too short"
+        case .maximumLength: "too long"
+        case .pattern: "does not match the pattern"
+        case .minimumCount: "too few objects"
+        case .maximumCount: "too many objects"
+        case .unique: "not unique"
+        case .reference: "its object is rejected"
+        case .value: "value cannot be computed"
+        }
+    }
+
+    /// The code of the error that ends a run.
+    var code: MigrationError.Code {
+        switch self {
+        case .required: "validation.missing"
+        case .minimum: "validation.tooSmall"
+        case .maximum: "validation.tooLarge"
+        case .minimumLength: "validation.tooShort"
+        case .maximumLength: "validation.tooLong"
+        case .pattern: "validation.pattern"
+        case .minimumCount: "validation.tooFew"
+        case .maximumCount: "validation.tooMany"
+        case .unique: "validation.uniqueness"
+        case .reference: "validation.reference"
+        case .value: "validation.value"
+        }
+    }
+}

@@ -1,0 +1,123 @@
+import Diagnostics
+import Foundation
+import ManagedModel
+import Mapping
+import Rows
+
+/// A least or greatest number or date. Integers are compared as integers: a Double would round large ones.
+struct NumberBound {
+    private let real: Double
+    private let integer: Int64?
+
+    /// - Returns: nil for a bound that is no number.
+    init?(_ value: AttributeValue) {
+        switch value {
+        case .boolean(let flag): (real, integer) = (flag ? 1 : 0, flag ? 1 : 0)
+        case .integer(let number): (real, integer) = (Double(number), number)
+        case .double(let number): (real, integer) = (number, nil)
+        case .decimal(let number):
+            let object = NSDecimalNumber(decimal: number)
+            real = object.doubleValue
+            integer = Decimal(object.int64Value) == number ? object.int64Value : nil
+        case .date(let seconds): (real, integer) = (seconds, nil)
+        case .string, .data, .uuid, .uri: return nil
+        }
+    }
+
+    /// Whether the bound is greater than a number in a cell.
+    func isAbove(_ cell: Cell) -> Bool {
+        if cell.kind == .integer {
+            return integer.map { $0 > cell.integerValue } ?? (real > Double(cell.integerValue))
+        }
+        return real > cell.realValue
+    }
+
+    /// Whether the bound is less than a number in a cell.
+    func isBelow(_ cell: Cell) -> Bool {
+        if cell.kind == .integer {
+            return integer.map { $0 < cell.integerValue } ?? (real < Double(cell.integerValue))
+        }
+        return real < cell.realValue
+    }
+
+    func text(_ type: AttributeType?) -> String {
+        integer.map(String.init) ?? ShortValue.text(real, type: type)
+    }
+}
+
+/// A regular expression that a text has to match as a whole.
+struct TextRule {
+    let text: String
+    private let automaton: WholeTextPattern?
+    /// For what no automaton can do: look-around, back references.
+    private let expression: NSRegularExpression?
+
+    /// Compiles a model's pattern.
+    ///
+    /// - Throws: `model.regularExpression` (78) where it is none.
+    init(_ text: String, entity: String, property: String) throws(MigrationError) {
+        self.text = text
+        var refusal: MigrationError?
+        do throws(MigrationError) {
+            automaton = try WholeTextPattern(text)
+            expression = nil
+            return
+        } catch {
+            refusal = error
+        }
+        automaton = nil
+        do {
+            expression = try NSRegularExpression(pattern: "\\A(?:\(text))\\z")
+        } catch {
+            throw MigrationError(
+                "model.regularExpression", .configuration, "The pattern does not compile: \(text)",
+                context: .init(entity: entity, property: property), cause: refusal ?? error)
+        }
+    }
+
+    func matches(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        if let automaton { return automaton.matches(bytes) }
+        let text = String(decoding: bytes, as: UTF8.self)
+        return expression?.firstMatch(in: text, range: NSRange(location: 0, length: text.utf16.count)) != nil
+    }
+}
+
+/// Values for messages, shortened.
+enum ShortValue {
+    private static let longest = 60
+
+    /// A cell's value: text cut after 60 characters, data as its length; nil for NULL.
+    ///
+    /// - Parameters:
+    ///   - type: the attribute's type; nil for a reference.
+    ///   - markerBytes: bytes before a binary value that are not part of it.
+    static func text(
+        _ cell: Cell, _ batch: borrowing RowBatch, type: AttributeType?, markerBytes: Int = 0
+    ) -> String? {
+        switch cell.kind {
+        case .null, .absent: return nil
+        case .integer, .reference:
+            return type == .date ? text(Double(cell.integerValue), type: type) : String(cell.integerValue)
+        case .real: return text(cell.realValue, type: type)
+        case .blob: return "\(max(0, Int(cell.length) - markerBytes)) bytes"
+        case .text:
+            let bytes = batch.bytes(cell)
+            // Four bytes are the longest character's.
+            let head = UnsafeRawBufferPointer(rebasing: bytes.prefix(longest * 4))
+            var characters = String(decoding: head, as: UTF8.self).unicodeScalars.map(Character.init)
+            guard characters.count > longest || bytes.count > head.count else { return String(characters) }
+            characters.removeLast(max(0, characters.count - longest))
+            return String(characters) + "…"
+        }
+    }
+
+    /// A number, or a date in ISO 8601.
+    static func text(_ number: Double, type: AttributeType?) -> String {
+        // Dates of the years 1 to 9999 have a form; others are shown as seconds.
+        guard type == .date, number > -63_000_000_000, number < 250_000_000_000 else {
+            if number == number.rounded(), abs(number) < 1e15 { return String(Int64(number)) }
+            return "\(number)"
+        }
+        return Date(timeIntervalSinceReferenceDate: number).ISO8601Format()
+    }
+}

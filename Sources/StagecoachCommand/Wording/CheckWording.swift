@@ -1,0 +1,64 @@
+import Stagecoach
+
+/// The words for a check.
+enum CheckWording {
+    /// The result for people.
+    static func text(_ outline: CheckOutline) -> String {
+        let report = outline.report
+        var lines = ["Checked \(report.source), nothing written"]
+        lines += TextTable(
+            rows: [
+                ["model", Versions.text(outline.sourceVersion, outline.destinationVersion)],
+                ["mapping", outline.mapping ?? "inferred"],
+                ["objects", Figures.count(report.objects)],
+                ["policies", report.ranPolicies ? "ran, to see what they make" : "none"],
+            ], alignments: [.left, .left]
+        ).lines(indent: 2)
+        lines += section("Broken rules", report.violations)
+        lines += section("Warnings: broken in the source already", report.warnings)
+        if !report.danglingReferences.isEmpty {
+            lines += ["", "References to rows that do not exist, which become nil"]
+            let rows = report.danglingReferences.map { line in
+                [line.entity, line.property, Figures.count(line.count), line.samples.joined(separator: ", ")]
+            }
+            lines += TextTable(rows: rows, alignments: [.left, .left, .right, .left]).lines(indent: 2)
+        }
+        lines += ["", sentence(outline)]
+        return lines.map(\.printable).joined(separator: "\n") + "\n"
+    }
+
+    private static func section(_ title: String, _ found: [CheckReport.Line]) -> [String] {
+        guard !found.isEmpty else { return [] }
+        let header = ["entity", "property", "rule", "objects", "first"]
+        let rows = found.map { line in
+            [
+                line.entity, line.property, line.rule.rawValue, Figures.count(line.count),
+                line.samples.map(sample).joined(separator: ", "),
+            ]
+        }
+        return ["", title]
+            + TextTable(rows: [header] + rows, alignments: [.left, .left, .left, .right, .left]).lines(indent: 2)
+    }
+
+    private static func sample(_ sample: CheckReport.Sample) -> String {
+        let id = sample.sourceID ?? "\(sample.id), which a policy makes"
+        return sample.value.map { "\(id) '\($0)'" } ?? id
+    }
+
+    private static func sentence(_ outline: CheckOutline) -> String {
+        if outline.report.violations.isEmpty { return "No object breaks a rule." }
+        let left = "--on-invalid reject would leave out \(Figures.count(outline.report.rejectedObjects, "object"))"
+        return outline.rejects ? "\(left)." : "A migration would fail; \(left)."
+    }
+
+    /// Why the exit code says that a migration would fail, without a full stop.
+    static func verdict(_ outline: CheckOutline) -> String {
+        let rejected = outline.report.rejectedObjects
+        guard outline.rejects else {
+            let count = outline.report.violations.reduce(0) { $0 + $1.count }
+            return "A migration would fail: rules are broken \(Figures.count(count, "time"))"
+        }
+        return "A migration would fail: \(Figures.count(rejected, "object")) would be rejected, and "
+            + "\(Figures.count(outline.maximumRejects ?? 0)) are allowed"
+    }
+}

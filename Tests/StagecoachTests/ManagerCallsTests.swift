@@ -1,0 +1,252 @@
+import CSQLite
+import Diagnostics
+import Foundation
+import Mapping
+import PersistentStore
+import SpillStorage
+import Stagecoach
+import TestSupport
+import Testing
+
+/// Apple's recipe for large stores: one manager, several mapping models, one call each.
+@Suite("A manager's calls: associations until reset, progress, cancellation")
+struct ManagerCallsTests {
+    /// The scene's mapping model in two: authors, then books that look their authors up.
+    private static func parts(_ scene: FailureScene) throws -> (authors: MappingModel, books: MappingModel) {
+        func mapping(_ entity: String, _ relationships: [PropertyMapping]) throws -> MappingModel {
+            let inferred = try #require(scene.mapping.entityMappings.first { $0.destinationEntityName == entity })
+            let mapping = EntityMapping()
+            mapping.name = "\(entity)s"
+            mapping.mappingType = .transformEntityMappingType
+            mapping.sourceEntityName = entity
+            mapping.destinationEntityName = entity
+            mapping.attributeMappings = inferred.attributeMappings
+            mapping.relationshipMappings = relationships
+            let model = MappingModel()
+            model.entityMappings = [mapping]
+            return model
+        }
+        let lookup = try ValueExpression(
+            parsing:
+                "FUNCTION($manager, 'destinationInstancesForEntityMappingNamed:sourceInstances:', 'Authors', $source.author)"
+        )
+        return (
+            try mapping("Author", []),
+            try mapping("Book", [PropertyMapping(name: "author", valueExpression: lookup)])
+        )
+    }
+
+    private static func migrate(
+        _ manager: MigrationManager, _ scene: FailureScene, _ model: MappingModel, to path: String? = nil
+    ) throws {
+        try manager.migrateStore(
+            from: URL(fileURLWithPath: scene.sourcePath), type: .sqlite, mapping: model,
+            to: URL(fileURLWithPath: path ?? scene.destinationPath), type: .sqlite)
+    }
+
+    private static func manager(_ scene: FailureScene, isStaged: Bool = false) -> MigrationManager {
+        let manager = MigrationManager(sourceModel: scene.source, destinationModel: scene.destination)
+        manager.policies = PolicyRegistry()
+        manager.options.memoryLimit = 8 << 30
+        manager.usesStoreSpecificMigrationManager = !isStaged
+        return manager
+    }
+
+    private static func integer(_ sql: String, in path: String) throws -> Int64? {
+        try Connection(path: path, flags: SQLITE_OPEN_READONLY).integer(sql)
+    }
+
+    private static let unlinked = "SELECT count(*) FROM ZBOOK WHERE ZAUTHOR IS NOT 1 + Z_PK % 4"
+
+    @Test("A later call finds the objects of an earlier one", arguments: [false, true])
+    func laterCall(isStaged: Bool) throws {
+        let scene = try FailureScene()
+        let (authors, books) = try Self.parts(scene)
+        let manager = Self.manager(scene, isStaged: isStaged)
+        try Self.migrate(manager, scene, authors)
+        #expect(manager.report?.isAppended == false)
+        #expect(manager.report?.counts.withoutMapping == ["Book": 40])
+        try Self.migrate(manager, scene, books)
+        #expect(manager.report?.isAppended == true)
+        #expect(manager.report?.isStaged == isStaged)
+        // Authors were migrated by the earlier call.
+        #expect(manager.report?.counts.withoutMapping == [:])
+        #expect(manager.report?.counts.mappings.map(\.name) == ["Books"])
+        #expect(manager.report?.keys == ["Book": "kept"])
+        #expect(try Self.integer(Self.unlinked, in: scene.destinationPath) == 0)
+    }
+
+    @Test("After reset an earlier call's mapping is unknown, and the manager migrates again")
+    func reset() throws {
+        let scene = try FailureScene()
+        let (authors, books) = try Self.parts(scene)
+        let manager = Self.manager(scene)
+        try Self.migrate(manager, scene, authors)
+        manager.reset()
+        let before = try scene.snapshot()
+        let error = #expect(throws: MigrationError.self) { try Self.migrate(manager, scene, books) }
+        #expect(error?.code == "mapping.unknownMapping")
+        #expect(try scene.snapshot() == before)
+        try Self.migrate(manager, scene, authors)
+        #expect(try Self.integer("SELECT count(*) FROM ZAUTHOR", in: scene.destinationPath) == 8)
+        // Of equal names the latest call's objects are found.
+        try Self.migrate(manager, scene, books)
+        #expect(try Self.integer("SELECT min(ZAUTHOR) FROM ZBOOK", in: scene.destinationPath) == 5)
+    }
+
+    @Test("A failed call leaves the associations of the calls before it")
+    func failedCall() throws {
+        let scene = try FailureScene()
+        let (authors, books) = try Self.parts(scene)
+        let manager = Self.manager(scene)
+        try Self.migrate(manager, scene, authors)
+        let broken = MappingModel()
+        broken.entityMappings = books.entityMappings
+        books.entityMappings[0].entityMigrationPolicyClassName = "Nobody"
+        #expect(throws: MigrationError.self) { try Self.migrate(manager, scene, broken) }
+        books.entityMappings[0].entityMigrationPolicyClassName = nil
+        try Self.migrate(manager, scene, books)
+        #expect(try Self.integer(Self.unlinked, in: scene.destinationPath) == 0)
+    }
+
+    @Test("A destination that somebody changed between two calls is refused until reset")
+    func changedDestination() throws {
+        let scene = try FailureScene()
+        let (authors, books) = try Self.parts(scene)
+        let manager = Self.manager(scene)
+        try Self.migrate(manager, scene, authors)
+        let connection = try Connection(path: scene.destinationPath, flags: SQLITE_OPEN_READWRITE)
+        try connection.execute("DELETE FROM ZAUTHOR WHERE Z_PK = 2")
+        try connection.close()
+        let error = #expect(throws: MigrationError.self) { try Self.migrate(manager, scene, books) }
+        #expect(error?.code == "manager.destinationChanged")
+        // Another destination begins anew.
+        try Self.migrate(manager, scene, authors, to: scene.folder.file("other.sqlite"))
+        #expect(try Self.integer("SELECT count(*) FROM ZAUTHOR", in: scene.folder.file("other.sqlite")) == 4)
+    }
+
+    @Test("A later policy reads and changes the objects of an earlier call", arguments: [false, true])
+    func laterPolicy(isDeleting: Bool) throws {
+        final class Visitor: EntityMigrationPolicy {
+            var deletes = false
+            override func performCustomValidation(forMapping mapping: EntityMapping, manager: MigrationManager) throws {
+                let authors = manager.destinationInstances(forEntityMappingName: "Authors", sourceInstances: nil)
+                #expect(authors.count == 4)
+                for author in authors {
+                    let books = author.value(forKey: "books") as? Set<ManagedObject> ?? []
+                    #expect(books.count == 10)
+                    let sources = manager.sourceInstances(
+                        forEntityMappingName: "Authors", destinationInstances: [author])
+                    #expect(sources.map(\.objectID.key) == [author.objectID.key])
+                    author.setValue("\(author.value(forKey: "name") as? String ?? "") (\(books.count))", forKey: "name")
+                    #expect((author.value(forKey: "name") as? String)?.hasSuffix(" (10)") == true)
+                }
+                guard deletes, let last = authors.last else { return }
+                manager.destinationContext.delete(last)
+            }
+        }
+        let scene = try FailureScene()
+        let (authors, books) = try Self.parts(scene)
+        let manager = Self.manager(scene)
+        manager.policies.register("Visitor") {
+            let visitor = Visitor()
+            visitor.deletes = isDeleting
+            return visitor
+        }
+        books.entityMappings[0].entityMigrationPolicyClassName = "Visitor"
+        try Self.migrate(manager, scene, authors)
+        manager.options.fullCheck = true
+        try Self.migrate(manager, scene, books)
+        let path = scene.destinationPath
+        #expect(
+            try Self.integer("SELECT count(*) FROM ZAUTHOR WHERE ZNAME LIKE 'Author % (10)'", in: path)
+                == (isDeleting ? 3 : 4))
+        #expect(
+            try Self.integer("SELECT count(*) FROM ZBOOK WHERE ZAUTHOR IS NULL", in: path) == (isDeleting ? 10 : 0))
+    }
+
+    @Test("Progress only grows over all mapping models, as figures, as a sequence and as Foundation's")
+    func progress() async throws {
+        let scene = try FailureScene(books: 3000)
+        let (authors, books) = try Self.parts(scene)
+        let manager = Self.manager(scene)
+        let shown = manager.foundationProgress
+        #expect(shown.totalUnitCount == 1000 && shown.completedUnitCount == 0)
+        let updates = manager.progress.updates
+        let reader = Task {
+            var seen: [ProgressCounter.Snapshot] = []
+            for await snapshot in updates { seen.append(snapshot) }
+            return seen
+        }
+        manager.options.batchSize = 1
+        manager.options.appendsToExisting = false
+        let migration = Migration(
+            from: scene.sourcePath, model: scene.source, mappings: [authors, books], to: scene.destinationPath,
+            model: scene.destination, options: manager.options, progress: manager.progress)
+        try migration.run()
+        let seen = await reader.value
+        #expect(seen.last?.fraction == 1)
+        #expect(zip(seen, seen.dropFirst()).allSatisfy { $0.fraction <= $1.fraction && $0.rows <= $1.rows })
+        #expect(manager.migrationProgress == 1)
+        try Self.migrate(manager, scene, authors, to: scene.folder.file("other.sqlite"))
+        #expect(shown.completedUnitCount == 1000 && shown.isFinished)
+        #expect(manager.foundationProgress !== shown)
+    }
+
+    @Test("Cancelling Foundation's progress ends the run, also before it begins", arguments: [false, true])
+    func cancelledProgress(isStaged: Bool) throws {
+        let scene = try FailureScene(books: 20_000)
+        let manager = Self.manager(scene, isStaged: isStaged)
+        manager.foundationProgress.cancel()
+        #expect(throws: CancellationError.self) { try Self.migrate(manager, scene, scene.mapping) }
+        manager.options.batchSize = 1
+        let progress = manager.foundationProgress
+        let watcher = Watcher {
+            guard progress.completedUnitCount > 100 else { return false }
+            progress.cancel()
+            return true
+        }
+        #expect(throws: CancellationError.self) { try Self.migrate(manager, scene, scene.mapping) }
+        watcher.finish()
+        #expect(progress.completedUnitCount < 1000)
+        #expect(try FailureScene.contents(of: scene.outputFolder).isEmpty)
+        try Self.migrate(manager, scene, scene.mapping)
+        #expect(try Self.integer("SELECT count(*) FROM ZBOOK", in: scene.destinationPath) == 20_000)
+    }
+
+    @Test("A report goes through JSON and comes back")
+    func report() throws {
+        let scene = try FailureScene()
+        let (authors, books) = try Self.parts(scene)
+        var options = scene.options()
+        options.fullCheck = true
+        let report = try Migration(
+            from: scene.sourcePath, model: scene.source, mappings: [authors, books], to: scene.destinationPath,
+            model: scene.destination, options: options
+        ).run()
+        #expect(report.mappingModels == 2 && !report.isAppended)
+        #expect(report.counts.mappings.map(\.name) == ["Authors", "Books"])
+        #expect(report.counts.mappings.map(\.migrated) == [4, 40])
+        #expect(report.counts.withoutMapping.isEmpty && report.counts.created == ["Author": 4, "Book": 40])
+        let back = try JSONDecoder().decode(MigrationReport.self, from: try report.json())
+        #expect(back.counts == report.counts)
+        #expect(try back.json() == report.json())
+    }
+
+    @Test("Associations lie in the work folder between calls and go with the manager")
+    func workFolder() throws {
+        let scene = try FailureScene()
+        let work = scene.folder.file("work")
+        try FileManager.default.createDirectory(atPath: work, withIntermediateDirectories: false)
+        let (authors, _) = try Self.parts(scene)
+        var manager: MigrationManager? = Self.manager(scene)
+        manager?.options.workDirectory = work
+        if let manager { try Self.migrate(manager, scene, authors) }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: work).count == 1)
+        manager?.reset()
+        #expect(try FileManager.default.contentsOfDirectory(atPath: work).isEmpty)
+        if let manager { try Self.migrate(manager, scene, authors) }
+        manager = nil
+        #expect(try FileManager.default.contentsOfDirectory(atPath: work).isEmpty)
+    }
+}

@@ -1,0 +1,168 @@
+import CSQLite
+import Foundation
+import ManagedModel
+import PersistentStore
+import TestSupport
+
+/// A store whose model, not its size, is what memory has to bear; keys are 1, 2, 3, …
+enum MemoryShape: String, CaseIterable, CustomStringConvertible {
+    /// Sixty inverse pairs between two entities.
+    case manyPairs
+    /// Three hundred entity mappings into one root table.
+    case manyMappings
+    /// A table of 1,900 attributes.
+    case manyColumns
+    /// One object with nearly all others of the store in one relationship.
+    case manyMembers
+
+    var description: String { rawValue }
+
+    /// Rows of the largest table.
+    var rows: Int {
+        let factor = ProcessInfo.processInfo.environment["STAGECOACH_MEMORY_FACTOR"].flatMap(Int.init) ?? 1
+        switch self {
+        case .manyPairs: return 4000 * factor
+        case .manyMappings: return 60_000 * factor
+        case .manyColumns: return 1000 * factor
+        case .manyMembers: return 100_000 * factor
+        }
+    }
+
+    // MARK: Models
+
+    private static func text(_ number: Int) -> String { String(String(number + 1000).dropFirst()) }
+
+    private static func relationship(_ name: String, _ destination: String, _ inverse: String, many: Bool) -> String {
+        "<relationship name=\"\(name)\" optional=\"YES\" deletionRule=\"Nullify\" destinationEntity=\"\(destination)\" "
+            + (many ? "toMany=\"YES\"" : "maxCount=\"1\"")
+            + " inverseName=\"\(inverse)\" inverseEntity=\"\(destination)\"/>"
+    }
+
+    private static func entity(_ name: String, _ properties: [String] = [], _ head: String = "") -> String {
+        "<entity name=\"\(name)\" \(head)><attribute name=\"number\(head.contains("parent") ? name : "")\" optional=\"YES\" "
+            + "attributeType=\"Integer 64\"/>\(properties.joined(separator: "\n"))</entity>\n"
+    }
+
+    private var entities: String {
+        switch self {
+        case .manyPairs:
+            let numbers = (1...60).map(Self.text)
+            return Self.entity("Hub", numbers.map { Self.relationship("to\($0)", "Spoke", "from\($0)", many: false) })
+                + Self.entity("Spoke", numbers.map { Self.relationship("from\($0)", "Hub", "to\($0)", many: true) })
+        case .manyMappings:
+            return Self.entity(
+                "Base",
+                [
+                    Self.relationship("next", "Base", "previous", many: false),
+                    Self.relationship("previous", "Base", "next", many: true),
+                ], "isAbstract=\"YES\"")
+                + (1...300).map { Self.entity("Kind\(Self.text($0))", [], "parentEntity=\"Base\"") }.joined()
+        case .manyColumns:
+            return Self.entity(
+                "Wide",
+                (1...1900).map {
+                    "<attribute name=\"a\($0)\" optional=\"YES\" attributeType=\"\($0 % 3 == 0 ? "String" : "Integer 32")\"/>"
+                })
+        case .manyMembers:
+            return Self.entity("Group", [Self.relationship("members", "Member", "group", many: true)])
+                + Self.entity("Member", [Self.relationship("group", "Group", "members", many: false)])
+        }
+    }
+
+    /// The models; version 2 has one entity more, which shifts the others' numbers.
+    private func model(_ version: Int) -> String {
+        """
+        <?xml version="1.0" encoding="UTF-8"?>
+        <model type="com.apple.IDECoreDataModeler.DataModel" documentVersion="1.0">
+        \(version == 2 ? Self.entity("Archive") : "")\(entities)</model>
+        """
+    }
+
+    // MARK: Rows
+
+    private func statements(_ schema: StoreSchema, _ model: ManagedObjectModel) -> [String] {
+        func number(_ name: String) -> Int { model.entity(named: name).map { schema.number(of: $0) } ?? 0 }
+        func fill(_ entity: String, _ count: Int, _ columns: [(String, String)], number: String) -> String {
+            """
+            WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(count))
+            INSERT INTO Z\(entity.uppercased()) (Z_PK, Z_ENT, Z_OPT, ZNUMBER\(columns.map { ", " + $0.0 }.joined()))
+            SELECT i, \(number), 1, i * 3\(columns.map { ", " + $0.1 }.joined()) FROM n
+            """
+        }
+        switch self {
+        case .manyPairs:
+            let spokes = rows / 10
+            return [
+                fill("Spoke", spokes, [], number: "\(number("Spoke"))"),
+                fill(
+                    "Hub", rows,
+                    (1...60).map {
+                        ("ZTO\(Self.text($0))", "CASE WHEN i % \($0 + 1) THEN 1 + i * \(2 * $0 + 1) % \(spokes) END")
+                    },
+                    number: "\(number("Hub"))"),
+            ]
+        case .manyMappings:
+            return [
+                fill(
+                    "Base", rows,
+                    [
+                        ("ZNEXT", "1 + i * 7919 % \(rows)"),
+                        ("Z\(number("Base"))_NEXT", "\(number("Kind001")) + (i * 7919 % \(rows) + 1) % 300"),
+                    ],
+                    number: "\(number("Kind001")) + i % 300")
+            ]
+        case .manyColumns:
+            let columns = (1...1900).map { ("ZA\($0)", $0 % 3 == 0 ? "'text ' || (i * \($0))" : "i + \($0)") }
+            return [fill("Wide", rows, columns, number: "\(number("Wide"))")]
+        case .manyMembers:
+            return [
+                fill("Group", 3, [], number: "\(number("Group"))"),
+                fill(
+                    "Member", rows, [("ZGROUP", "CASE WHEN i % 1000 THEN 2 ELSE 1 + i / 1000 % 3 END")],
+                    number: "\(number("Member"))"),
+            ]
+        }
+    }
+
+    /// Counts and sums that do not depend on keys.
+    var digest: String {
+        switch self {
+        case .manyPairs:
+            "SELECT count(*), "
+                + (1...60).map { "sum(ZTO\(Self.text($0)) * (ZNUMBER % 1009))" }.joined(separator: ", ") + " FROM ZHUB"
+        case .manyMappings:
+            "SELECT count(*), sum(a.ZNUMBER % 1009 * (b.ZNUMBER % 1013)), count(DISTINCT a.Z_ENT) FROM ZBASE a JOIN ZBASE b ON b.Z_PK = a.ZNEXT"
+        case .manyColumns:
+            "SELECT count(*), "
+                + (1...1900).filter { $0 % 29 == 0 }
+                .map { $0 % 3 == 0 ? "sum(length(ZA\($0)))" : "sum(ZA\($0) * (ZNUMBER % 97))" }.joined(separator: ", ")
+                + " FROM ZWIDE"
+        case .manyMembers: "SELECT count(*), sum(ZNUMBER * ZGROUP), count(DISTINCT ZGROUP) FROM ZMEMBER"
+        }
+    }
+
+    /// Writes models and store into a folder: `one.xcdatamodel`, `two.xcdatamodel`, `source.sqlite`.
+    func write(into folder: TemporaryFolder) throws {
+        for (version, name) in [(1, "one"), (2, "two")] {
+            let path = folder.file("\(name).xcdatamodel")
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+            try Data(model(version).utf8).write(to: URL(fileURLWithPath: path + "/contents"))
+        }
+        let source = try ModelLocator.load(folder.file("one.xcdatamodel")).model
+        let path = folder.file("source.sqlite")
+        try ReferenceStore(model: source).write(path: path)
+        let schema = StoreSchema(model: source)
+        let connection = try Connection(path: path, flags: SQLITE_OPEN_READWRITE)
+        try connection.execute("PRAGMA synchronous = OFF; PRAGMA journal_mode = OFF; BEGIN")
+        for statement in statements(schema, source) { try connection.execute(statement) }
+        try connection.execute("UPDATE Z_PRIMARYKEY SET Z_MAX = \(rows); COMMIT")
+        try connection.close()
+    }
+
+    /// What ``digest`` says of a store.
+    func digest(of path: String) throws -> String {
+        let statement = try Connection(path: path, flags: SQLITE_OPEN_READONLY).prepare(digest)
+        guard try statement.step() else { return "" }
+        return (0..<sqlite3_column_count(statement.handle)).map { statement.text($0) ?? "-" }.joined(separator: " ")
+    }
+}

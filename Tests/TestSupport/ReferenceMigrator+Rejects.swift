@@ -1,0 +1,125 @@
+import ManagedModel
+import PersistentStore
+
+/// A rejected object and the reason that first rejected it.
+package struct ReferenceReject: Hashable, Sendable, CustomStringConvertible {
+    package var entity: String
+    package var key: Int64
+    package var property: String
+    package var rule: ReferenceViolation.Rule
+
+    package var description: String { "\(entity)/p\(key) \(property) \(rule.rawValue)" }
+}
+
+// The fixpoint of "Rejects" in DESIGN section 3, in memory.
+extension ReferenceMigrator {
+    /// Rejects what breaks rules, and what needs rejected objects, until nothing changes.
+    ///
+    /// Decisions: of several reasons the first counts, values before attributes before to-one before to-many
+    /// relationships, each in the entity's order; what was broken and excused stays excused until a member is lost;
+    /// constraints are looked at one after the other, by entity, then as declared.
+    ///
+    /// Decision: objects that the destination had before are never rejected; what is invalid of them in the end ends the
+    /// run.
+    ///
+    /// - Returns: what is invalid of the objects that the destination had before.
+    func rejectInvalid() -> [ReferenceViolation] {
+        var found: [(ReferenceObject, String, ReferenceViolation.Rule)] = []
+        for object in objects where !object.isDeleted && !object.isExisting {
+            if let reason = firstViolation(object) { found.append((object, reason.0, reason.1)) }
+        }
+        spread(from: reject(found))
+        spread(from: rejectDuplicates())
+        return objects.filter { $0.isExisting && !$0.isGone }.compactMap { object in
+            firstViolation(object).map {
+                ReferenceViolation(
+                    entity: object.entity.definition.name, key: object.key, property: $0.0, rule: $0.1)
+            }
+        }
+    }
+
+    private func firstViolation(_ object: ReferenceObject) -> (String, ReferenceViolation.Rule)? {
+        if let property = valueErrors[ObjectIdentifier(object)] { return (property, .value) }
+        for attribute in object.entity.attributes where attribute.isStored {
+            for rule in Self.broken(by: object[attribute.name], attribute) where !isOldRule(rule, object, attribute) {
+                return (attribute.name, rule)
+            }
+        }
+        for relationship in relationshipsInOrder(object) {
+            let count = object.related(relationship.name).count
+            guard let rule = Self.broken(by: count, relationship), !isOldRule(rule, object, relationship) else {
+                continue
+            }
+            return (relationship.name, rule)
+        }
+        return nil
+    }
+
+    /// To-one before to-many.
+    private func relationshipsInOrder(_ object: ReferenceObject) -> [RelationshipDescription] {
+        let all = object.entity.relationships.filter { !$0.isTransient }
+        return all.filter { !$0.isToMany } + all.filter(\.isToMany)
+    }
+
+    private func reject(
+        _ found: [(ReferenceObject, String, ReferenceViolation.Rule)]
+    ) -> Set<ObjectIdentifier> {
+        for (object, property, rule) in found {
+            object.isRejected = true
+            report.rejects.append(
+                ReferenceReject(
+                    entity: object.entity.definition.name, key: object.key, property: property, rule: rule))
+        }
+        return Set(found.map { ObjectIdentifier($0.0) })
+    }
+
+    /// Removes references to the objects of a round; what that breaks is the next round.
+    private func spread(from first: Set<ObjectIdentifier>) {
+        var round = first
+        while !round.isEmpty {
+            var found: [(ReferenceObject, String, ReferenceViolation.Rule)] = []
+            for object in objects where !object.isDeleted {
+                var reason: (String, ReferenceViolation.Rule)?
+                for relationship in relationshipsInOrder(object) {
+                    let name = relationship.name
+                    guard object.related(name).contains(where: { round.contains(ObjectIdentifier($0)) }) else {
+                        continue
+                    }
+                    if relationship.isToMany {
+                        object.toMany[name]?.removeAll { round.contains(ObjectIdentifier($0.object)) }
+                    } else {
+                        object.toOne[name] = nil
+                    }
+                    guard reason == nil else { continue }
+                    switch Self.broken(by: object.related(name).count, relationship) {
+                    case .missing: reason = (name, .reference)
+                    case .tooFew: reason = (name, .tooFew)
+                    default: break
+                    }
+                }
+                object.hiddenOwners = object.hiddenOwners.filter { !round.contains(ObjectIdentifier($0.value)) }
+                if let reason, !object.isRejected, !object.isExisting { found.append((object, reason.0, reason.1)) }
+            }
+            round = reject(found)
+        }
+    }
+
+    private func rejectDuplicates() -> Set<ObjectIdentifier> {
+        var round: Set<ObjectIdentifier> = []
+        for entity in destinationModel.entities {
+            for constraint in entity.definition.uniquenessConstraints {
+                var seen: Set<[ReferenceValue]> = []
+                var found: [(ReferenceObject, String, ReferenceViolation.Rule)] = []
+                let members = objects.filter { !$0.isDeleted && !$0.isRejected && $0.entity.isKindOf(entity: entity) }
+                for object in members.sorted(by: { $0.key < $1.key }) {
+                    let values = constraint.map { object[$0] }
+                    guard !values.contains(.null), !seen.insert(values).inserted else { continue }
+                    guard !object.isExisting else { continue }
+                    found.append((object, constraint.joined(separator: ", "), .unique))
+                }
+                round.formUnion(reject(found))
+            }
+        }
+        return round
+    }
+}
