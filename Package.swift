@@ -31,6 +31,8 @@ let package = Package(
         .target(
             name: "Mapping", dependencies: ["Diagnostics", "Rows", "Archives", "ManagedModel"],
             swiftSettings: strict),
+        // Keys and rows on disk: blocks, spills, association tables, sorted runs. Knows no models.
+        .target(name: "SpillStorage", dependencies: ["Diagnostics", "Rows", "CLZ4", "CMalloc"], swiftSettings: strict),
         // Database files by their pages: trees built from the leaves up. Knows no models.
         .target(
             name: "DatabasePages", dependencies: ["Diagnostics", "Rows", "SpillStorage", "CSQLite"],
@@ -38,10 +40,10 @@ let package = Package(
         // Core Data's SQLite layout: schema, metadata, row reader, table writer.
         .target(
             name: "PersistentStore",
-            dependencies: ["Diagnostics", "Rows", "Archives", "ManagedModel", "DatabasePages", "CSQLite"],
+            dependencies: [
+                "Diagnostics", "Rows", "Archives", "ManagedModel", "SpillStorage", "DatabasePages", "CSQLite",
+            ],
             swiftSettings: strict),
-        // Keys and rows on disk: blocks, spills, association tables, sorted runs. Knows no models.
-        .target(name: "SpillStorage", dependencies: ["Diagnostics", "Rows", "CLZ4", "CMalloc"], swiftSettings: strict),
         // The product: plan, create, relate, validate, save, publish.
         .target(
             name: "Stagecoach",

@@ -323,6 +323,7 @@ public final class Migration {
             store.destination.defersEmptyIndexes = !isLast
             // Later mapping models read and change rows through SQLite while they write.
             store.destination.writesPages = options.writer == .pages && number == 0 && !session.hasRows.contains(true)
+            store.destination.indexSorts = IndexSorts(directory: area.spills, memory: session.budget.destinationCache)
             session.validation = try validation(session, area, turn: number, mode)
             let planner = Planner(
                 mappings: turn.mappings, source: prepared.layout, destination: schema, keys: options.keys,

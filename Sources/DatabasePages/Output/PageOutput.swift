@@ -83,6 +83,9 @@ final class PageOutput {
         firstBuffered = pageCount + 1
     }
 
+    /// Whether a page has left the buffer.
+    func isFlushed(_ page: UInt32) -> Bool { page < firstBuffered }
+
     /// Overwrites a page that was flushed before.
     func overwrite(_ page: UInt32, with bytes: UnsafeRawPointer) throws(MigrationError) {
         precondition(page < firstBuffered, "the page is still in the buffer")

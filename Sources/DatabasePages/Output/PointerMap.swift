@@ -3,7 +3,10 @@ import Diagnostics
 /// The pointer map: for every page what it is and which page points to it, so that SQLite can move it.
 ///
 /// A map page is written when all its entries are known; an entry is known when the parent page is. Pages high in a tree
-/// learn their parents late, so their map pages wait: 4 KB for each 3.3 MB of file that one open parent spans.
+/// learn their parents late, so their map pages wait; too many of them go to the file and are read again when they are
+/// needed.
+///
+/// Memory: ``mostWaiting`` pages.
 final class PointerMap {
     enum Entry: UInt8 {
         case root = 1
@@ -29,11 +32,16 @@ final class PointerMap {
         deinit { bytes.deallocate() }
     }
 
+    /// Map pages that wait in memory at most: those of 200 MB of file.
+    private static let mostWaiting = 64
+
     private let output: PageOutput
     private var blocks: [UInt32: Block] = [:]
     private var last: (page: UInt32, block: Block)?
     /// Pages that stood in the file before: their map pages are read when they are needed.
     private let existing: UInt32
+    /// The last map page that was written while it waited.
+    private var lastWritten: UInt32 = 0
 
     init(output: PageOutput, existingPages: UInt32) {
         self.output = output
@@ -61,8 +69,9 @@ final class PointerMap {
             last = (page, known)
             return known
         }
+        if blocks.count >= Self.mostWaiting { try writeWaiting() }
         let block = Block(page: page)
-        if page <= existing {
+        if page <= existing || page <= lastWritten {
             try output.read(
                 into: UnsafeMutableRawBufferPointer(start: block.bytes, count: PageGeometry.pageSize),
                 at: (Int(page) - 1) * PageGeometry.pageSize)
@@ -74,6 +83,16 @@ final class PointerMap {
         blocks[page] = block
         last = (page, block)
         return block
+    }
+
+    /// Writes the map pages that wait, but those whose place is in the output's buffer yet.
+    private func writeWaiting() throws(MigrationError) {
+        for (page, block) in blocks where output.isFlushed(page) {
+            try output.overwrite(page, with: block.bytes)
+            blocks[page] = nil
+            lastWritten = max(lastWritten, page)
+        }
+        last = nil
     }
 
     /// Writes the map pages that are not complete. All pages must have been flushed.

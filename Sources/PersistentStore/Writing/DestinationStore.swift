@@ -18,7 +18,7 @@ package final class DestinationStore {
     /// The connection, for checks; nothing but this type and its writers may change the store through it.
     package let connection: Connection
     /// Whether the file stood before, with rows, indexes and metadata of its own.
-    private let isAppending: Bool
+    let isAppending: Bool
     /// Whether empty tables of a fresh file are filled by pages; else SQLite inserts. No statement of the connection may be
     /// under way while a table's writer is at work.
     package var writesPages = false
@@ -28,6 +28,12 @@ package final class DestinationStore {
     private var indexed: Set<Int> = []
     private var indexedJoins: Set<Int> = []
     private var absent: [String: AbsentIndexes] = [:]
+    /// Where indexes are sorted while their tables' rows are written by pages; nil: SQLite builds all of them.
+    package var indexSorts: IndexSorts?
+    /// Indexes that pages filled.
+    var filledIndexes: Set<String> = []
+    /// Whether the connection gives its lock up at the end of a transaction, and looks at the file anew in the next one.
+    var sharesFile = false
 
     /// Makes the file with all its tables, fixed ones included, and opens the transaction.
     ///
@@ -113,7 +119,8 @@ package final class DestinationStore {
         let cache = max(1, cacheBytes / 1024)
         try connection.execute(
             """
-            PRAGMA page_size=4096; PRAGMA auto_vacuum=2; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;
+            PRAGMA page_size=4096; PRAGMA auto_vacuum=2; PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=OFF;
+            PRAGMA synchronous=OFF;
             PRAGMA temp_store=FILE; PRAGMA secure_delete=OFF; PRAGMA cache_size=-\(cache); BEGIN EXCLUSIVE
             """)
         for statement in schema.tableStatements() + schema.fixedTableStatements() {
@@ -142,9 +149,9 @@ package final class DestinationStore {
     package func tableWriter(_ table: Int) throws(MigrationError) -> any TableWriter {
         let description = schema.tables[table]
         let entity = schema.model.entity(at: description.root).definition.name
-        if let target = try pageTarget(description.name, isKeyed: true, entity: entity) {
-            try suspend()
-            return PageTableWriter(path: path, target: target)
+        if try canWritePages(description.name) {
+            return pageWriter(
+                of: description.name, isKeyed: true, entity: entity, indexes: sortableIndexes(ofTable: table))
         }
         try resume()
         return try SQLiteTableWriter(
@@ -168,9 +175,9 @@ package final class DestinationStore {
     ) throws(MigrationError) -> any TableWriter {
         let join = schema.joinTables[joinTable]
         let entity = schema.model.entity(at: join.sides[0].relationship.entity).definition.name
-        if !ignoresDuplicates, let target = try pageTarget(join.name, isKeyed: false, entity: entity) {
-            try suspend()
-            return PageTableWriter(path: path, target: target)
+        if !ignoresDuplicates, try canWritePages(join.name) {
+            return pageWriter(
+                of: join.name, isKeyed: false, entity: entity, indexes: sortableIndexes(ofJoinTable: joinTable))
         }
         try resume()
         return try SQLiteTableWriter(
@@ -179,55 +186,6 @@ package final class DestinationStore {
                 table: join.name, columns: join.columnNames.count, isKeyed: false,
                 ignoresDuplicates: ignoresDuplicates,
                 entity: entity, columnNames: isAppending ? join.columnNames : nil))
-    }
-
-    /// Ends the transaction, so that pages may be written beneath SQLite.
-    private func suspend() throws(MigrationError) {
-        if sqlite3_get_autocommit(connection.handle) == 0 { try connection.execute("COMMIT") }
-    }
-
-    /// Begins a transaction where there is none.
-    private func resume() throws(MigrationError) {
-        if sqlite3_get_autocommit(connection.handle) != 0 { try connection.execute("BEGIN EXCLUSIVE") }
-    }
-
-    /// What a page writer has to know of a table; nil where SQLite has to fill it: rows are there already, or the table has
-    /// indexes of its own besides a join table's primary key.
-    private func pageTarget(
-        _ name: String, isKeyed: Bool, entity: String
-    ) throws(MigrationError) -> PageTableWriter.Target? {
-        guard writesPages, !isAppending else { return nil }
-        let literal = SQLName.literal(name)
-        guard
-            let root = try connection.integer(
-                "SELECT rootpage FROM sqlite_master WHERE type = 'table' AND name = \(literal)"),
-            try connection.integer("SELECT 1 FROM \(SQLName.quoted(name)) LIMIT 1") == nil
-        else { return nil }
-        let columns = try connection.prepare("SELECT type FROM pragma_table_info(\(literal)) ORDER BY cid")
-        var affinities: [ColumnAffinity] = []
-        while try columns.step() { affinities.append(ColumnAffinity(declaredType: columns.text(0) ?? "")) }
-        columns.reset()
-        var target = PageTableWriter.Target(
-            name: name, root: UInt32(truncatingIfNeeded: root),
-            affinities: Array(affinities.dropFirst(isKeyed ? 1 : 0)),
-            isKeyed: isKeyed, index: nil, entity: entity)
-        let indexes = try connection.prepare(
-            "SELECT l.name, l.origin, m.rootpage FROM pragma_index_list(\(literal)) AS l "
-                + "JOIN sqlite_master AS m ON m.name = l.name")
-        var found: [(name: String, origin: String, root: Int64)] = []
-        while try indexes.step() {
-            found.append((indexes.text(0) ?? "", indexes.text(1) ?? "", indexes.integer(2)))
-        }
-        indexes.reset()
-        if isKeyed { return found.isEmpty ? target : nil }
-        guard found.count == 1, found[0].origin == "pk" else { return nil }
-        let info = try connection.prepare(
-            "SELECT cid FROM pragma_index_info(\(SQLName.literal(found[0].name))) ORDER BY seqno")
-        var slots: [Int] = []
-        while try info.step() { slots.append(Int(info.integer(0))) }
-        info.reset()
-        target.index = (UInt32(truncatingIfNeeded: found[0].root), slots)
-        return target
     }
 
     /// Makes an entity table ready for many rows: where it has rows and indexes already, and as many are to come, the
@@ -272,7 +230,7 @@ package final class DestinationStore {
         }
         guard !indexed.contains(table), try !waits(schema.tables[table].name) else { return }
         indexed.insert(table)
-        for index in schema.indexes[table] {
+        for index in schema.indexes[table] where filledIndexes.remove(index.name) == nil {
             do throws(MigrationError) {
                 try connection.execute(index.statement(on: schema.tables[table]))
             } catch {
@@ -339,7 +297,7 @@ package final class DestinationStore {
         }
         guard !indexed.contains(table), try !waits(name) else { return }
         indexed.insert(table)
-        for index in schema.indexes[table] {
+        for index in schema.indexes[table] where filledIndexes.remove(index.name) == nil {
             let columns = index.terms.map { schema.tables[table].columns[$0.column].name }
             if index.isUnique, try AbsentIndexes.hasDuplicates(in: name, columns: columns, connection) {
                 duplicates()
@@ -360,6 +318,7 @@ package final class DestinationStore {
         fileprivate let path: String
         fileprivate let isAppending: Bool
         fileprivate let writesPages: Bool
+        fileprivate let indexSorts: IndexSorts?
         fileprivate let defersEmptyIndexes: Bool
         fileprivate let indexed: Set<Int>
         fileprivate let indexedJoins: Set<Int>
@@ -381,7 +340,8 @@ package final class DestinationStore {
         try FileCopy.copy(self.path, to: path, checkCancelled: checkCancelled)
         try resume()
         return Checkpoint(
-            path: path, isAppending: isAppending, writesPages: writesPages, defersEmptyIndexes: defersEmptyIndexes,
+            path: path, isAppending: isAppending, writesPages: writesPages, indexSorts: indexSorts,
+            defersEmptyIndexes: defersEmptyIndexes,
             indexed: indexed,
             indexedJoins: indexedJoins, absent: absent)
     }
@@ -398,6 +358,7 @@ package final class DestinationStore {
         self.schema = schema
         isAppending = checkpoint.isAppending
         writesPages = checkpoint.writesPages
+        indexSorts = checkpoint.indexSorts
         defersEmptyIndexes = checkpoint.defersEmptyIndexes
         indexed = checkpoint.indexed
         indexedJoins = checkpoint.indexedJoins
@@ -407,13 +368,11 @@ package final class DestinationStore {
                 "store.io", .io, "Going back to a copy failed: \(String(cString: strerror(errno)))",
                 context: .init(path: path))
         }
-        connection = try Self.open(existing: path, cacheBytes: cacheBytes, vfs: vfs, isFresh: !isAppending)
+        connection = try Self.open(existing: path, cacheBytes: cacheBytes, vfs: vfs)
     }
 
-    /// - Parameter isFresh: whether pages may be written beneath the connection: then it must notice that the file changed,
-    ///   which one that keeps its lock does not look for.
     private static func open(
-        existing path: String, cacheBytes: Int, vfs: String?, isFresh: Bool = false
+        existing path: String, cacheBytes: Int, vfs: String?
     ) throws(MigrationError) -> Connection {
         let connection = try Connection(path: path, flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, vfs: vfs)
         if let handle = connection.handle {
@@ -423,7 +382,7 @@ package final class DestinationStore {
         }
         try connection.execute(
             """
-            PRAGMA locking_mode=\(isFresh ? "NORMAL" : "EXCLUSIVE"); PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA temp_store=FILE;
+            PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA temp_store=FILE;
             PRAGMA secure_delete=OFF; PRAGMA cache_size=-\(max(1, cacheBytes / 1024)); BEGIN EXCLUSIVE
             """)
         return connection
@@ -436,7 +395,9 @@ package final class DestinationStore {
         if let absent = absent.removeValue(forKey: name) { return try absent.rebuild(connection) }
         guard !indexedJoins.contains(joinTable), try !waits(name) else { return }
         indexedJoins.insert(joinTable)
-        for statement in schema.indexStatements(forJoinTable: joinTable) { try connection.execute(statement) }
+        for index in schema.joinIndexes(joinTable) where filledIndexes.remove(index.name) == nil {
+            try connection.execute(index.statement)
+        }
     }
 
     /// Whether a table's indexes wait for rows of a later mapping model.

@@ -18,43 +18,76 @@ final class PageTableWriter: TableWriter {
         /// Whether the first column is Z_PK, taken from the batch's keys.
         var isKeyed: Bool
         /// The automatic index of a join table's primary key: its root page and the slots of its columns.
-        var index: (root: UInt32, slots: [Int])?
-        /// Root entity of the table, for messages.
-        var entity: String
+        var primary: (root: UInt32, slots: [Int])?
+        /// Indexes whose entries are sorted meanwhile.
+        var indexes: [SortedIndex]
+    }
+
+    /// An index that was made before the rows came.
+    struct SortedIndex {
+        var name: String
+        var root: UInt32
+        var sorter: IndexSorter
+    }
+
+    private struct Open {
+        let target: Target
+        let file: DatabaseFileWriter
+        let table: TableLoader
+        let primary: IndexLoader?
     }
 
     private let path: String
-    private let target: Target
+    /// Root entity of the table, for messages.
+    private let entity: String
+    private let begin: () throws(MigrationError) -> Target
+    private let end: (Set<String>) throws(MigrationError) -> Void
     /// Nil before the first row: a table without rows costs nothing.
-    private var open: (file: DatabaseFileWriter, table: TableLoader, index: IndexLoader?)?
+    private var open: Open?
     private var rows: Int64 = 0
     private var last: [Int64] = []
-    private var record: [UInt8] = []
     private var isFinished = false
 
-    init(path: String, target: Target) {
+    /// - Parameters:
+    ///   - begin: called before the first row: ends the connection's transaction and says what to fill.
+    ///   - end: called after the last row where there was one: gets the names of the indexes that were built.
+    init(
+        path: String, entity: String, begin: @escaping () throws(MigrationError) -> Target,
+        end: @escaping (Set<String>) throws(MigrationError) -> Void
+    ) {
         self.path = path
-        self.target = target
+        self.entity = entity
+        self.begin = begin
+        self.end = end
     }
 
     func append(_ batch: borrowing RowBatch) throws(MigrationError) {
         precondition(!isFinished, "append after finish")
         guard !batch.isEmpty else { return }
-        if open == nil {
-            let file = try DatabaseFileWriter(path: path)
-            let table = file.table(root: target.root, affinities: target.affinities, isKeyed: target.isKeyed)
-            open = (file, table, target.index.map { file.index(root: $0.root) })
-        }
-        guard let open else { return }
+        let open = try opened()
+        let firstID = open.target.isKeyed ? nil : rows + 1
         do {
-            try open.table.append(batch, firstKey: target.isKeyed ? nil : rows + 1)
+            try open.table.append(batch, firstKey: firstID)
         } catch {
-            throw error.inside(.init(entity: target.entity))
+            throw error.inside(.init(entity: entity))
         }
-        if let index = open.index, let slots = target.index?.slots {
+        if let index = open.primary, let slots = open.target.primary?.slots {
             for row in 0..<batch.count { try enter(batch, row, slots, rows + Int64(row) + 1, index) }
         }
+        for index in open.target.indexes { try index.sorter.append(batch, firstID: firstID) }
         rows += Int64(batch.count)
+    }
+
+    private func opened() throws(MigrationError) -> Open {
+        if let open { return open }
+        let target = try begin()
+        let file = try DatabaseFileWriter(path: path)
+        let made = Open(
+            target: target, file: file,
+            table: file.table(root: target.root, affinities: target.affinities, isKeyed: target.isKeyed),
+            primary: target.primary.map { file.index(root: $0.root) })
+        open = made
+        return made
     }
 
     /// Adds a row's entry to the primary key's index.
@@ -68,8 +101,8 @@ final class PageTableWriter: TableWriter {
             if !isGreater {
                 guard value >= last[position] else {
                     throw MigrationError(
-                        "store.keyOrder", .internal, "The links of \(target.name) are not in ascending order",
-                        context: .init(path: path, entity: target.entity))
+                        "store.keyOrder", .internal, "The links are not in ascending order",
+                        context: .init(path: path, entity: entity))
                 }
                 isGreater = value > last[position]
             }
@@ -78,22 +111,29 @@ final class PageTableWriter: TableWriter {
         guard isGreater else {
             throw MigrationError(
                 "store.constraint", .io,
-                "Writing table \(target.name) failed: the link (\(last.map(String.init).joined(separator: ", "))) comes twice",
-                context: .init(path: path, entity: target.entity))
+                "Writing failed: the link (\(last.map(String.init).joined(separator: ", "))) comes twice",
+                context: .init(path: path, entity: entity))
         }
         do throws(MigrationError) {
             try index.append(integers: last, rowID)
         } catch {
-            throw error.inside(.init(entity: target.entity))
+            throw error.inside(.init(entity: entity))
         }
     }
 
     func finish() throws(MigrationError) {
         isFinished = true
         guard let open else { return }
-        try open.table.finish()
-        try open.index?.finish()
-        try open.file.finish()
         self.open = nil
+        try open.table.finish()
+        try open.primary?.finish()
+        var built: Set<String> = []
+        for index in open.target.indexes {
+            if case .built = try index.sorter.build(into: open.file.index(root: index.root)) {
+                built.insert(index.name)
+            }
+        }
+        try open.file.finish()
+        try end(built)
     }
 }
