@@ -45,7 +45,7 @@ package struct IndexTerm: Sendable {
             } else {
                 word = Self.word(of: cell.realValue)
             }
-        case .text, .blob, .absent: return nil
+        case .text, .blob, .huge, .absent: return nil
         }
         return isAscending ? word : ~word
     }

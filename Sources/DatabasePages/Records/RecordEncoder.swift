@@ -17,6 +17,8 @@ final class RecordEncoder {
     /// A text's or blob's bytes.
     private let pointers: UnsafeMutablePointer<UnsafeRawPointer?>
     private var conversion: AffinityConversion?
+    /// The row's huge values, by slot.
+    private var huge: [(slot: Int, value: HugeValue)] = []
     /// Bytes that a conversion made, until the record is written.
     private var converted: [UnsafeMutableRawBufferPointer] = []
     private var headerSize = 0
@@ -50,6 +52,7 @@ final class RecordEncoder {
     /// Looks at a row: ``size`` is its record's. The row's bytes must stay where they are until the record is written.
     func prepare(_ batch: borrowing RowBatch, row: Int) throws(MigrationError) {
         if !converted.isEmpty { dropConverted() }
+        if !huge.isEmpty { huge.removeAll() }
         var header = isKeyed ? 1 : 0
         var body = 0
         for slot in 0..<affinities.count {
@@ -65,6 +68,7 @@ final class RecordEncoder {
                 pointers[slot] = bytes.baseAddress
                 serials[slot] = UInt64(bytes.count) * 2 + 12
                 body += bytes.count
+            case .huge: body += try place(huge: batch.huge(cell), slot)
             case .absent: preconditionFailure("an absent cell reached the page writer")
             }
             header += Varint.length(serials[slot])
@@ -152,6 +156,16 @@ final class RecordEncoder {
         return bytes.count
     }
 
+    private func place(huge value: HugeValue, _ slot: Int) throws(MigrationError) -> Int {
+        if value.isText, affinities[slot].isNumber {
+            throw value.source.refusal(value, for: "its column, which takes numbers,")
+        }
+        huge.append((slot, value))
+        pointers[slot] = nil
+        serials[slot] = UInt64(value.count) * 2 + (value.isText ? 13 : 12)
+        return value.count
+    }
+
     /// What a conversion gave: it is not converted again.
     private func place(
         _ value: AffinityConversion.Value, _ affinity: ColumnAffinity, _ slot: Int
@@ -219,7 +233,9 @@ final class RecordEncoder {
         try writer.write(UnsafeRawBufferPointer(start: start, count: headerSize))
         for slot in 0..<affinities.count {
             let serial = serials[slot]
-            if serial >= 12 {
+            if !huge.isEmpty, let value = huge.first(where: { $0.slot == slot })?.value {
+                try value.source.read(value) { part throws(MigrationError) in try writer.write(part) }
+            } else if serial >= 12 {
                 try writer.write(UnsafeRawBufferPointer(start: pointers[slot], count: Int((serial - 12) >> 1)))
             } else {
                 let count = writeNumber(slot, to: start)

@@ -8,10 +8,15 @@ final class SourceReader {
     private let rows: SelectionReader
     private let folds: SourceFolds
 
-    /// - Parameter entities: indices of the entities whose rows are read.
-    init(session: MigrationSession, slots: SourceSlots, table: Int, entities: [Int]) throws(MigrationError) {
-        rows = try session.source.rows(
-            RowSelection(table: table, columns: slots.columns, entities: entities), in: session.layout)
+    /// - Parameters:
+    ///   - entities: indices of the entities whose rows are read.
+    ///   - streams: whether huge values that are only copied come as references; else they are refused.
+    init(
+        session: MigrationSession, slots: SourceSlots, table: Int, entities: [Int], streams: Bool = false
+    ) throws(MigrationError) {
+        var selection = RowSelection(table: table, columns: slots.columns, entities: entities)
+        if streams { selection.streamed = slots.streamed }
+        rows = try session.source.rows(selection, in: session.layout)
         folds = try SourceFolds(session: session, slots: slots, isScan: true)
     }
 
