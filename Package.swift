@@ -33,13 +33,19 @@ let package = Package(
         .target(
             name: "Mapping", dependencies: ["Diagnostics", "Rows", "Archives", "ManagedModel"],
             swiftSettings: strict),
+        // Keys and rows on disk: blocks, spills, association tables, sorted runs. Knows no models.
+        .target(name: "SpillStorage", dependencies: ["Diagnostics", "Rows", "CLZ4", "CMalloc"], swiftSettings: strict),
+        // Database files by their pages: trees built from the leaves up. Knows no models.
+        .target(
+            name: "DatabasePages", dependencies: ["Diagnostics", "Rows", "SpillStorage", "CSQLite"],
+            swiftSettings: strict),
         // Core Data's SQLite layout: schema, metadata, row reader, table writer.
         .target(
             name: "PersistentStore",
-            dependencies: ["Diagnostics", "Rows", "Archives", "ManagedModel", "CSQLite"],
+            dependencies: [
+                "Diagnostics", "Rows", "Archives", "ManagedModel", "SpillStorage", "DatabasePages", "CSQLite",
+            ],
             swiftSettings: strict),
-        // Keys and rows on disk: blocks, spills, association tables, sorted runs. Knows no models.
-        .target(name: "SpillStorage", dependencies: ["Diagnostics", "Rows", "CLZ4", "CMalloc"], swiftSettings: strict),
         // The product: plan, create, relate, validate, save, publish.
         .target(
             name: "Stagecoach",
@@ -89,6 +95,10 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "SpillStorageTests", dependencies: ["SpillStorage", "Rows", "Diagnostics", "TestSupport"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "DatabasePagesTests",
+            dependencies: ["DatabasePages", "SpillStorage", "Rows", "Diagnostics", "TestSupport", "CSQLite"],
             swiftSettings: strict),
         .testTarget(
             name: "StagecoachTests",

@@ -13,6 +13,8 @@ public enum CellKind: UInt8, Sendable {
     case reference = 5
     /// In a patch: this slot is not touched.
     case absent = 6
+    /// A text or blob too large for a batch: `bits` is its place among the batch's huge values, `length` its bytes.
+    case huge = 7
 }
 
 /// One value of a row: 16 bytes, its variable part in the arena of the batch it belongs to.

@@ -22,6 +22,8 @@ public struct RowBatch: ~Copyable {
     private var arena: UnsafeMutableRawPointer
     private let cells: UnsafeMutablePointer<Cell>
     private let keys: UnsafeMutablePointer<Int64>
+    /// What cells of kind `huge` refer to.
+    private var hugeValues: [HugeValue] = []
 
     /// An empty batch.
     ///
@@ -54,6 +56,7 @@ public struct RowBatch: ~Copyable {
     public mutating func removeAll() {
         count = 0
         arenaCount = 0
+        if !hugeValues.isEmpty { hugeValues.removeAll() }
         if arenaCapacity > byteTarget * 2 {
             arena.deallocate()
             arenaCapacity = byteTarget
@@ -143,6 +146,24 @@ public struct RowBatch: ~Copyable {
         return Cell(bits: UInt64(offset), length: UInt32(bytes.count), kind: kind)
     }
 
+    /// Whether any cell was of kind `huge` since the batch was cleared.
+    package var hasHugeValues: Bool { !hugeValues.isEmpty }
+
+    /// What a cell of kind `huge` refers to.
+    package func huge(_ cell: Cell) -> HugeValue {
+        precondition(cell.kind == .huge)
+        return hugeValues[Int(cell.bits)]
+    }
+
+    /// Notes a huge value and returns a cell for it.
+    ///
+    /// - Precondition: it has fewer than 4 GiB.
+    package mutating func store(_ value: HugeValue) -> Cell {
+        precondition(value.count <= Int(UInt32.max))
+        hugeValues.append(value)
+        return Cell(bits: UInt64(hugeValues.count - 1), length: UInt32(value.count), kind: .huge)
+    }
+
     /// Makes room for `count` bytes at the arena's end and returns it, uninitialised; the caller fills it at once.
     public mutating func reserve(_ count: Int) -> UnsafeMutableRawPointer {
         precondition(count >= 0)
@@ -168,6 +189,8 @@ public struct RowBatch: ~Copyable {
     public mutating func copy(_ cell: Cell, from source: borrowing RowBatch, row: Int, slot: Int) {
         if cell.hasBytes {
             self[row, slot] = store(source.bytes(cell), kind: cell.kind)
+        } else if cell.kind == .huge {
+            self[row, slot] = store(source.huge(cell))
         } else {
             self[row, slot] = cell
         }

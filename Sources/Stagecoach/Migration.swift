@@ -230,6 +230,9 @@ public final class Migration {
             manager.begin(turn.model)
             let isLast = number == prepared.turns.count - 1
             store.destination.defersEmptyIndexes = !isLast
+            // Later mapping models read and change rows through SQLite while they write.
+            store.destination.writesPages = options.writer == .pages && number == 0 && !session.hasRows.contains(true)
+            store.destination.indexSorts = IndexSorts(directory: area.spills, memory: session.budget.destinationCache)
             session.validation = try validation(session, area, turn: number, mode)
             // What an earlier mapping model left is known only now.
             let work =

@@ -39,6 +39,16 @@ public struct MigrationOptions: Sendable {
     public var fullCheck = false
     /// False sends every entity mapping through the stages as if user code ran, with the same result.
     public var usesStoreSpecificMigrationManager = true
+    /// How rows come into a fresh store. The stores hold the same rows; page numbers differ.
+    public var writer: StoreWriter = .pages
 
     public init() {}
+}
+
+/// How the rows of a fresh store are written.
+public enum StoreWriter: String, Sendable, CaseIterable {
+    /// By the file's pages, where that is safe, else through SQLite.
+    case pages
+    /// Through SQLite always: what the pages are compared with.
+    case sqlite
 }

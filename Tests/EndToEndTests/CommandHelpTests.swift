@@ -119,6 +119,9 @@ struct CommandHelpTests {
                       --report FILE         Write the report to a new file, NAME.json.
                       --progress CHOICE     auto (on a terminal only), bar (elsewhere a line
                                             every ten seconds), or none.
+                      --writer CHOICE       How a fresh store's rows are written: pages (faster)
+                                            or sqlite, to compare the two. The rows are the
+                                            same.
                       --json                Print the report as JSON instead of the summary.
                   -h, --help                Show this help.
 

@@ -23,10 +23,12 @@ struct MigrationComparison {
         var keys: KeyChoice = .auto
         /// Whether everything goes through the stages with barriers.
         var isStaged = false
+        var writer = MigrationComparison.writer
 
         var description: String {
             "batch \(batchSize.map(String.init) ?? "auto"), passes \(passes.map(String.init) ?? "\(passNames)"), "
-                + "room \(room) MiB, keys \(keys.rawValue), \(isStaged ? "staged" : "fused")\(isPlanned ? ", planned" : "")"
+                + "room \(room) MiB, keys \(keys.rawValue), \(isStaged ? "staged" : "fused")"
+                + "\(isPlanned ? ", planned" : ""), writer \(writer.rawValue)"
         }
 
         var options: MigrationOptions {
@@ -38,9 +40,14 @@ struct MigrationComparison {
             options.keys = keys
             options.fullCheck = true
             options.usesStoreSpecificMigrationManager = !isStaged
+            options.writer = writer
             return options
         }
     }
+
+    /// What `STAGECOACH_WRITER` names, `pages` or `sqlite`.
+    static let writer: StoreWriter =
+        ProcessInfo.processInfo.environment["STAGECOACH_WRITER"].flatMap(StoreWriter.init(rawValue:)) ?? .pages
 
     let source: ManagedObjectModel
     let destination: ManagedObjectModel

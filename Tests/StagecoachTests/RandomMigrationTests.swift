@@ -17,6 +17,8 @@ struct RandomMigrationTests {
         Variant(batchSize: 1000, passes: 3),
         Variant(batchSize: 3, isStaged: true),
         Variant(passes: 2, isStaged: true),
+        Variant(batchSize: 7, writer: .sqlite),
+        Variant(isStaged: true, writer: .sqlite),
     ]
 
     @Test("An inferred migration gives the reference's rows and keys, however it is cut", arguments: seeds)

@@ -38,6 +38,7 @@ extension ProgramRun {
             return ProgramRegister(bits: 0, length: 0, kind: .decimal)
         case .blob: throw ProgramFault(foldFailure: source.pointee.bytes(cell))
         case .null, .absent, .reference: return ProgramRegister()
+        case .huge: preconditionFailure("a huge value is only copied")
         }
     }
 }

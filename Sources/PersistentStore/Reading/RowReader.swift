@@ -13,6 +13,8 @@ package struct RowSelection: Sendable {
     package var afterKey: Int64?
     /// Only rows up to this key, itself included.
     package var throughKey: Int64?
+    /// Slots of own columns whose values, where they are too large to be read, become ``HugeValue``s.
+    package var streamed: Set<Int> = []
 
     package init(table: Int, columns: [SelectedColumn], entities: [Int]? = nil) {
         self.table = table

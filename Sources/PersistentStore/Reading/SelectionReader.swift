@@ -8,6 +8,11 @@ extension SourceStore {
     /// - Throws: `store.tooManyPaths`, `store.damaged`.
     /// - Complexity: O(rows of the key range), no sort; memory of one row beside the batch.
     package func rows(_ selection: RowSelection, in layout: StoreLayout) throws(MigrationError) -> SelectionReader {
+        SelectionReader(
+            store: self, statement: try statement(selection, in: layout), selection: selection, layout: layout)
+    }
+
+    fileprivate func statement(_ selection: RowSelection, in layout: StoreLayout) throws(MigrationError) -> Statement {
         let query = try SelectionQuery(table: selection.table, columns: selection.columns, layout: layout)
         var conditions: [String] = []
         if selection.afterKey != nil { conditions.append("t.\"Z_PK\" > ?1") }
@@ -23,14 +28,14 @@ extension SourceStore {
         let statement = try blamingData { () throws(MigrationError) in try connection.prepare(sql) }
         if let after = selection.afterKey { statement.bind(after, at: 1) }
         if let through = selection.throughKey { statement.bind(through, at: 2) }
-        return SelectionReader(store: self, statement: statement, selection: selection, layout: layout)
+        return statement
     }
 }
 
 /// Rows of one table, streamed by key.
 package final class SelectionReader: RowReader {
     private let store: SourceStore
-    private let statement: Statement
+    private var statement: Statement
     private let selection: RowSelection
     private let layout: StoreLayout
     private var lastKey: Int64?
@@ -48,7 +53,7 @@ package final class SelectionReader: RowReader {
     package func next(into batch: inout RowBatch) throws(MigrationError) -> Bool {
         batch.removeAll()
         precondition(batch.slots == selection.columns.count)
-        let handle = statement.handle
+        var handle = statement.handle
         let slots = batch.slots
         while !isFinished, !batch.isFull {
             let code = sqlite3_step(handle)
@@ -56,6 +61,11 @@ package final class SelectionReader: RowReader {
                 isFinished = true
                 statement.reset()
                 break
+            }
+            if code & 0xff == SQLITE_TOOBIG, !selection.streamed.isEmpty {
+                try readHuge(into: &batch)
+                handle = statement.handle
+                continue
             }
             guard code == SQLITE_ROW else { throw failure(code) }
             let key = sqlite3_column_int64(handle, 0)
@@ -75,6 +85,41 @@ package final class SelectionReader: RowReader {
             }
         }
         return !batch.isEmpty
+    }
+
+    /// Reads the row that the statement failed at, its huge values as references, and goes on behind it.
+    private func readHuge(into batch: inout RowBatch) throws(MigrationError) {
+        var probe = selection
+        probe.columns = []
+        probe.streamed = []
+        probe.afterKey = lastKey
+        var one = RowBatch(slots: 0, rowCapacity: 1, byteTarget: 1)
+        guard try store.rows(probe, in: layout).next(into: &one) else { throw failure(SQLITE_TOOBIG) }
+        let key = one.key(0)
+        var slim = selection
+        slim.streamed = []
+        slim.afterKey = lastKey
+        slim.throughKey = key
+        var found: [(slot: Int, value: HugeValue)] = []
+        for slot in selection.streamed.sorted() {
+            guard case .own(let column) = selection.columns[slot] else { continue }
+            let source = HugeColumn(store: store, layout: layout, table: selection.table, column: column)
+            guard let value = try source.value(key: key), value.count > store.valueLimit else { continue }
+            found.append((slot, value))
+            slim.columns[slot] = .computed(slot)
+        }
+        guard !found.isEmpty else { throw failure(SQLITE_TOOBIG) }
+        var rest = RowBatch(slots: batch.slots, rowCapacity: 1, byteTarget: batch.byteTarget)
+        guard try store.rows(slim, in: layout).next(into: &rest), rest.key(0) == key else {
+            throw failure(SQLITE_CORRUPT)
+        }
+        let row = batch.appendRow(key: key)
+        for slot in 0..<batch.slots { batch.copy(rest[0, slot], from: rest, row: row, slot: slot) }
+        for (slot, value) in found { batch[row, slot] = batch.store(value) }
+        lastKey = key
+        var after = selection
+        after.afterKey = key
+        statement = try store.statement(after, in: layout)
     }
 
     private func failure(_ code: Int32) -> MigrationError {
@@ -123,16 +168,26 @@ extension SourceStore {
                     path: path,
                     entity: layout.schema.model.entity(at: layout.schema.tables[table].root).definition.name))
         }
-        var place = context(table, best.key, layout)
-        if case .attribute(let reference) = layout.schema.tables[table].columns[best.column].role {
+        return tooLarge(table: table, key: best.key, column: best.column, bytes: best.bytes, layout: layout)
+    }
+
+    /// The error for a value above the limit.
+    ///
+    /// - Parameter use: what needs its bytes all at once, where that is not just the reading.
+    func tooLarge(
+        table: Int, key: Int64, column: Int, bytes: Int, layout: StoreLayout, use: String? = nil
+    ) -> MigrationError {
+        let source = layout.tables[table]
+        var place = context(table, key, layout)
+        if case .attribute(let reference) = layout.schema.tables[table].columns[column].role {
             place.property = reference.name
         }
         return MigrationError(
             "store.valueTooLarge", .configuration,
-            "The value in \(source.name).\(source.columns[best.column]) has \(best.bytes) bytes, the limit is "
-                + "\(valueLimit)",
-            remedy: limitNeeded.map { "Give --memory-limit \($0(best.bytes))M or more" }
-                ?? "Allow values of \(best.bytes) bytes", context: place)
+            "The value in \(source.name).\(source.columns[column]) has \(bytes) bytes, the limit is \(valueLimit)"
+                + (use.map { "; \($0) needs all of them at once" } ?? ""),
+            remedy: limitNeeded.map { "Give --memory-limit \($0(bytes))M or more" } ?? "Allow values of \(bytes) bytes",
+            context: place)
     }
 
     /// Bytes of a text or blob as stored, not read; 0 for another kind.

@@ -47,13 +47,18 @@ extension StoreSchema {
     /// The CREATE INDEX statement of a join table: the key columns the other way round.
     ///
     /// - Parameter table: index in ``joinTables``.
-    package func indexStatements(forJoinTable table: Int) -> [String] {
+    package func indexStatements(forJoinTable table: Int) -> [String] { joinIndexes(table).map(\.statement) }
+
+    /// The indexes of a join table: names, CREATE statements, columns.
+    func joinIndexes(_ table: Int) -> [(name: String, statement: String, columns: [Int])] {
         let join = joinTables[table]
         let (first, second) = (join.sides[0].column, join.sides[1].column)
-        return [
-            "CREATE INDEX \(SQLName.quoted("\(join.name)_\(second)_INDEX")) ON \(SQLName.quoted(join.name)) "
-                + "(\(SQLName.quoted(second)), \(SQLName.quoted(first)))"
-        ]
+        let name = "\(join.name)_\(second)_INDEX"
+        let statement =
+            "CREATE INDEX \(SQLName.quoted(name)) ON \(SQLName.quoted(join.name)) "
+            + "(\(SQLName.quoted(second)), \(SQLName.quoted(first)))"
+        // A batch has the sides' columns first.
+        return [(name, statement, [1, 0])]
     }
 
     /// The CREATE TRIGGER statements of derived attributes of the form `relationship.@count`.

@@ -1,5 +1,6 @@
 import Archives
 import CSQLite
+import DatabasePages
 import Diagnostics
 import Glibc
 
@@ -17,13 +18,22 @@ package final class DestinationStore {
     /// The connection, for checks; nothing but this type and its writers may change the store through it.
     package let connection: Connection
     /// Whether the file stood before, with rows, indexes and metadata of its own.
-    private let isAppending: Bool
+    let isAppending: Bool
+    /// Whether empty tables of a fresh file are filled by pages; else SQLite inserts. No statement of the connection may be
+    /// under way while a table's writer is at work.
+    package var writesPages = false
     /// Whether indexes of tables without rows wait until the end: where later mapping models may fill them.
     package var defersEmptyIndexes = false
     /// Tables and join tables that have their indexes, and those whose indexes are away while rows come.
     private var indexed: Set<Int> = []
     private var indexedJoins: Set<Int> = []
     private var absent: [String: AbsentIndexes] = [:]
+    /// Where indexes are sorted while their tables' rows are written by pages; nil: SQLite builds all of them.
+    package var indexSorts: IndexSorts?
+    /// Indexes that pages filled.
+    var filledIndexes: Set<String> = []
+    /// Whether the connection gives its lock up at the end of a transaction, and looks at the file anew in the next one.
+    var sharesFile = false
 
     /// Makes the file with all its tables, fixed ones included, and opens the transaction.
     ///
@@ -110,8 +120,8 @@ package final class DestinationStore {
         try connection.execute(
             """
             PRAGMA page_size=4096; PRAGMA auto_vacuum=2; PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=OFF;
-            PRAGMA synchronous=OFF; PRAGMA temp_store=FILE; PRAGMA secure_delete=OFF; PRAGMA cache_size=-\(cache);
-            BEGIN EXCLUSIVE
+            PRAGMA synchronous=OFF;
+            PRAGMA temp_store=FILE; PRAGMA secure_delete=OFF; PRAGMA cache_size=-\(cache); BEGIN EXCLUSIVE
             """)
         for statement in schema.tableStatements() + schema.fixedTableStatements() {
             try connection.execute(statement)
@@ -138,11 +148,17 @@ package final class DestinationStore {
     /// - Parameter table: index in the schema's tables.
     package func tableWriter(_ table: Int) throws(MigrationError) -> any TableWriter {
         let description = schema.tables[table]
+        let entity = schema.model.entity(at: description.root).definition.name
+        if try canWritePages(description.name) {
+            return pageWriter(
+                of: description.name, isKeyed: true, entity: entity, indexes: sortableIndexes(ofTable: table))
+        }
+        try resume()
         return try SQLiteTableWriter(
             connection: connection,
             target: .init(
                 table: description.name, columns: description.columns.count + 1, isKeyed: true,
-                ignoresDuplicates: false, entity: schema.model.entity(at: description.root).name,
+                ignoresDuplicates: false, entity: entity,
                 columnNames: isAppending ? ["Z_PK"] + description.columns.map(\.name) : nil),
             conflicts: InsertConflicts(connection: connection, table: description, model: schema.model))
     }
@@ -158,13 +174,18 @@ package final class DestinationStore {
         _ joinTable: Int, ignoresDuplicates: Bool = false
     ) throws(MigrationError) -> any TableWriter {
         let join = schema.joinTables[joinTable]
+        let entity = schema.model.entity(at: join.sides[0].relationship.entity).definition.name
+        if !ignoresDuplicates, try canWritePages(join.name) {
+            return pageWriter(
+                of: join.name, isKeyed: false, entity: entity, indexes: sortableIndexes(ofJoinTable: joinTable))
+        }
+        try resume()
         return try SQLiteTableWriter(
             connection: connection,
             target: .init(
                 table: join.name, columns: join.columnNames.count, isKeyed: false,
                 ignoresDuplicates: ignoresDuplicates,
-                entity: schema.model.entity(at: join.sides[0].relationship.entity).name,
-                columnNames: isAppending ? join.columnNames : nil))
+                entity: entity, columnNames: isAppending ? join.columnNames : nil))
     }
 
     /// Makes an entity table ready for many rows: where it has rows and indexes already, and as many are to come, the
@@ -203,12 +224,13 @@ package final class DestinationStore {
     ///
     /// - Throws: `validation.uniqueness` (65) where rows break a uniqueness constraint, `store.full`, `store.io`.
     package func createIndexes(table: Int) throws(MigrationError) {
+        try resume()
         if let absent = absent.removeValue(forKey: schema.tables[table].name) {
             return try absent.rebuild(connection, table: schema.tables[table], model: schema.model)
         }
         guard !indexed.contains(table), try !waits(schema.tables[table].name) else { return }
         indexed.insert(table)
-        for index in schema.indexes[table] {
+        for index in schema.indexes[table] where filledIndexes.remove(index.name) == nil {
             do throws(MigrationError) {
                 try connection.execute(index.statement(on: schema.tables[table]))
             } catch {
@@ -268,13 +290,14 @@ package final class DestinationStore {
     /// - Parameter duplicates: called for each index that is left out.
     /// - Throws: `store.full`, `store.io`.
     package func createIndexes(table: Int, leavingOut duplicates: () -> Void) throws(MigrationError) {
+        try resume()
         let name = schema.tables[table].name
         if let absent = absent.removeValue(forKey: name) {
             return try absent.rebuild(connection, table: name, leavingOut: duplicates)
         }
         guard !indexed.contains(table), try !waits(name) else { return }
         indexed.insert(table)
-        for index in schema.indexes[table] {
+        for index in schema.indexes[table] where filledIndexes.remove(index.name) == nil {
             let columns = index.terms.map { schema.tables[table].columns[$0.column].name }
             if index.isUnique, try AbsentIndexes.hasDuplicates(in: name, columns: columns, connection) {
                 duplicates()
@@ -286,7 +309,7 @@ package final class DestinationStore {
 
     /// Gives the store up but leaves its file, closed, to be read once more. All writers must be finished.
     package func closeUnfinished() throws(MigrationError) {
-        try connection.execute("COMMIT")
+        try suspend()
         try connection.close()
     }
 
@@ -294,6 +317,8 @@ package final class DestinationStore {
     package struct Checkpoint {
         fileprivate let path: String
         fileprivate let isAppending: Bool
+        fileprivate let writesPages: Bool
+        fileprivate let indexSorts: IndexSorts?
         fileprivate let defersEmptyIndexes: Bool
         fileprivate let indexed: Set<Int>
         fileprivate let indexedJoins: Set<Int>
@@ -311,11 +336,13 @@ package final class DestinationStore {
     ///   - checkCancelled: called once a MiB.
     /// - Complexity: O(1) where the file system shares blocks, else O(bytes); 1 MiB of memory.
     package func checkpoint(to path: String, checkCancelled: () throws -> Void) throws -> Checkpoint {
-        try connection.execute("COMMIT")
+        try suspend()
         try FileCopy.copy(self.path, to: path, checkCancelled: checkCancelled)
-        try connection.execute("BEGIN EXCLUSIVE")
+        try resume()
         return Checkpoint(
-            path: path, isAppending: isAppending, defersEmptyIndexes: defersEmptyIndexes, indexed: indexed,
+            path: path, isAppending: isAppending, writesPages: writesPages, indexSorts: indexSorts,
+            defersEmptyIndexes: defersEmptyIndexes,
+            indexed: indexed,
             indexedJoins: indexedJoins, absent: absent)
     }
 
@@ -330,6 +357,8 @@ package final class DestinationStore {
         self.path = path
         self.schema = schema
         isAppending = checkpoint.isAppending
+        writesPages = checkpoint.writesPages
+        indexSorts = checkpoint.indexSorts
         defersEmptyIndexes = checkpoint.defersEmptyIndexes
         indexed = checkpoint.indexed
         indexedJoins = checkpoint.indexedJoins
@@ -361,11 +390,14 @@ package final class DestinationStore {
 
     /// Builds the index of a join table, after its rows are in; one that it has is left as it is.
     package func createIndexes(joinTable: Int) throws(MigrationError) {
+        try resume()
         let name = schema.joinTables[joinTable].name
         if let absent = absent.removeValue(forKey: name) { return try absent.rebuild(connection) }
         guard !indexedJoins.contains(joinTable), try !waits(name) else { return }
         indexedJoins.insert(joinTable)
-        for statement in schema.indexStatements(forJoinTable: joinTable) { try connection.execute(statement) }
+        for index in schema.joinIndexes(joinTable) where filledIndexes.remove(index.name) == nil {
+            try connection.execute(index.statement)
+        }
     }
 
     /// Whether a table's indexes wait for rows of a later mapping model.
@@ -377,6 +409,7 @@ package final class DestinationStore {
     /// Makes the triggers of derived attributes. They call functions of Apple's process: no row may be written
     /// afterwards.
     package func createTriggers() throws(MigrationError) {
+        try resume()
         for statement in schema.triggerStatements() { try connection.execute(statement) }
     }
 
@@ -386,6 +419,7 @@ package final class DestinationStore {
     /// - Parameter maximumKeys: the highest key ever given, by table.
     package func finishAppending(maximumKeys: [Int64]) throws(MigrationError) {
         precondition(maximumKeys.count == schema.tables.count, "one maximum key a table")
+        try resume()
         try updatePrimaryKeys(maximumKeys)
         try commit()
     }
@@ -418,6 +452,7 @@ package final class DestinationStore {
     ) throws(MigrationError) {
         precondition(maximumKeys.count == schema.tables.count, "one maximum key a table")
         let properties = try metadata.propertyList(for: schema.model)
+        try resume()
         try writePrimaryKeys(maximumKeys)
         try writeMetadata(metadata.uuid, properties)
         if let modelCache {

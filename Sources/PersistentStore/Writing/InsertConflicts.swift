@@ -73,7 +73,7 @@ struct InsertConflicts {
         let (one, two) = (batch[row, slot], batch[other, slot])
         guard one.kind == two.kind else { return false }
         switch one.kind {
-        case .null, .absent: return false
+        case .null, .absent, .huge: return false
         case .integer, .reference: return one.integerValue == two.integerValue
         case .real: return one.realValue == two.realValue
         case .text, .blob: return batch.bytes(one).elementsEqual(batch.bytes(two))
@@ -88,6 +88,7 @@ struct InsertConflicts {
         case .real: statement.bind(cell.realValue, at: Int32(index))
         case .text: statement.bind(String(decoding: batch.bytes(cell), as: UTF8.self), at: Int32(index))
         case .blob: statement.bind(Array(batch.bytes(cell)), at: Int32(index))
+        case .huge: preconditionFailure("a huge value is only copied")
         }
     }
 

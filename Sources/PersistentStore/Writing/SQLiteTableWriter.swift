@@ -60,6 +60,7 @@ final class SQLiteTableWriter: TableWriter {
     func append(_ batch: borrowing RowBatch) throws(MigrationError) {
         precondition(!isFinished, "append after finish")
         precondition(batch.slots == slots, "the batch's slots are not the table's columns")
+        try refuseHuge(batch)
         var row = 0
         var size = 0
         while row < batch.count {
@@ -68,6 +69,17 @@ final class SQLiteTableWriter: TableWriter {
             let statement = try statement(size)
             try run(statement, batch, from: row, count: sizes[size])
             row += sizes[size]
+        }
+    }
+
+    /// SQLite holds a row as a whole.
+    private func refuseHuge(_ batch: borrowing RowBatch) throws(MigrationError) {
+        guard batch.hasHugeValues else { return }
+        for row in 0..<batch.count {
+            for slot in 0..<slots where batch[row, slot].kind == .huge {
+                let value = batch.huge(batch[row, slot])
+                throw value.source.refusal(value, for: "SQLite, which writes this table,")
+            }
         }
     }
 
@@ -141,7 +153,7 @@ final class SQLiteTableWriter: TableWriter {
                 case .blob:
                     let bytes = batch.bytes(cell)
                     code = sqlite3_bind_blob64(handle, index, bytes.baseAddress, UInt64(bytes.count), nil)
-                case .absent: preconditionFailure("an absent cell reached the writer of \(target.table)")
+                case .huge, .absent: preconditionFailure("an absent cell reached the writer of \(target.table)")
                 }
                 if code != SQLITE_OK { return code }
                 index += 1

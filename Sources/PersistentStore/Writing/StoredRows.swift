@@ -122,6 +122,7 @@ extension Statement {
                 handle, index, base?.assumingMemoryBound(to: CChar.self), UInt64(bytes.count), Statement.transient,
                 UInt8(SQLITE_UTF8))
         case .blob: bind(Array(batch.bytes(cell)), at: index)
+        case .huge: preconditionFailure("a huge value is only copied")
         }
     }
 }

@@ -61,6 +61,7 @@ enum RowCodec {
             case .reference:
                 put(UInt64(cell.length), at: &place)
                 put(zigzag(cell.bits), at: &place)
+            case .huge: preconditionFailure("a huge value is only copied")
             }
         }
         start.storeBytes(of: UInt32(truncatingIfNeeded: place - start - 4).littleEndian, as: UInt32.self)
@@ -112,6 +113,7 @@ enum RowCodec {
             switch kind {
             case .null: if isOpen { batch[row, slot] = .null }
             case .absent: break
+            case .huge: return false
             case .integer:
                 guard let number = varint(cells, &offset) else { return false }
                 if isOpen { batch[row, slot] = Cell(bits: unzigzag(number), length: 0, kind: .integer) }

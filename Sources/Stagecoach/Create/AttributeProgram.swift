@@ -17,6 +17,10 @@ struct AttributeProgram {
         case stripMarker(from: Int, to: Int, attribute: String)
         /// Automatic mapping to a required attribute: nil becomes the model's default.
         case fillNull(StoredValue, at: Int)
+
+        var isFilling: Bool {
+            if case .fillNull = self { true } else { false }
+        }
     }
 
     private let mapping: PlannedMapping
@@ -26,9 +30,13 @@ struct AttributeProgram {
 
     /// Compiles the mapping's attribute expressions.
     ///
-    /// - Parameter slots: collects the source columns that the program reads.
+    /// - Parameters:
+    ///   - slots: collects the source columns that the program reads, and says which of them it only copies.
+    ///   - indexed: destination columns whose values are needed as a whole, whatever copies them.
     /// - Throws: `expression.…` for what does not resolve, type-check or compile.
-    init(mapping: PlannedMapping, slots: inout SourceSlots) throws(MigrationError) {
+    init(
+        mapping: PlannedMapping, slots: inout SourceSlots, indexed: Set<Int> = []
+    ) throws(MigrationError) {
         self.mapping = mapping
         for planned in mapping.attributes {
             guard let expression = planned.expression else {
@@ -37,7 +45,11 @@ struct AttributeProgram {
             }
             // Objects evaluate those, after the row is made.
             if planned.needsObjects { continue }
+            let (known, streamed) = (slots.columns.count, slots.streamed)
             try compile(planned, expression, slots: &slots)
+            if case .copy(let slot, _)? = steps.last(where: { !$0.isFilling }), !indexed.contains(planned.column) {
+                slots.stream(slot, known: known, streamed: streamed)
+            }
         }
     }
 

@@ -18,6 +18,8 @@ struct SourceSlots: KeyPathResolver {
     fileprivate(set) var folds: [FoldGroup] = []
     /// Slots that take a value of the object around, and its slot there.
     private(set) var copies: [SlotCopy] = []
+    /// Slots of own columns that are copied and not looked into: their values may be huge.
+    private(set) var streamed: Set<Int> = []
     private var slotByColumn: [SelectedColumn: Int] = [:]
     private var slotByFold: [FoldKey: (slot: Int, type: AttributeType)] = [:]
     private var slotByOuterPath: [OuterPath: (slot: Int, type: AttributeType)] = [:]
@@ -59,6 +61,7 @@ struct SourceSlots: KeyPathResolver {
     func seen(from entity: EntityDescription) -> SourceSlots {
         var copy = SourceSlots(entity: entity, schema: schema, columns: columns)
         copy.folds = folds
+        copy.streamed = streamed
         copy.slotByFold = slotByFold
         return copy
     }
@@ -67,10 +70,24 @@ struct SourceSlots: KeyPathResolver {
 
     /// The slot of a column, new or known.
     mutating func slot(for column: SelectedColumn) -> Int {
-        if let known = slotByColumn[column] { return known }
+        if let known = slotByColumn[column] {
+            // Whoever asks may look into it.
+            streamed.remove(known)
+            return known
+        }
         columns.append(column)
         slotByColumn[column] = columns.count - 1
         return columns.count - 1
+    }
+
+    /// Says that what asked for a slot since some time only copies its value.
+    ///
+    /// - Parameters:
+    ///   - known: how many slots there were then.
+    ///   - streamed: those that were only copied then.
+    mutating func stream(_ slot: Int, known: Int, streamed before: Set<Int>) {
+        guard case .own = columns[slot], slot >= known || before.contains(slot) else { return }
+        streamed.insert(slot)
     }
 
     /// The slot of a column reached by to-one steps.

@@ -20,6 +20,7 @@ enum ValueBridge {
             default: return text
             }
         case .blob: return data(batch.bytes(cell), type, isExternal)
+        case .huge: preconditionFailure("a huge value is only copied")
         }
     }
 

@@ -77,7 +77,8 @@ struct TableLoad {
         }
         let columns = session.destinationSchema.tables[table.table].columns.count
         let reader = try SourceReader(
-            session: session, slots: slots, table: sourceTable, entities: byEntity.keys.sorted(), range: range)
+            session: session, slots: slots, table: sourceTable, entities: byEntity.keys.sorted(), range: range,
+            streams: true)
         var source = session.sourceBatch(slots: slots.columns.count)
         var destination = session.destinationBatch(slots: columns)
         var references = ReferenceCounts()
@@ -134,7 +135,7 @@ struct TableLoad {
         else { return nil }
         // Key paths resolve from the mapping's own entity; the slots are shared by all mappings of the scan.
         var mine = slots.seen(from: source)
-        let attributes = try AttributeProgram(mapping: mapping, slots: &mine)
+        let attributes = try AttributeProgram(mapping: mapping, slots: &mine, indexed: indexedColumns)
         let references = ReferenceProgram(
             mapping: mapping, direct: links.direct[mapping.index] ?? [], keys: keys,
             destination: session.destinationSchema, slots: &mine)
@@ -145,6 +146,18 @@ struct TableLoad {
         return Compiled(
             mapping: mapping, attributes: attributes, references: references, rules: rules, keys: own,
             entity: entity, entityNumber: Int64(session.destinationSchema.number(of: entity)))
+    }
+
+    /// Columns of the table that an index is over, or that the condition of one names.
+    private var indexedColumns: Set<Int> {
+        let schema = session.destinationSchema
+        let conditions = schema.indexes[table.table].compactMap(\.condition)
+        var columns = Set(schema.indexes[table.table].flatMap { $0.terms.map(\.column) })
+        for (column, description) in schema.tables[table.table].columns.enumerated()
+        where conditions.contains(where: { $0.contains(description.name) }) {
+            columns.insert(column)
+        }
+        return columns
     }
 
     /// Merges the patches, leaves rejected rows out, checks the rules, writes the rows.

@@ -130,6 +130,15 @@ struct RowRules {
                 let length = Int(cell.length) - rule.markerBytes
                 if let least = rule.minimumLength, length < least { try broken(.minimumLength, "\(least) bytes") }
                 if let most = rule.maximumLength, length > most { try broken(.maximumLength, "\(most) bytes") }
+            case .huge:
+                let value = batch.huge(cell)
+                if value.isText, rule.pattern != nil { throw value.source.refusal(value, for: "a regular expression") }
+                guard rule.minimumLength != nil || rule.maximumLength != nil else { break }
+                // A reference to a file is never as long: the marker says that the value is here.
+                let length = value.isText ? try RowRules.length(value) : value.count - rule.markerBytes
+                let unit = value.isText ? "characters" : "bytes"
+                if let least = rule.minimumLength, length < least { try broken(.minimumLength, "\(least) \(unit)") }
+                if let most = rule.maximumLength, length > most { try broken(.maximumLength, "\(most) \(unit)") }
             case .text:
                 guard rule.minimumLength != nil || rule.maximumLength != nil || rule.pattern != nil else { break }
                 let bytes = batch.bytes(cell)
@@ -139,6 +148,13 @@ struct RowRules {
                 if let pattern = rule.pattern, try !pattern.matches(bytes) { try broken(.pattern, pattern.text) }
             }
         }
+    }
+
+    /// The length of a huge text: its bytes are read once.
+    private static func length(_ value: HugeValue) throws(MigrationError) -> Int {
+        var units = 0
+        try value.source.read(value) { part throws(MigrationError) in units += length(part) }
+        return units
     }
 
     /// The length of UTF-8 text as NSString counts it: in UTF-16 units.

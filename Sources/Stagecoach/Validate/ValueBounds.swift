@@ -91,7 +91,7 @@ enum ShortValue {
         case .integer, .reference:
             return type == .date ? text(Double(cell.integerValue), type: type) : String(cell.integerValue)
         case .real: return text(cell.realValue, type: type)
-        case .blob: return "\(max(0, Int(cell.length) - markerBytes)) bytes"
+        case .blob, .huge: return "\(max(0, Int(cell.length) - markerBytes)) bytes"
         case .text:
             let bytes = batch.bytes(cell)
             // Four bytes are the longest character's.

@@ -85,7 +85,14 @@ package enum CommandCatalog {
             Bundle.momd:Version, a .mom, or a store (its cached model).
             """,
         operands: ["SOURCE", "DESTINATION"],
-        options: migrationOptions + [.init("json", .flag, help: "Print the report as JSON instead of the summary.")],
+        options: migrationOptions + [
+            .init(
+                "writer", .choice(["pages", "sqlite"]), "CHOICE",
+                help:
+                    "How a fresh store's rows are written: pages (faster) or sqlite, to compare the two. The rows are the same."
+            ),
+            .init("json", .flag, help: "Print the report as JSON instead of the summary."),
+        ],
         examples: [
             (
                 "stagecoach migrate old.sqlite new.sqlite --to Library.xcdatamodeld",

@@ -57,6 +57,7 @@ struct MigrationRequest {
             }
         }
         options.newUUID = arguments.has("new-uuid")
+        options.writer = arguments[option: "writer"].flatMap(StoreWriter.init(rawValue:)) ?? .pages
         options.fullCheck = arguments[option: "check"] == "full"
         self.options = options
         if options.newUUID, options.appendsToExisting { throw .contradiction("--append", "--new-uuid") }

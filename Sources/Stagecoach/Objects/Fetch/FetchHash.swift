@@ -19,6 +19,7 @@ enum FetchHash {
         case .integer, .reference: return mix(Double(cell.integerValue).bitPattern)
         case .real: return mix((cell.realValue == 0 ? 0 : cell.realValue).bitPattern)
         case .text, .blob: return hash(batch.bytes(cell), options: options)
+        case .huge: preconditionFailure("a huge value is only copied")
         }
     }
 
@@ -72,7 +73,7 @@ extension StoredValue {
         case .real: self = .real(cell.realValue)
         case .text: self = .text(String(decoding: batch.bytes(cell), as: UTF8.self))
         case .blob: self = .blob(Array(batch.bytes(cell)))
-        case .null, .absent, .reference: return nil
+        case .null, .absent, .reference, .huge: return nil
         }
     }
 }

@@ -120,7 +120,7 @@ final class FetchSorter {
         case .null, .absent: 0
         case .integer, .real, .reference: 1
         case .text: 2
-        case .blob: 3
+        case .blob, .huge: 3
         }
     }
 

@@ -1,0 +1,135 @@
+import Diagnostics
+import Rows
+import SpillStorage
+
+/// Adds the rows of tables to a database file that SQLite made, without SQLite.
+///
+/// SQLite makes the empty schema; no connection may use the file until ``finish()`` returns, and the next one reads it anew,
+/// because the header's change counter has moved. Tables are loaded one after the other, or several side by side.
+///
+/// Memory: 64 pages, a page for each level of an open tree, and the pointer-map pages that wait for a parent.
+package final class DatabaseFileWriter {
+    private let output: PageOutput
+    private let map: PointerMap
+    private var changeCounter: UInt32 = 0
+
+    /// Opens the file.
+    ///
+    /// - Throws: `store.damaged` where its pages are not of the kind that is written here, `store.io` (74).
+    package init(path: String, calls: any FileCalls = SystemFileCalls()) throws(MigrationError) {
+        let output = try PageOutput(path: path, calls: calls)
+        let header = UnsafeMutableRawBufferPointer.allocate(byteCount: 100, alignment: 8)
+        defer { header.deallocate() }
+        try output.read(into: header, at: 0)
+        func number(_ place: Int) -> UInt32 {
+            UInt32(bigEndian: header.loadUnaligned(fromByteOffset: place, as: UInt32.self))
+        }
+        let pageSize = UInt16(bigEndian: header.loadUnaligned(fromByteOffset: 16, as: UInt16.self))
+        // Page size, write and read version (no -wal), no reserved bytes; auto-vacuum; schema format 4; UTF-8.
+        guard pageSize == 4096, header[18] == 1, header[19] == 1, header[20] == 0, number(52) > 0, number(44) == 4,
+            number(56) == 1, number(24) == number(92)
+        else {
+            throw PageFailure.damaged("The file's header is not that of a fresh store", path)
+        }
+        let pages = number(28)
+        guard pages > 1 else { throw PageFailure.damaged("The file has \(pages) pages", path) }
+        changeCounter = number(24)
+        output.start(afterPage: pages)
+        self.output = output
+        map = PointerMap(output: output, existingPages: pages)
+    }
+
+    /// A loader for a table whose tree is empty.
+    ///
+    /// - Parameters:
+    ///   - root: the table's root page.
+    ///   - affinities: of the columns that a batch has slots for.
+    ///   - isKeyed: whether the table's first column is its integer primary key, which has no slot.
+    package func table(root: UInt32, affinities: [ColumnAffinity], isKeyed: Bool) -> TableLoader {
+        TableLoader(
+            tree: TableTree(root: root, output: output, map: map),
+            encoder: RecordEncoder(affinities: affinities, isKeyed: isKeyed))
+    }
+
+    /// A loader for an index whose tree is empty.
+    package func index(root: UInt32) -> IndexLoader {
+        IndexLoader(tree: IndexTree(root: root, output: output, map: map))
+    }
+
+    /// Pages of the file so far.
+    package var pageCount: Int { Int(output.pageCount) }
+
+    /// Writes what is buffered, the pointer map and the header. All loaders must be finished.
+    package func finish() throws(MigrationError) {
+        try output.flush()
+        try map.finish()
+        changeCounter &+= 1
+        func bytes(_ value: UInt32) -> [UInt8] { withUnsafeBytes(of: value.bigEndian) { Array($0) } }
+        // The page count counts where "version valid for" is the change counter. The largest root page at 52 stays.
+        try output.overwriteHeader(bytes(changeCounter) + bytes(output.pageCount), at: 24)
+        try output.overwriteHeader(bytes(changeCounter), at: 92)
+    }
+}
+
+/// Fills the tree of one table with rows in ascending key order.
+package final class TableLoader {
+    private let tree: TableTree
+    private let encoder: RecordEncoder
+
+    init(tree: TableTree, encoder: RecordEncoder) {
+        self.tree = tree
+        self.encoder = encoder
+    }
+
+    /// Adds rows.
+    ///
+    /// - Parameter firstKey: for a table without a key column: the id of the batch's first row; nil takes the batch's keys.
+    /// - Throws: `store.keyOrder`, `store.full`, `store.io`, `store.tooLarge`.
+    package func append(_ batch: borrowing RowBatch, firstKey: Int64? = nil) throws(MigrationError) {
+        let encoder = encoder
+        for row in 0..<batch.count {
+            try encoder.prepare(batch, row: row)
+            guard encoder.size <= 999_999_999 else {
+                throw MigrationError(
+                    "store.rowTooLarge", .data,
+                    "The row takes \(encoder.size) bytes, and SQLite allows 1,000,000,000",
+                    remedy: "Keep the row's largest value in an external file")
+            }
+            try tree.append(
+                key: firstKey.map { $0 + Int64(row) } ?? batch.key(row), payload: encoder.size,
+                fitting: { encoder.write(to: $0) },
+                spanning: { writer throws(MigrationError) in try encoder.write(through: &writer) })
+        }
+    }
+
+    /// Writes the open pages. Nothing may be added afterwards.
+    package func finish() throws(MigrationError) { try tree.finish() }
+}
+
+/// Fills the tree of one index with entries in ascending order.
+package final class IndexLoader {
+    private let tree: IndexTree
+
+    init(tree: IndexTree) { self.tree = tree }
+
+    /// Adds an entry of integers and the row's id.
+    package func append(integers: [Int64], _ rowID: Int64) throws(MigrationError) {
+        var record: [UInt8] = [0]
+        for value in integers { record.append(UInt8(IntegerForm(value).serial)) }
+        record.append(UInt8(IntegerForm(rowID).serial))
+        record[0] = UInt8(record.count)
+        for value in integers { IntegerForm(value).append(to: &record) }
+        IntegerForm(rowID).append(to: &record)
+        var failure: MigrationError?
+        record.withUnsafeBytes { bytes in
+            do throws(MigrationError) { try tree.append(bytes) } catch { failure = error }
+        }
+        if let failure { throw failure }
+    }
+
+    /// Adds an entry, a complete record.
+    package func append(_ record: UnsafeRawBufferPointer) throws(MigrationError) { try tree.append(record) }
+
+    /// Writes the open pages. Nothing may be added afterwards.
+    package func finish() throws(MigrationError) { try tree.finish() }
+}

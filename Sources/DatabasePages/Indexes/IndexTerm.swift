@@ -1,0 +1,96 @@
+import Rows
+
+/// A column of an index whose values are sorted as words: NULL, then numbers in ascending or descending order.
+///
+/// A word has the order of its value and gives it back exactly; values that no word can stand for (texts, blobs, the least
+/// integer, integers that no real equals in a column of reals) are told by their absence.
+package struct IndexTerm: Sendable {
+    /// The column's slot in a batch.
+    package let slot: Int
+    private let affinity: ColumnAffinity
+    private let isAscending: Bool
+
+    /// - Returns: nil where the column's type promises no numbers.
+    package init?(slot: Int, affinity: ColumnAffinity, isAscending: Bool) {
+        guard affinity.isNumber else { return nil }
+        self.slot = slot
+        self.affinity = affinity
+        self.isAscending = isAscending
+    }
+
+    /// NULL comes before every number; no number has this word.
+    private static let null: UInt64 = 0
+
+    /// The word of a value as the column would keep it; nil where there is none.
+    @inline(__always)
+    func word(of cell: Cell) -> UInt64? {
+        let word: UInt64
+        switch cell.kind {
+        case .null: word = Self.null
+        case .integer, .reference:
+            if affinity == .integer {
+                guard cell.integerValue != .min else { return nil }
+                word = UInt64(bitPattern: cell.integerValue) ^ (1 << 63)
+            } else {
+                let real = Double(cell.integerValue)
+                guard Int64(exactly: real) == cell.integerValue else { return nil }
+                word = Self.word(of: real)
+            }
+        case .real:
+            if cell.realValue.isNaN {
+                word = Self.null
+            } else if affinity == .integer {
+                guard let whole = Int64(exactly: cell.realValue), whole != .min else { return nil }
+                word = UInt64(bitPattern: whole) ^ (1 << 63)
+            } else {
+                word = Self.word(of: cell.realValue)
+            }
+        case .text, .blob, .huge, .absent: return nil
+        }
+        return isAscending ? word : ~word
+    }
+
+    /// Reals in order: those below zero with all bits turned, the others with the sign's.
+    private static func word(of real: Double) -> UInt64 {
+        // -0.0 is kept as 0.
+        let bits = (real == 0 ? 0 : real).bitPattern
+        return bits >> 63 == 1 ? ~bits : bits | 1 << 63
+    }
+
+    /// A word's value, as it stands in records; nil for NULL.
+    @inline(__always)
+    func form(of word: UInt64) -> NumberForm? {
+        let word = isAscending ? word : ~word
+        if word == Self.null { return nil }
+        if affinity == .integer { return NumberForm(integer: Int64(bitPattern: word ^ (1 << 63))) }
+        let real = Double(bitPattern: word >> 63 == 1 ? word ^ (1 << 63) : ~word)
+        guard let whole = Int64(exactly: real) else { return NumberForm(real: real) }
+        // A column of reals keeps integers of up to six bytes as such, and larger ones as reals.
+        if affinity == .real, (whole < 0 ? ~whole : whole) >= 1 << 47 { return NumberForm(real: real) }
+        return NumberForm(integer: whole)
+    }
+
+    func isNull(_ word: UInt64) -> Bool { (isAscending ? word : ~word) == Self.null }
+}
+
+/// How a number stands in a record: its serial type and its bytes.
+struct NumberForm {
+    let serial: UInt8
+    let width: Int
+    /// The bytes, in the low ones of the word.
+    let bits: UInt64
+
+    @inline(__always)
+    init(integer: Int64) {
+        let form = IntegerForm(integer)
+        serial = UInt8(truncatingIfNeeded: form.serial)
+        width = form.width
+        bits = UInt64(bitPattern: integer)
+    }
+
+    init(real: Double) {
+        serial = 7
+        width = 8
+        bits = real.bitPattern
+    }
+}

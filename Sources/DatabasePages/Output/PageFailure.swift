@@ -1,0 +1,21 @@
+import Diagnostics
+import Glibc
+
+/// Errors of writing a database file by pages.
+enum PageFailure {
+    /// What the system answered to a call on the file.
+    static func system(_ doing: String, _ path: String, number: Int) -> MigrationError {
+        let reason = String(cString: strerror(Int32(truncatingIfNeeded: number)))
+        if number == Int(ENOSPC) || number == Int(EDQUOT) {
+            return MigrationError(
+                "store.full", .io, "Writing the destination failed: \(reason)",
+                remedy: "Free space on the disk and run the command again", context: .init(path: path))
+        }
+        return MigrationError("store.io", .io, "\(doing) the destination failed: \(reason)", context: .init(path: path))
+    }
+
+    /// The file is not what its maker left.
+    static func damaged(_ message: String, _ path: String) -> MigrationError {
+        MigrationError("store.damaged", .internal, message, context: .init(path: path))
+    }
+}

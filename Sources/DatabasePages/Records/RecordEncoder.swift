@@ -1,0 +1,287 @@
+import Diagnostics
+import Rows
+
+/// Turns a row's cells into SQLite's record: serial types first, then the values, after the columns' affinities.
+///
+/// Which number becomes which serial type follows SQLite: a real without fraction in a number column is kept as an integer,
+/// 0 and 1 take no bytes, NaN is NULL, -0.0 is 0.
+///
+/// Memory: 25 bytes a column.
+final class RecordEncoder {
+    private let affinities: [ColumnAffinity]
+    /// Whether the record begins with the row's own key, which is NULL there.
+    private let isKeyed: Bool
+    private let serials: UnsafeMutablePointer<UInt64>
+    /// A number's bits.
+    private let bits: UnsafeMutablePointer<UInt64>
+    /// A text's or blob's bytes.
+    private let pointers: UnsafeMutablePointer<UnsafeRawPointer?>
+    private var conversion: AffinityConversion?
+    /// The row's huge values, by slot.
+    private var huge: [(slot: Int, value: HugeValue)] = []
+    /// Bytes that a conversion made, until the record is written.
+    private var converted: [UnsafeMutableRawBufferPointer] = []
+    private var headerSize = 0
+    private var headerLengthSize = 1
+    /// Bytes of the record.
+    private(set) var size = 0
+
+    /// - Parameters:
+    ///   - affinities: of the columns that have a slot.
+    ///   - isKeyed: whether a key column that is the row's id stands before them.
+    init(affinities: [ColumnAffinity], isKeyed: Bool) {
+        self.affinities = affinities
+        self.isKeyed = isKeyed
+        serials = .allocate(capacity: max(1, affinities.count))
+        bits = .allocate(capacity: max(1, affinities.count))
+        pointers = .allocate(capacity: max(1, affinities.count))
+    }
+
+    deinit {
+        dropConverted()
+        serials.deallocate()
+        bits.deallocate()
+        pointers.deallocate()
+    }
+
+    private func dropConverted() {
+        for buffer in converted { buffer.deallocate() }
+        converted.removeAll(keepingCapacity: true)
+    }
+
+    /// Looks at a row: ``size`` is its record's. The row's bytes must stay where they are until the record is written.
+    func prepare(_ batch: borrowing RowBatch, row: Int) throws(MigrationError) {
+        if !converted.isEmpty { dropConverted() }
+        if !huge.isEmpty { huge.removeAll() }
+        var header = isKeyed ? 1 : 0
+        var body = 0
+        for slot in 0..<affinities.count {
+            let cell = batch[row, slot]
+            switch cell.kind {
+            case .null: serials[slot] = 0
+            case .integer, .reference:
+                body += try place(integer: cell.integerValue, affinities[slot], slot)
+            case .real: body += try place(real: cell.realValue, affinities[slot], slot)
+            case .text: body += try place(text: batch.bytes(cell), affinities[slot], slot)
+            case .blob:
+                let bytes = batch.bytes(cell)
+                pointers[slot] = bytes.baseAddress
+                serials[slot] = UInt64(bytes.count) * 2 + 12
+                body += bytes.count
+            case .huge: body += try place(huge: batch.huge(cell), slot)
+            case .absent: preconditionFailure("an absent cell reached the page writer")
+            }
+            header += Varint.length(serials[slot])
+        }
+        if header <= 126 {
+            headerLengthSize = 1
+        } else {
+            headerLengthSize = Varint.length(UInt64(header))
+            if headerLengthSize < Varint.length(UInt64(header + headerLengthSize)) { headerLengthSize += 1 }
+        }
+        headerSize = header + headerLengthSize
+        size = headerSize + body
+    }
+
+    // MARK: - Serial types
+
+    @inline(__always)
+    private func place(integer value: Int64, _ affinity: ColumnAffinity, _ slot: Int) throws(MigrationError) -> Int {
+        if affinity == .text {
+            return try place(try converter().convert(integer: value, affinity), affinity, slot)
+        }
+        let magnitude = UInt64(bitPattern: value < 0 ? ~value : value)
+        bits[slot] = UInt64(bitPattern: value)
+        if magnitude <= 127 {
+            if value == 0 || value == 1 {
+                serials[slot] = 8 + UInt64(bitPattern: value)
+                return 0
+            }
+            serials[slot] = 1
+            return 1
+        }
+        if magnitude <= 32767 {
+            serials[slot] = 2
+            return 2
+        }
+        if magnitude <= 8_388_607 {
+            serials[slot] = 3
+            return 3
+        }
+        if magnitude <= 2_147_483_647 {
+            serials[slot] = 4
+            return 4
+        }
+        if magnitude <= 140_737_488_355_327 {
+            serials[slot] = 5
+            return 6
+        }
+        if affinity == .real {
+            bits[slot] = Double(value).bitPattern
+            serials[slot] = 7
+        } else {
+            serials[slot] = 6
+        }
+        return 8
+    }
+
+    @inline(__always)
+    private func place(real value: Double, _ affinity: ColumnAffinity, _ slot: Int) throws(MigrationError) -> Int {
+        if value.isNaN {
+            serials[slot] = 0
+            return 0
+        }
+        switch affinity {
+        case .text: return try place(try converter().convert(real: value, affinity), affinity, slot)
+        case .numeric, .integer, .real:
+            if value > -0x1p63, value < 0x1p63 {
+                let whole = Int64(value)
+                if Double(whole) == value { return try place(integer: whole, affinity, slot) }
+            }
+        case .blob: break
+        }
+        bits[slot] = value.bitPattern
+        serials[slot] = 7
+        return 8
+    }
+
+    private func place(
+        text bytes: UnsafeRawBufferPointer, _ affinity: ColumnAffinity, _ slot: Int
+    ) throws(MigrationError) -> Int {
+        if affinity.isNumber, Self.mayBeNumber(bytes) {
+            return try place(try converter().convert(text: bytes, affinity), affinity, slot)
+        }
+        pointers[slot] = bytes.baseAddress
+        serials[slot] = UInt64(bytes.count) * 2 + 13
+        return bytes.count
+    }
+
+    private func place(huge value: HugeValue, _ slot: Int) throws(MigrationError) -> Int {
+        if value.isText, affinities[slot].isNumber {
+            throw value.source.refusal(value, for: "its column, which takes numbers,")
+        }
+        huge.append((slot, value))
+        pointers[slot] = nil
+        serials[slot] = UInt64(value.count) * 2 + (value.isText ? 13 : 12)
+        return value.count
+    }
+
+    /// What a conversion gave: it is not converted again.
+    private func place(
+        _ value: AffinityConversion.Value, _ affinity: ColumnAffinity, _ slot: Int
+    ) throws(MigrationError) -> Int {
+        switch value {
+        case .integer(let number): return try place(integer: number, affinity == .text ? .blob : affinity, slot)
+        case .real(let number): return try place(real: number, affinity == .text ? .blob : affinity, slot)
+        case .text(let bytes), .blob(let bytes):
+            let kept = UnsafeMutableRawBufferPointer.allocate(byteCount: max(1, bytes.count), alignment: 1)
+            kept.copyBytes(from: bytes)
+            converted.append(kept)
+            pointers[slot] = UnsafeRawPointer(kept.baseAddress)
+            let isText = if case .text = value { true } else { false }
+            serials[slot] = UInt64(bytes.count) * 2 + (isText ? 13 : 12)
+            return bytes.count
+        case .null:
+            serials[slot] = 0
+            return 0
+        }
+    }
+
+    private func converter() throws(MigrationError) -> AffinityConversion {
+        if let conversion { return conversion }
+        let made = try AffinityConversion()
+        conversion = made
+        return made
+    }
+
+    /// Whether a text could be one that SQLite reads as a number: its first byte that is not white is one of a number.
+    private static func mayBeNumber(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        for byte in bytes {
+            switch byte {
+            case 0x09...0x0D, 0x20: continue
+            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."):
+                return true
+            default: return false
+            }
+        }
+        return false
+    }
+
+    // MARK: - Writing
+
+    /// Writes the record to a place with room for ``size`` bytes.
+    func write(to place: UnsafeMutableRawPointer) {
+        var place = place + writeHeader(to: place)
+        for slot in 0..<affinities.count {
+            let serial = serials[slot]
+            if serial >= 12 {
+                let count = Int((serial - 12) >> 1)
+                if count > 0, let bytes = pointers[slot] { place.copyMemory(from: bytes, byteCount: count) }
+                place += count
+            } else {
+                place += writeNumber(slot, to: place)
+            }
+        }
+    }
+
+    /// Writes the record in parts.
+    func write(through writer: inout PayloadWriter) throws(MigrationError) {
+        let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: max(16, headerSize), alignment: 8)
+        defer { scratch.deallocate() }
+        guard let start = scratch.baseAddress else { return }
+        _ = writeHeader(to: start)
+        try writer.write(UnsafeRawBufferPointer(start: start, count: headerSize))
+        for slot in 0..<affinities.count {
+            let serial = serials[slot]
+            if !huge.isEmpty, let value = huge.first(where: { $0.slot == slot })?.value {
+                try value.source.read(value) { part throws(MigrationError) in try writer.write(part) }
+            } else if serial >= 12 {
+                try writer.write(UnsafeRawBufferPointer(start: pointers[slot], count: Int((serial - 12) >> 1)))
+            } else {
+                let count = writeNumber(slot, to: start)
+                try writer.write(UnsafeRawBufferPointer(start: start, count: count))
+            }
+        }
+    }
+
+    @inline(__always)
+    private func writeHeader(to start: UnsafeMutableRawPointer) -> Int {
+        var place = start
+        // A header length of 127 and more may take a byte more than its value needs: then it is padded, as SQLite does not.
+        place += Varint.write(UInt64(headerSize), to: place)
+        if isKeyed {
+            place.storeBytes(of: 0, as: UInt8.self)
+            place += 1
+        }
+        for slot in 0..<affinities.count { place += Varint.write(serials[slot], to: place) }
+        return place - start
+    }
+
+    @inline(__always)
+    private func writeNumber(_ slot: Int, to place: UnsafeMutableRawPointer) -> Int {
+        let value = bits[slot]
+        switch serials[slot] {
+        case 1:
+            place.storeBytes(of: UInt8(truncatingIfNeeded: value), as: UInt8.self)
+            return 1
+        case 2:
+            place.storeBytes(of: UInt16(truncatingIfNeeded: value).bigEndian, as: UInt16.self)
+            return 2
+        case 3:
+            place.storeBytes(of: UInt8(truncatingIfNeeded: value >> 16), as: UInt8.self)
+            place.storeBytes(of: UInt16(truncatingIfNeeded: value).bigEndian, toByteOffset: 1, as: UInt16.self)
+            return 3
+        case 4:
+            place.storeBytes(of: UInt32(truncatingIfNeeded: value).bigEndian, as: UInt32.self)
+            return 4
+        case 5:
+            place.storeBytes(of: UInt16(truncatingIfNeeded: value >> 32).bigEndian, as: UInt16.self)
+            place.storeBytes(of: UInt32(truncatingIfNeeded: value).bigEndian, toByteOffset: 2, as: UInt32.self)
+            return 6
+        case 6, 7:
+            place.storeBytes(of: value.bigEndian, as: UInt64.self)
+            return 8
+        default: return 0
+        }
+    }
+}

@@ -1,0 +1,103 @@
+import Diagnostics
+
+/// The b-tree of an index, built from the leaves up while entries come in ascending order.
+///
+/// An index keeps each entry once: the last cell of a page that is full moves up as the divider. The page of the highest
+/// level goes to the root page that SQLite gave the index.
+///
+/// Memory: one page a level.
+final class IndexTree {
+    private final class Level {
+        var image = PageImage(.indexInterior)
+        /// The child behind the last cell, once the level below is closed.
+        var right: UInt32 = 0
+    }
+
+    private let root: UInt32
+    private let output: PageOutput
+    private let map: PointerMap
+    private var leaf = PageImage(.indexLeaf)
+    private var levels: [Level] = []
+
+    /// - Parameter root: the index's root page, empty.
+    init(root: UInt32, output: PageOutput, map: PointerMap) {
+        self.root = root
+        self.output = output
+        self.map = map
+    }
+
+    /// Adds an entry's record.
+    func append(_ payload: UnsafeRawBufferPointer) throws(MigrationError) {
+        let local = PageGeometry.localBytes(payload: payload.count, maximum: PageGeometry.indexMaximum)
+        let isSpanning = local < payload.count
+        let size = max(4, Varint.length(UInt64(payload.count)) + local + (isSpanning ? 4 : 0))
+        if !leaf.hasRoom(for: size) {
+            let (divider, overflow) = leaf.removeLastCell()
+            let (number, space) = try output.add()
+            try leaf.put(at: space, number: number, rightmost: nil, map: map)
+            try promote(number, divider, overflow, to: 0)
+        }
+        let overflow = isSpanning ? output.number(after: output.pageCount) : nil
+        var place = leaf.addCell(size, overflow: overflow)
+        place += Varint.write(UInt64(payload.count), to: place)
+        if let overflow { (place + local).storeBytes(of: overflow.bigEndian, as: UInt32.self) }
+        var writer = PayloadWriter(output: output, map: map, place: place, local: local, total: payload.count)
+        try writer.write(payload)
+        writer.finish()
+    }
+
+    private func promote(
+        _ child: UInt32, _ cell: [UInt8], _ overflow: UInt32?, to level: Int
+    ) throws(MigrationError) {
+        if level == levels.count { levels.append(Level()) }
+        let here = levels[level]
+        let size = 4 + cell.count
+        if !here.image.hasRoom(for: size) {
+            let (last, overflow) = here.image.removeLastCell()
+            let (number, space) = try output.add()
+            try put(here, at: space, number: number, rightmost: last.prefix(4).reduce(0) { $0 << 8 | UInt32($1) })
+            try promote(number, Array(last.dropFirst(4)), overflow, to: level + 1)
+        }
+        let place = here.image.addCell(size, overflow: overflow)
+        place.storeBytes(of: child.bigEndian, as: UInt32.self)
+        cell.withUnsafeBytes { bytes in
+            if let base = bytes.baseAddress { (place + 4).copyMemory(from: base, byteCount: bytes.count) }
+        }
+    }
+
+    private func put(
+        _ level: Level, at space: UnsafeMutableRawPointer, number: UInt32, rightmost: UInt32
+    ) throws(MigrationError) {
+        for index in 0..<level.image.count {
+            let child = UInt32(bigEndian: level.image.cell(index).loadUnaligned(as: UInt32.self))
+            try map.set(child, .tree, parent: number)
+        }
+        try map.set(rightmost, .tree, parent: number)
+        try level.image.put(at: space, number: number, rightmost: rightmost, map: map)
+    }
+
+    /// Writes the open pages, the highest to the root page. Nothing may be added afterwards.
+    func finish() throws(MigrationError) {
+        guard leaf.count > 0 else { return }
+        let space = UnsafeMutableRawPointer.allocate(byteCount: PageGeometry.pageSize, alignment: 16)
+        defer { space.deallocate() }
+        if levels.isEmpty {
+            try leaf.put(at: space, number: root, rightmost: nil, map: map)
+        } else {
+            let (number, page) = try output.add()
+            try leaf.put(at: page, number: number, rightmost: nil, map: map)
+            levels[0].right = number
+            for level in levels.indices {
+                let here = levels[level]
+                if level == levels.count - 1 {
+                    try put(here, at: space, number: root, rightmost: here.right)
+                } else {
+                    let (number, page) = try output.add()
+                    try put(here, at: page, number: number, rightmost: here.right)
+                    levels[level + 1].right = number
+                }
+            }
+        }
+        try output.overwrite(root, with: space)
+    }
+}

@@ -1,0 +1,82 @@
+import Diagnostics
+
+/// A b-tree page while its cells come: cell pointers grow up behind the header, contents grow down from the end.
+///
+/// Memory: one page and a word for each cell with overflow.
+struct PageImage: ~Copyable {
+    let bytes: UnsafeMutableRawPointer
+    let kind: PageKind
+    private(set) var count = 0
+    private var contentStart = PageGeometry.pageSize
+    /// First overflow pages of the cells, by cell.
+    private var overflows: [(cell: Int, page: UInt32)] = []
+
+    init(_ kind: PageKind) {
+        self.kind = kind
+        bytes = .allocate(byteCount: PageGeometry.pageSize, alignment: 16)
+        bytes.initializeMemory(as: UInt8.self, repeating: 0, count: PageGeometry.pageSize)
+    }
+
+    deinit { bytes.deallocate() }
+
+    /// Whether a cell of so many bytes, four at least, has room.
+    @inline(__always)
+    func hasRoom(for cell: Int) -> Bool { contentStart - kind.headerSize - 2 * (count + 1) >= cell }
+
+    /// Makes room for a cell and returns its place.
+    @inline(__always)
+    mutating func addCell(_ size: Int, overflow: UInt32? = nil) -> UnsafeMutableRawPointer {
+        let size = max(4, size)
+        contentStart -= size
+        bytes.storeBytes(
+            of: UInt16(truncatingIfNeeded: contentStart).bigEndian, toByteOffset: kind.headerSize + 2 * count,
+            as: UInt16.self)
+        if let overflow { overflows.append((count, overflow)) }
+        count += 1
+        return bytes + contentStart
+    }
+
+    /// The place of a cell.
+    func cell(_ index: Int) -> UnsafeMutableRawPointer {
+        bytes + Int(UInt16(bigEndian: bytes.load(fromByteOffset: kind.headerSize + 2 * index, as: UInt16.self)))
+    }
+
+    /// Takes the last cell out and returns its bytes and its first overflow page.
+    mutating func removeLastCell() -> (bytes: [UInt8], overflow: UInt32?) {
+        let start = cell(count - 1)
+        let end = count > 1 ? cell(count - 2) : bytes + PageGeometry.pageSize
+        let size = end - start
+        let taken = Array(UnsafeRawBufferPointer(start: start, count: size))
+        contentStart += size
+        count -= 1
+        var overflow: UInt32?
+        if let last = overflows.last, last.cell == count { overflow = overflows.removeLast().page }
+        return (taken, overflow)
+    }
+
+    /// Writes the header, puts the page at a place and empties the image.
+    ///
+    /// - Parameters:
+    ///   - number: the page's number, which is entered as the parent of its overflow pages.
+    ///   - rightmost: the child of an interior page behind its last cell.
+    mutating func put(
+        at place: UnsafeMutableRawPointer, number: UInt32, rightmost: UInt32?, map: PointerMap
+    ) throws(MigrationError) {
+        bytes.storeBytes(of: kind.rawValue, as: UInt8.self)
+        bytes.storeBytes(of: 0, toByteOffset: 1, as: UInt16.self)
+        bytes.storeBytes(of: UInt16(truncatingIfNeeded: count).bigEndian, toByteOffset: 3, as: UInt16.self)
+        bytes.storeBytes(of: UInt16(truncatingIfNeeded: contentStart).bigEndian, toByteOffset: 5, as: UInt16.self)
+        bytes.storeBytes(of: 0, toByteOffset: 7, as: UInt8.self)
+        if let rightmost { bytes.storeBytes(of: rightmost.bigEndian, toByteOffset: 8, as: UInt32.self) }
+        // What stands between the pointers and the contents is of the page before: no byte of it may leave.
+        let pointersEnd = kind.headerSize + 2 * count
+        (bytes + pointersEnd).initializeMemory(as: UInt8.self, repeating: 0, count: contentStart - pointersEnd)
+        place.copyMemory(from: bytes, byteCount: PageGeometry.pageSize)
+        if !overflows.isEmpty {
+            for overflow in overflows { try map.set(overflow.page, .overflowFirst, parent: number) }
+            overflows.removeAll(keepingCapacity: true)
+        }
+        count = 0
+        contentStart = PageGeometry.pageSize
+    }
+}

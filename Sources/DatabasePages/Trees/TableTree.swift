@@ -1,0 +1,139 @@
+import Diagnostics
+
+/// The b-tree of a table, built from the leaves up while rows come in ascending key order.
+///
+/// On each level one page is open. When a leaf is full it gets its number and its last key goes up as the divider; an
+/// interior page that is full gives its own last divider up, so no page is left without a cell. The page of the highest
+/// level goes to the root page that SQLite gave the table.
+///
+/// Memory: one page a level.
+final class TableTree {
+    private final class Level {
+        var image = PageImage(.tableInterior)
+        /// Key of the image's last cell.
+        var lastKey: Int64 = 0
+        /// The child behind the last cell and its greatest key.
+        var right: (page: UInt32, key: Int64)?
+    }
+
+    private let root: UInt32
+    private let output: PageOutput
+    private let map: PointerMap
+    private var leaf = PageImage(.tableLeaf)
+    private var levels: [Level] = []
+    private(set) var lastKey: Int64?
+
+    /// - Parameter root: the table's root page, empty.
+    init(root: UInt32, output: PageOutput, map: PointerMap) {
+        self.root = root
+        self.output = output
+        self.map = map
+    }
+
+    /// Adds a row's cell.
+    ///
+    /// - Parameters:
+    ///   - key: greater than all before.
+    ///   - payload: bytes of the record.
+    ///   - body: writes the record; all of it into the space where it is given one, else through the writer.
+    /// - Throws: `store.keyOrder` where the key is not greater than the last.
+    @inline(__always)
+    func append(
+        key: Int64, payload: Int, fitting: (UnsafeMutableRawPointer) -> Void,
+        spanning: (inout PayloadWriter) throws(MigrationError) -> Void
+    ) throws(MigrationError) {
+        if let lastKey, key <= lastKey { throw disorder(key, after: lastKey) }
+        let prefix = Varint.length(UInt64(payload)) + Varint.length(UInt64(bitPattern: key))
+        let local = PageGeometry.localBytes(payload: payload, maximum: PageGeometry.tableLeafMaximum)
+        let size = prefix + local + (local < payload ? 4 : 0)
+        if !leaf.hasRoom(for: max(4, size)) { try flushLeaf() }
+        lastKey = key
+        guard local < payload else {
+            var place = leaf.addCell(size)
+            place += Varint.write(UInt64(payload), to: place)
+            place += Varint.write(UInt64(bitPattern: key), to: place)
+            fitting(place)
+            return
+        }
+        var place = leaf.addCell(size, overflow: output.number(after: output.pageCount))
+        place += Varint.write(UInt64(payload), to: place)
+        place += Varint.write(UInt64(bitPattern: key), to: place)
+        (place + local).storeBytes(of: output.number(after: output.pageCount).bigEndian, as: UInt32.self)
+        var writer = PayloadWriter(output: output, map: map, place: place, local: local, total: payload)
+        try spanning(&writer)
+        writer.finish()
+    }
+
+    private func disorder(_ key: Int64, after last: Int64) -> MigrationError {
+        MigrationError(
+            "store.keyOrder", .internal, "Row \(key) came after row \(last)", context: .init(path: output.path))
+    }
+
+    private func flushLeaf() throws(MigrationError) {
+        let (number, space) = try output.add()
+        try leaf.put(at: space, number: number, rightmost: nil, map: map)
+        try promote(number, lastKey ?? 0, to: 0)
+    }
+
+    private func promote(_ child: UInt32, _ key: Int64, to level: Int) throws(MigrationError) {
+        if level == levels.count { levels.append(Level()) }
+        let here = levels[level]
+        if let right = here.right {
+            let size = 4 + Varint.length(UInt64(bitPattern: right.key))
+            if !here.image.hasRoom(for: size) {
+                let divider = here.lastKey
+                let (last, _) = here.image.removeLastCell()
+                let (number, space) = try output.add()
+                try put(here, at: space, number: number, rightmost: bigEndian(last))
+                try promote(number, divider, to: level + 1)
+            }
+            let place = here.image.addCell(size)
+            place.storeBytes(of: right.page.bigEndian, as: UInt32.self)
+            Varint.write(UInt64(bitPattern: right.key), to: place + 4)
+            here.lastKey = right.key
+        }
+        here.right = (child, key)
+    }
+
+    private func bigEndian(_ bytes: [UInt8]) -> UInt32 {
+        bytes.prefix(4).reduce(0) { $0 << 8 | UInt32($1) }
+    }
+
+    /// Puts an interior page, and enters it as the parent of its children.
+    private func put(
+        _ level: Level, at space: UnsafeMutableRawPointer, number: UInt32, rightmost: UInt32
+    ) throws(MigrationError) {
+        for index in 0..<level.image.count {
+            let child = UInt32(bigEndian: level.image.cell(index).loadUnaligned(as: UInt32.self))
+            try map.set(child, .tree, parent: number)
+        }
+        try map.set(rightmost, .tree, parent: number)
+        try level.image.put(at: space, number: number, rightmost: rightmost, map: map)
+    }
+
+    /// Writes the open pages, the highest to the root page. Nothing may be added afterwards.
+    func finish() throws(MigrationError) {
+        guard lastKey != nil else { return }
+        let space = UnsafeMutableRawPointer.allocate(byteCount: PageGeometry.pageSize, alignment: 16)
+        defer { space.deallocate() }
+        if levels.isEmpty {
+            try leaf.put(at: space, number: root, rightmost: nil, map: map)
+        } else {
+            try flushLeaf()
+            var level = 0
+            while level < levels.count {
+                let here = levels[level]
+                guard let right = here.right else { preconditionFailure("a level without a child") }
+                if level == levels.count - 1 {
+                    try put(here, at: space, number: root, rightmost: right.page)
+                } else {
+                    let (number, page) = try output.add()
+                    try put(here, at: page, number: number, rightmost: right.page)
+                    try promote(number, right.key, to: level + 1)
+                }
+                level += 1
+            }
+        }
+        try output.overwrite(root, with: space)
+    }
+}

@@ -1,0 +1,160 @@
+import CSQLite
+import DatabasePages
+import Diagnostics
+import SpillStorage
+
+/// Where and in how much memory the indexes of a table are sorted while its rows are written.
+package struct IndexSorts {
+    let directory: WorkDirectory
+    /// Bytes for all indexes of a table together.
+    let memory: Int
+
+    /// Bytes that one sort gets at least; indexes beyond are left to SQLite.
+    static let leastMemory = 256 << 10
+
+    package init(directory: WorkDirectory, memory: Int) {
+        self.directory = directory
+        self.memory = memory
+    }
+}
+
+/// Filling tables by pages, beneath the connection: between its transactions.
+extension DestinationStore {
+    /// An index that may be filled by a sort.
+    struct SortableIndex {
+        let name: String
+        let statement: String
+        let isUnique: Bool
+        let terms: [IndexTerm]
+    }
+
+    /// Ends the transaction where there is one.
+    func suspend() throws(MigrationError) {
+        if sqlite3_get_autocommit(connection.handle) == 0 { try connection.execute("COMMIT") }
+    }
+
+    /// Begins a transaction where there is none.
+    func resume() throws(MigrationError) {
+        if sqlite3_get_autocommit(connection.handle) != 0 { try connection.execute("BEGIN EXCLUSIVE") }
+    }
+
+    /// Ends the transaction and gives the file's lock up, so that pages may be written.
+    private func letGo() throws(MigrationError) {
+        try suspend()
+        guard !sharesFile else { return }
+        // The mode changes with the next look at the file.
+        try connection.execute("PRAGMA locking_mode=NORMAL; SELECT 1 FROM sqlite_master")
+        sharesFile = true
+    }
+
+    /// Whether a table can be filled by pages: it is empty, and has no index but that of a join table's primary key.
+    func canWritePages(_ table: String) throws(MigrationError) -> Bool {
+        guard writesPages, !isAppending, try connection.integer("SELECT 1 FROM \(SQLName.quoted(table)) LIMIT 1") == nil
+        else { return false }
+        return try connection.integer(
+            "SELECT 1 FROM pragma_index_list(\(SQLName.literal(table))) WHERE origin <> 'pk' LIMIT 1") == nil
+    }
+
+    /// A writer that fills a table and such of its indexes as can be sorted.
+    func pageWriter(
+        of table: String, isKeyed: Bool, entity: String, indexes: [SortableIndex]
+    ) -> PageTableWriter {
+        PageTableWriter(
+            path: path, entity: entity,
+            begin: { () throws(MigrationError) in
+                try self.resume()
+                for index in indexes {
+                    // An index of an empty table costs nothing; its root page is what is wanted.
+                    try self.connection.execute(index.statement)
+                }
+                let target = try self.pageTarget(table, isKeyed: isKeyed, indexes: indexes)
+                try self.letGo()
+                return target
+            },
+            end: { filled throws(MigrationError) in
+                try self.resume()
+                // At once: a query would take an empty index for the table.
+                for index in indexes where !filled.contains(index.name) {
+                    try self.connection.execute("DROP INDEX \(SQLName.quoted(index.name))")
+                }
+                self.filledIndexes.formUnion(filled)
+            })
+    }
+
+    /// The indexes of an entity table that are over columns of numbers only, as many as there is memory for.
+    func sortableIndexes(ofTable table: Int) -> [SortableIndex] {
+        guard let indexSorts else { return [] }
+        let description = schema.tables[table]
+        let found = schema.indexes[table].compactMap { index -> SortableIndex? in
+            guard index.condition == nil, !index.terms.isEmpty, index.terms.count <= IndexSorter.mostTerms else {
+                return nil
+            }
+            var terms: [IndexTerm] = []
+            for term in index.terms {
+                let affinity = ColumnAffinity(declaredType: description.columns[term.column].type)
+                guard let term = IndexTerm(slot: term.column, affinity: affinity, isAscending: term.isAscending) else {
+                    return nil
+                }
+                terms.append(term)
+            }
+            return SortableIndex(
+                name: index.name, statement: index.statement(on: description), isUnique: index.isUnique, terms: terms)
+        }
+        return Array(found.prefix(indexSorts.memory / IndexSorts.leastMemory))
+    }
+
+    /// The index of a join table's second column.
+    func sortableIndexes(ofJoinTable table: Int) -> [SortableIndex] {
+        guard indexSorts != nil else { return [] }
+        return schema.joinIndexes(table).map { index in
+            SortableIndex(
+                name: index.name, statement: index.statement, isUnique: false,
+                terms: index.columns.compactMap { IndexTerm(slot: $0, affinity: .integer, isAscending: true) })
+        }
+    }
+
+    /// What a page writer has to know of a table.
+    private func pageTarget(
+        _ table: String, isKeyed: Bool, indexes: [SortableIndex]
+    ) throws(MigrationError) -> PageTableWriter.Target {
+        let literal = SQLName.literal(table)
+        var affinities: [ColumnAffinity] = []
+        let columns = try connection.prepare("SELECT type FROM pragma_table_info(\(literal)) ORDER BY cid")
+        while try columns.step() { affinities.append(ColumnAffinity(declaredType: columns.text(0) ?? "")) }
+        columns.reset()
+        var target = PageTableWriter.Target(
+            name: table, root: try root(of: table), affinities: Array(affinities.dropFirst(isKeyed ? 1 : 0)),
+            isKeyed: isKeyed, primary: nil, indexes: [])
+        for index in indexes {
+            guard let indexSorts else { break }
+            target.indexes.append(
+                .init(
+                    name: index.name, root: try root(of: index.name),
+                    sorter: IndexSorter(
+                        terms: index.terms, isUnique: index.isUnique, directory: indexSorts.directory,
+                        memory: indexSorts.memory / indexes.count)))
+        }
+        let primary = try connection.prepare(
+            "SELECT l.name, i.cid FROM pragma_index_list(\(literal)) AS l, pragma_index_info(l.name) AS i "
+                + "WHERE l.origin = 'pk' ORDER BY i.seqno")
+        var slots: [Int] = []
+        var name: String?
+        while try primary.step() {
+            name = primary.text(0)
+            slots.append(Int(primary.integer(1)))
+        }
+        primary.reset()
+        if let name { target.primary = (try root(of: name), slots) }
+        return target
+    }
+
+    private func root(of name: String) throws(MigrationError) -> UInt32 {
+        let page = try connection.integer(
+            "SELECT rootpage FROM sqlite_master WHERE name = \(SQLName.literal(name))")
+        guard let page, let root = UInt32(exactly: page), root > 0 else {
+            throw MigrationError(
+                "store.damaged", .internal, "\(name) has no root page", context: .init(path: path))
+        }
+        return root
+    }
+}
