@@ -59,7 +59,7 @@ struct FusedMigration {
                 }
                 session.progress.begin(.load)
                 guard let load = open[step.table] else { continue }
-                let writer = try destination.tableWriter(step.table)
+                let writer = try destination.tableWriter(step.table, isWhole: step.isFirst && step.isLast)
                 highest[step.table] = max(highest[step.table], try load.run(step, writer: writer))
                 try writer.finish()
                 guard step.isLast else { continue }

@@ -26,7 +26,7 @@ enum MemoryShape: String, CaseIterable, CustomStringConvertible {
         let factor = ProcessInfo.processInfo.environment["STAGECOACH_MEMORY_FACTOR"].flatMap(Int.init) ?? 1
         switch self {
         case .manyPairs: return 4000 * factor
-        case .manyMappings: return 60_000 * factor
+        case .manyMappings: return 30_000 * factor
         case .manyTables: return 300 * factor
         case .manyColumns: return 1000 * factor
         case .manyMembers, .orderedMembers: return 100_000 * factor

@@ -145,13 +145,17 @@ package final class DestinationStore {
 
     /// A writer for an entity table: one slot for each column after Z_PK.
     ///
-    /// - Parameter table: index in the schema's tables.
-    package func tableWriter(_ table: Int) throws(MigrationError) -> any TableWriter {
+    /// - Parameters:
+    ///   - table: index in the schema's tables.
+    ///   - isWhole: whether this writer gets all rows; else indexes wait for ``createIndexes(table:)``, as a row that
+    ///     came later would meet a unique one.
+    package func tableWriter(_ table: Int, isWhole: Bool = true) throws(MigrationError) -> any TableWriter {
         let description = schema.tables[table]
         let entity = schema.model.entity(at: description.root).definition.name
         if try canWritePages(description.name) {
             return pageWriter(
-                of: description.name, isKeyed: true, entity: entity, indexes: sortableIndexes(ofTable: table))
+                of: description.name, isKeyed: true, entity: entity,
+                indexes: isWhole ? sortableIndexes(ofTable: table) : [])
         }
         try resume()
         return try SQLiteTableWriter(
