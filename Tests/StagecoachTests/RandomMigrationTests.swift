@@ -35,7 +35,7 @@ struct RandomMigrationTests {
         #expect(try differences(migration, mapping) == [])
     }
 
-    @Test("Seeds that failed once", arguments: [232, 5001, 370_080_851, 594_458_835, 99_300_781] as [UInt64])
+    @Test("Seeds that failed once", arguments: [232, 5001, 77_108, 370_080_851, 594_458_835, 99_300_781] as [UInt64])
     func known(seed: UInt64) throws {
         try inferred(seed: seed)
         try explicit(seed: seed)

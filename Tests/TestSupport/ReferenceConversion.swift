@@ -57,6 +57,11 @@ package struct ReferenceViolation: Hashable, Sendable, CustomStringConvertible {
 
 /// The number rules of DESIGN section 3, Values.
 enum ReferenceConversion {
+    /// The floating number nearest to a decimal: through its digits, as Foundation's own conversion loses the last bits.
+    static func nearest(_ number: Decimal) -> Double {
+        Double(number.description) ?? NSDecimalNumber(decimal: number).doubleValue
+    }
+
     /// A value of one attribute type as it is stored for an attribute.
     ///
     /// A value of the same type is taken as it is, in range or not. Float rounds, a finite number that becomes infinite

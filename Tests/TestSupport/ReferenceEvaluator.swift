@@ -73,7 +73,7 @@ struct ReferenceEvaluator {
         case .boolean(let value): return .value(.integer(value ? 1 : 0), .boolean)
         case .integer(let value): return .value(.integer(value), .integer64)
         case .double(let value): return .value(.real(value), .double)
-        case .decimal(let value): return .value(.real(NSDecimalNumber(decimal: value).doubleValue), .decimal)
+        case .decimal(let value): return .value(.real(ReferenceConversion.nearest(value)), .decimal)
         case .string(let value): return .value(.text(value), .string)
         case .date(let value): return .value(ReferenceValue.real(value).stored(inColumnOfType: "TIMESTAMP"), .date)
         case .data(let value): return .value(.blob(Array(value)), .binaryData)
@@ -152,7 +152,7 @@ struct ReferenceEvaluator {
         if operation == .divide || operation == .modulus, other == 0 { throw .divisionByZero("\(one) by zero") }
         if firstType == .decimal || secondType == .decimal {
             let result = try decimal(operation, Self.decimal(first), Self.decimal(second))
-            let number = NSDecimalNumber(decimal: result).doubleValue
+            let number = ReferenceConversion.nearest(result)
             return .value(ReferenceValue.real(number).stored(inColumnOfType: "DECIMAL"), .decimal)
         }
         switch operation {

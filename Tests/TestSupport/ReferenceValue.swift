@@ -76,7 +76,7 @@ extension ReferenceValue {
             case .boolean(let value): .integer(value ? 1 : 0)
             case .integer(let value): .integer(value)
             case .double(let value), .date(let value): .real(value)
-            case .decimal(let value): .real(NSDecimalNumber(decimal: value).doubleValue)
+            case .decimal(let value): .real(ReferenceConversion.nearest(value))
             case .string(let value), .uri(let value): .text(value)
             case .data(let value): .blob(Array(value))
             case .uuid(let value): .blob(withUnsafeBytes(of: value.uuid) { Array($0) })
