@@ -109,12 +109,15 @@ package final class TableLoader {
 /// Fills the tree of one index with entries in ascending order.
 package final class IndexLoader {
     private let tree: IndexTree
+    /// The entry at hand; its room is used again.
+    private var record: [UInt8] = []
 
     init(tree: IndexTree) { self.tree = tree }
 
     /// Adds an entry of integers and the row's id.
     package func append(integers: [Int64], _ rowID: Int64) throws(MigrationError) {
-        var record: [UInt8] = [0]
+        record.removeAll(keepingCapacity: true)
+        record.append(0)
         for value in integers { record.append(UInt8(IntegerForm(value).serial)) }
         record.append(UInt8(IntegerForm(rowID).serial))
         record[0] = UInt8(record.count)
