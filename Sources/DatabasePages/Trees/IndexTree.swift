@@ -55,7 +55,8 @@ final class IndexTree {
         if !here.image.hasRoom(for: size) {
             let (last, overflow) = here.image.removeLastCell()
             let (number, space) = try output.add()
-            try put(here, at: space, number: number, rightmost: last.prefix(4).reduce(0) { $0 << 8 | UInt32($1) })
+            try here.image.put(
+                at: space, number: number, rightmost: last.prefix(4).reduce(0) { $0 << 8 | UInt32($1) }, map: map)
             try promote(number, Array(last.dropFirst(4)), overflow, to: level + 1)
         }
         let place = here.image.addCell(size, overflow: overflow)
@@ -63,17 +64,6 @@ final class IndexTree {
         cell.withUnsafeBytes { bytes in
             if let base = bytes.baseAddress { (place + 4).copyMemory(from: base, byteCount: bytes.count) }
         }
-    }
-
-    private func put(
-        _ level: Level, at space: UnsafeMutableRawPointer, number: UInt32, rightmost: UInt32
-    ) throws(MigrationError) {
-        for index in 0..<level.image.count {
-            let child = UInt32(bigEndian: level.image.cell(index).loadUnaligned(as: UInt32.self))
-            try map.set(child, .tree, parent: number)
-        }
-        try map.set(rightmost, .tree, parent: number)
-        try level.image.put(at: space, number: number, rightmost: rightmost, map: map)
     }
 
     /// Writes the open pages, the highest to the root page. Nothing may be added afterwards.
@@ -90,10 +80,10 @@ final class IndexTree {
             for level in levels.indices {
                 let here = levels[level]
                 if level == levels.count - 1 {
-                    try put(here, at: space, number: root, rightmost: here.right)
+                    try here.image.put(at: space, number: root, rightmost: here.right, map: map)
                 } else {
                     let (number, page) = try output.add()
-                    try put(here, at: page, number: number, rightmost: here.right)
+                    try here.image.put(at: page, number: number, rightmost: here.right, map: map)
                     levels[level + 1].right = number
                 }
             }

@@ -57,7 +57,7 @@ struct PageImage: ~Copyable {
     /// Writes the header, puts the page at a place and empties the image.
     ///
     /// - Parameters:
-    ///   - number: the page's number, which is entered as the parent of its overflow pages.
+    ///   - number: the page's number, which is entered as the parent of its overflow pages and of its children.
     ///   - rightmost: the child of an interior page behind its last cell.
     mutating func put(
         at place: UnsafeMutableRawPointer, number: UInt32, rightmost: UInt32?, map: PointerMap
@@ -67,7 +67,14 @@ struct PageImage: ~Copyable {
         bytes.storeBytes(of: UInt16(truncatingIfNeeded: count).bigEndian, toByteOffset: 3, as: UInt16.self)
         bytes.storeBytes(of: UInt16(truncatingIfNeeded: contentStart).bigEndian, toByteOffset: 5, as: UInt16.self)
         bytes.storeBytes(of: 0, toByteOffset: 7, as: UInt8.self)
-        if let rightmost { bytes.storeBytes(of: rightmost.bigEndian, toByteOffset: 8, as: UInt32.self) }
+        if let rightmost {
+            for index in 0..<count {
+                let child = UInt32(bigEndian: cell(index).loadUnaligned(as: UInt32.self))
+                try map.set(child, .tree, parent: number)
+            }
+            try map.set(rightmost, .tree, parent: number)
+            bytes.storeBytes(of: rightmost.bigEndian, toByteOffset: 8, as: UInt32.self)
+        }
         // What stands between the pointers and the contents is of the page before: no byte of it may leave.
         let pointersEnd = kind.headerSize + 2 * count
         (bytes + pointersEnd).initializeMemory(as: UInt8.self, repeating: 0, count: contentStart - pointersEnd)

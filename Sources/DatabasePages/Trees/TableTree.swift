@@ -84,7 +84,7 @@ final class TableTree {
                 let divider = here.lastKey
                 let (last, _) = here.image.removeLastCell()
                 let (number, space) = try output.add()
-                try put(here, at: space, number: number, rightmost: bigEndian(last))
+                try here.image.put(at: space, number: number, rightmost: bigEndian(last), map: map)
                 try promote(number, divider, to: level + 1)
             }
             let place = here.image.addCell(size)
@@ -97,18 +97,6 @@ final class TableTree {
 
     private func bigEndian(_ bytes: [UInt8]) -> UInt32 {
         bytes.prefix(4).reduce(0) { $0 << 8 | UInt32($1) }
-    }
-
-    /// Puts an interior page, and enters it as the parent of its children.
-    private func put(
-        _ level: Level, at space: UnsafeMutableRawPointer, number: UInt32, rightmost: UInt32
-    ) throws(MigrationError) {
-        for index in 0..<level.image.count {
-            let child = UInt32(bigEndian: level.image.cell(index).loadUnaligned(as: UInt32.self))
-            try map.set(child, .tree, parent: number)
-        }
-        try map.set(rightmost, .tree, parent: number)
-        try level.image.put(at: space, number: number, rightmost: rightmost, map: map)
     }
 
     /// Writes the open pages, the highest to the root page. Nothing may be added afterwards.
@@ -125,10 +113,10 @@ final class TableTree {
                 let here = levels[level]
                 guard let right = here.right else { preconditionFailure("a level without a child") }
                 if level == levels.count - 1 {
-                    try put(here, at: space, number: root, rightmost: right.page)
+                    try here.image.put(at: space, number: root, rightmost: right.page, map: map)
                 } else {
                     let (number, page) = try output.add()
-                    try put(here, at: page, number: number, rightmost: right.page)
+                    try here.image.put(at: page, number: number, rightmost: right.page, map: map)
                     try promote(number, right.key, to: level + 1)
                 }
                 level += 1
