@@ -105,6 +105,13 @@ final class RecordRun {
         return count
     }
 
+    /// Gives the disk back the blocks before one, which are not read any more.
+    ///
+    /// - Throws: `spill.damaged`, `spill.io` (74).
+    func discard(before index: Int) throws(MigrationError) {
+        try file.discard(before: index < offsets.count ? offsets[index] : file.end)
+    }
+
     /// The block in which the first record that is not before the prefix can be, searched from a block on.
     func blockHolding(_ prefix: UnsafePointer<UInt64>, words: Int, from: Int = 0, blocks: Int) -> Int {
         let compared = min(words, indexWords)

@@ -77,7 +77,8 @@ struct StagedLoad {
             out.removeAll()
         }
         var highest: Int64 = 0
-        try rows.forEachRow(of: rows.runs) { row in
+        // Where objects are to be rejected there may be a second load.
+        try rows.forEachRow(of: rows.runs, isLast: session.validation.ledger == nil) { row in
             if out.isFull { try flush() }
             highest = max(highest, row.key)
             row.copy(to: &out)
