@@ -88,6 +88,7 @@ enum RecordOrder {
             }
         }
         if source != records { records.update(from: source, count: count * width) }
+        assert(isSorted(records, count: count, width: width, from: 0), "the passes leave the records in order")
     }
 
     /// The bits of a record that one pass goes by.
