@@ -120,7 +120,8 @@ struct CommandHelpTests {
                       --check full          Run SQLite's integrity check before publishing.
                       --report FILE         Write the report to a new file, NAME.json.
                       --progress CHOICE     auto (on a terminal only), bar (elsewhere a line
-                                            every ten seconds), or none.
+                                            every ten seconds), json (an object a line on
+                                            standard error), or none.
                       --writer CHOICE       How a fresh store's rows are written: pages (faster)
                                             or sqlite, to compare the two. The rows are the
                                             same.

@@ -74,8 +74,10 @@ package enum CommandCatalog {
         .init("check", .choice(["full"]), "full", help: "Run SQLite's integrity check before publishing."),
         .init("report", .file(ending: ".json"), "FILE", help: "Write the report to a new file, NAME.json."),
         .init(
-            "progress", .choice(["auto", "bar", "none"]), "CHOICE",
-            help: "auto (on a terminal only), bar (elsewhere a line every ten seconds), or none."),
+            "progress", .choice(["auto", "bar", "json", "none"]), "CHOICE",
+            help:
+                "auto (on a terminal only), bar (elsewhere a line every ten seconds), json (an object a line on standard error), or none."
+        ),
     ]
 
     static let migrate = CommandSpecification(
