@@ -8,7 +8,8 @@ enum RunNotes {
 
     static func notes(
         counts: MigrationCounts, tables: [PlannedTable], schema: StoreSchema, options: MigrationOptions,
-        source: SourceStore, existing: ExistingStore? = nil, rejects: RejectReport? = nil
+        source: SourceStore, existing: ExistingStore? = nil, rejects: RejectReport? = nil,
+        missing: [ExternalFiles.Missing] = []
     ) -> [String] {
         var notes: [String] = []
         let renumbered = tables.filter { $0.keys == .sequential && !$0.mappings.isEmpty }
@@ -44,9 +45,12 @@ enum RunNotes {
         if let rejects, rejects.removedReferences > 0 {
             notes.append("\(rejects.removedReferences) references to rejected objects became nil")
         }
-        if counts.externalValues > 0 {
+        if counts.missingExternalFiles > 0 {
+            let named = missing.map { "\($0.entity)/p\($0.key).\($0.attribute): \($0.file)" }
             notes.append(
-                "\(counts.externalValues) external binary values are referred to by name; their files were not copied")
+                "\(counts.missingExternalFiles) files of external binary data do not exist beside the source; the references to them were kept ("
+                    + named.joined(separator: ", ")
+                    + (counts.missingExternalFiles > named.count ? ", …)" : ")"))
         }
         if let existing, existing.historyTransactions > 0 {
             notes.append("The destination's persistent history does not tell of the objects that were added")

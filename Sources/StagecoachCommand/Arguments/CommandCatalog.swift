@@ -66,6 +66,16 @@ package enum CommandCatalog {
         .init(
             "max-rejects", .count(least: 0), "N",
             help: "With --on-invalid reject: fail where more objects are rejected. Left out: no limit."),
+        .init(
+            "external-threshold", .size, "SIZE",
+            help:
+                "Values of attributes that allow external storage become files above this size, as 100K. Left out: 100K."
+        ),
+        .init(
+            "history", .choice(["keep", "drop"]), "CHOICE",
+            help:
+                "What becomes of the source's persistent history: drop (the default: who follows it begins anew), or keep, with the destination's entity numbers, where all keys are kept."
+        ),
         .init("new-uuid", .flag, help: "Give the destination a UUID of its own."),
         .init("check", .choice(["full"]), "full", help: "Run SQLite's integrity check before publishing."),
         .init("report", .file(ending: ".json"), "FILE", help: "Write the report to a new file, NAME.json."),
