@@ -184,7 +184,8 @@ public final class Migration {
                 isDryRun: options.isDryRun,
                 notes: RunNotes.notes(
                     counts: session.counts, tables: done.tables, schema: session.destinationSchema, options: options,
-                    source: prepared.source, existing: existing, rejects: rejects, missing: external.missing))
+                    existing: existing, rejects: rejects, missing: external.missing,
+                    history: done.historyNote))
         } catch {
             archive.goBack(to: known)
             throw error
@@ -230,6 +231,8 @@ public final class Migration {
         /// By root entity; numbered where any mapping model numbered.
         var keys: [String: String] = [:]
         var tables: [PlannedTable] = []
+        /// What became of the source's persistent history; nil where it has none.
+        var historyNote: String?
         /// Nil where the first invalid object would have ended the run.
         var rejects: RejectReport?
     }
@@ -311,7 +314,11 @@ public final class Migration {
             }
         }
         if case .publish = mode {
-            try Publication(session: session, uuid: uuid, isAppended: existing != nil).finish(store.destination)
+            let history = try HistoryPlan(prepared, keys: loaded.keys, options: options, isAppended: existing != nil)
+            loaded.historyNote = history.note
+            try Publication(
+                session: session, uuid: uuid, isAppended: existing != nil, history: history.copy
+            ).finish(store.destination)
         }
         return loaded
     }

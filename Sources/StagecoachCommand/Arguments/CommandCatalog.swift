@@ -212,11 +212,23 @@ package enum CommandCatalog {
         discussion: """
             PATH is a store, a model (.xcdatamodel, .xcdatamodeld, .mom, .momd, Bundle.xcdatamodeld:Version,
             Bundle.momd:Version) or a mapping model (.xcmappingmodel, .cdm, JSON). Nothing is changed.
+
+            With --fidelity PATH is a store, and its tables, indexes and triggers, metadata, entity numbers and keys are
+            compared with what Core Data makes for its model. The exit code is 0 where all are equal, else 65.
             """,
         operands: ["PATH"],
-        options: [.init("json", .flag, help: "Print one JSON object.")],
+        options: [
+            .init(
+                "fidelity", .flag,
+                help: "Compare a store with what its model predicts, and list each difference."),
+            .init(
+                "model", .text, "MODEL",
+                help: "With --fidelity: the model version that wrote the store. Left out: the store's cached model."),
+            .init("json", .flag, help: "Print one JSON object."),
+        ],
         examples: [
             ("stagecoach inspect old.sqlite", "version, entities, rows"),
+            ("stagecoach inspect --fidelity new.sqlite", "what differs from a store that Core Data made"),
             ("stagecoach inspect Library.xcdatamodeld", "entities, properties, version hashes"),
         ])
 
