@@ -13,12 +13,12 @@ struct StoredObjects {
     private(set) var isTruncated = false
 
     init(_ connection: Connection) throws(MigrationError) {
-        // Persistent history and CloudKit mirroring are no part of the model.
+        // Tables of R-tree indexes, whose form is not known, persistent history and CloudKit mirroring are no part of the model.
         let statement = try connection.prepare(
             """
             SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL
             AND upper(tbl_name) NOT IN ('ACHANGE', 'ATRANSACTION', 'ATRANSACTIONSTRING')
-            AND tbl_name NOT LIKE 'ANSCK%' AND name NOT LIKE 'sqlite@_%' ESCAPE '@' LIMIT \(Self.most + 1)
+            AND tbl_name NOT LIKE 'ANSCK%' AND name NOT LIKE 'Z@_RT@_%' ESCAPE '@' AND name NOT LIKE 'sqlite@_%' ESCAPE '@' LIMIT \(Self.most + 1)
             """)
         var count = 0
         while try statement.step() {

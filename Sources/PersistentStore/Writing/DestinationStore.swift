@@ -410,10 +410,11 @@ package final class DestinationStore {
         return try connection.integer("SELECT 1 FROM \(SQLName.quoted(table)) LIMIT 1") == nil
     }
 
-    /// Makes the triggers of derived attributes. They call functions of Apple's process: no row may be written
+    /// Brings derived counts up to date, as their triggers would have, and makes the triggers. They call functions of Apple's process: no row may be written
     /// afterwards.
     package func createTriggers() throws(MigrationError) {
         try resume()
+        for statement in schema.derivedRefreshes { try connection.execute(statement) }
         for statement in schema.triggerStatements() { try connection.execute(statement) }
     }
 
