@@ -42,15 +42,16 @@ final class ExternalDataScene {
         destination = try Self.photos(isExternal: to, hasNote: true)
         var generator = SeededGenerator(seed: 7)
         func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) } }
+        let large = bytes(200_000)
         let values: [Int64: [UInt8]?] = [
-            1: bytes(30), 2: bytes(200_000), 3: bytes(150_000), 4: .some(nil), 5: [], 6: bytes(102_400),
+            1: bytes(30), 2: large, 3: bytes(150_000), 4: nil as [UInt8]?, 5: [], 6: bytes(102_400),
         ]
         self.values = values
         try FileManager.default.createDirectory(atPath: files, withIntermediateDirectories: true)
         var referred: [Int64: [UInt8]] = [:]
         if from {
             let reference = ExternalReference(uuid: (0..<16).map { UInt8($0) })
-            try Data((values[2] ?? nil) ?? []).write(to: URL(fileURLWithPath: "\(files)/\(reference.name)"))
+            try Data(large).write(to: URL(fileURLWithPath: "\(files)/\(reference.name)"))
             referred[2] = reference.stored
         }
         try ReferenceStore.make(source) { store in

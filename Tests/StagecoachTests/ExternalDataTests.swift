@@ -27,7 +27,7 @@ struct ExternalDataTests {
             // 102,400 bytes are the most that a column keeps.
             #expect(result.files == [2, 3], "\(name)")
             #expect(report.counts.externalValues == 2 && report.counts.externalFilesCreated == 1, "\(name)")
-            #expect(try scene.names().count == 5, "\(name): \(try scene.names())")
+            #expect(try scene.names().count == 5, "\(name)")
             #expect(try FailureScene.contents(of: scene.folder.file("in")) == before)
         }
     }
@@ -139,7 +139,7 @@ struct ExternalDataTests {
         manager.options.memoryLimit = 8 << 30
         manager.policies.register("Photos") {
             let policy = ClosurePolicy()
-            policy.steps.create = { source, _, manager, _ in
+            policy.steps.create = { source, mapping, manager, _ in
                 let made = NSEntityDescription.insertNewObject(forEntityName: "Photo", into: manager.destinationContext)
                 let data = source.value(forKey: "data") as? Data
                 made.setValue(data.map { Data($0.reversed()) }, forKey: "data")
@@ -147,7 +147,7 @@ struct ExternalDataTests {
                 guard made.value(forKey: "data") as? Data == data.map({ Data($0.reversed()) }) else {
                     throw MigrationError("test.data", .data, "other bytes")
                 }
-                manager.associate(sourceInstance: source, withDestinationInstance: made, for: mapping.entityMappings[0])
+                manager.associate(sourceInstance: source, withDestinationInstance: made, for: mapping)
             }
             return policy
         }
@@ -181,7 +181,7 @@ struct ExternalDataTests {
             let area = try WorkArea(beside: place, spills: nil)
             area.close()
             #expect(folder.holds(reference) == isPublished)
-            #expect(try scene.names().count == (isPublished ? 3 : 0), "\(try scene.names())")
+            #expect(try scene.names().count == (isPublished ? 3 : 0))
         }
     }
 }
