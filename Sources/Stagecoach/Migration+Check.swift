@@ -114,6 +114,7 @@ extension Migration {
         let known = archive.mark
         defer { archive.goBack(to: known) }
         let session = session(prepared, existing, area, archive)
+        session.external = try externalFiles(session, existing, area, carries: false)
         progress.expect(rows: try prepared.expectedRows())
         let count = CheckCount(source: sourcePath)
         count.report.ranPolicies = prepared.mappings.contains { $0.hasPolicy && $0.mapping.hasPolicy }

@@ -109,6 +109,7 @@ public final class Migration {
         let place = appends ? DestinationPath(path: destinationPath).resolved : DestinationPath(path: destinationPath)
         let prepared = try prepare(place, appends: appends)
         if appends { try place.checkReplaceable() } else { try place.checkFresh() }
+        try ExternalPublication.check(place.path)
         try DiskSpace.check(prepared.plan.disk, in: place.folder)
         let area = try WorkArea(beside: place, spills: options.workDirectory)
         defer { area.close() }
@@ -128,6 +129,10 @@ public final class Migration {
         let archive = archive ?? AssociationArchive(directory: area.spills)
         let known = archive.mark
         let session = session(prepared, existing, area, archive)
+        let external = try externalFiles(session, existing, area, carries: !options.isDryRun)
+        session.external = external
+        let publication = ExternalPublication(files: external, area: area)
+        if appends { try publication.noteEarlier(area.storePath) }
         let rejectFile = try options.rejectFile.map { path throws(MigrationError) in try RejectFile(path: path) }
         let idMap = try options.idMap.map { path throws(MigrationError) in try ObjectIDMap(path: path) }
         // Where objects may be rejected, everything may be loaded twice.
@@ -152,10 +157,15 @@ public final class Migration {
                 try idMap?.place()
                 if options.isDryRun {
                     archive.goBack(to: known)
-                } else if let old {
-                    try old.replace(by: area.storePath)
                 } else {
-                    try place.publish(area.storePath)
+                    try publication.place(forStoreAt: area.storePath)
+                    do throws(MigrationError) {
+                        if let old { try old.replace(by: area.storePath) } else { try place.publish(area.storePath) }
+                    } catch {
+                        publication.withdraw()
+                        throw error
+                    }
+                    publication.removeOrphans()
                 }
             } catch {
                 rejectFile?.withdraw()
@@ -174,7 +184,8 @@ public final class Migration {
                 isDryRun: options.isDryRun,
                 notes: RunNotes.notes(
                     counts: session.counts, tables: done.tables, schema: session.destinationSchema, options: options,
-                    source: prepared.source, existing: existing, rejects: rejects))
+                    existing: existing, rejects: rejects, missing: external.missing,
+                    history: done.historyNote))
         } catch {
             archive.goBack(to: known)
             throw error
@@ -199,6 +210,20 @@ public final class Migration {
         return session
     }
 
+    /// The external binary values of a run.
+    ///
+    /// - Parameter carries: false where nothing will be published.
+    func externalFiles(
+        _ session: MigrationSession, _ existing: ExistingStore?, _ area: WorkArea, carries: Bool
+    ) throws(MigrationError) -> ExternalFiles {
+        try ExternalFiles(
+            source: session.source, given: sourcePath,
+            destination: existing == nil ? destinationPath : DestinationPath(path: destinationPath).resolved.path,
+            schema: session.destinationSchema, staging: area.externalPath, threshold: options.externalThreshold,
+            storeUUID: existing?.metadata.uuid ?? session.source.metadata.uuid, carries: carries,
+            checkCancelled: { [weak session] in try session?.checkCancelled() })
+    }
+
     /// What a load did.
     struct Loaded {
         var passes = 0
@@ -206,6 +231,8 @@ public final class Migration {
         /// By root entity; numbered where any mapping model numbered.
         var keys: [String: String] = [:]
         var tables: [PlannedTable] = []
+        /// What became of the source's persistent history; nil where it has none.
+        var historyNote: String?
         /// Nil where the first invalid object would have ended the run.
         var rejects: RejectReport?
     }
@@ -245,7 +272,7 @@ public final class Migration {
             let lookups = EarlierLookups(mappings: turn.mappings, earlier: turn.earlier)
             let isStaged = turn.isStaged || lookups.needObjects(in: session.associations)
             let optimistic = OptimisticLoad(
-                session: session, mappings: turn.mappings, excuses: excuses, store: store,
+                session: session, mappings: turn.mappings, excuses: excuses, turn: number, store: store,
                 earlierRejects: loaded.rejects ?? RejectReport())
             let purpose: OptimisticLoad.Purpose
             switch mode {
@@ -287,7 +314,11 @@ public final class Migration {
             }
         }
         if case .publish = mode {
-            try Publication(session: session, uuid: uuid, isAppended: existing != nil).finish(store.destination)
+            let history = try HistoryPlan(prepared, keys: loaded.keys, options: options, isAppended: existing != nil)
+            loaded.historyNote = history.note
+            try Publication(
+                session: session, uuid: uuid, isAppended: existing != nil, history: history.copy
+            ).finish(store.destination)
         }
         return loaded
     }

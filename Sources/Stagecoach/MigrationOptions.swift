@@ -37,12 +37,24 @@ public struct MigrationOptions: Sendable {
     public var newUUID = false
     /// Run SQLite's integrity check on the finished store before it is published.
     public var fullCheck = false
+    /// Bytes above which a value of an attribute that allows external storage becomes a file of its own.
+    public var externalThreshold = ExternalFiles.defaultThreshold
+    /// What becomes of the source's persistent history.
+    public var history: PersistentHistory = .drop
     /// False sends every entity mapping through the stages as if user code ran, with the same result.
     public var usesStoreSpecificMigrationManager = true
     /// How rows come into a fresh store. The stores hold the same rows; page numbers differ.
     public var writer: StoreWriter = .pages
 
     public init() {}
+}
+
+/// What becomes of a store's persistent history.
+public enum PersistentHistory: String, Sendable, CaseIterable {
+    /// It is left behind: who follows it begins anew, as after a migration by Core Data's migration manager.
+    case drop
+    /// It is carried over with the destination's entity numbers, where all keys are kept.
+    case keep
 }
 
 /// How the rows of a fresh store are written.

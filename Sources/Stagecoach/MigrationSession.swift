@@ -1,4 +1,5 @@
 import Diagnostics
+import Foundation
 import ManagedModel
 import Mapping
 import PersistentStore
@@ -10,8 +11,6 @@ final class MigrationSession {
     let source: SourceStore
     let layout: StoreLayout
     let destinationSchema: StoreSchema
-    /// Columns of attributes that allow external storage, by destination table.
-    private let externalColumns: [[Int]]
     let work: WorkDirectory
     let budget: MemoryShares
     let options: MigrationOptions
@@ -43,6 +42,8 @@ final class MigrationSession {
     var destinationPath = ""
     /// The rows from before that the mapping model at work changed; nil where it can change none.
     var touched: TouchedRows?
+    /// The external binary values of the run; nil where the destination's model has none.
+    var external: ExternalFiles?
     /// Set once the keys are read.
     var sourceKeys: SourceKeys?
 
@@ -64,12 +65,6 @@ final class MigrationSession {
         linksWritten = Array(repeating: 0, count: destinationSchema.joinTables.count)
         existingRows = rowsWritten
         existingLinks = linksWritten
-        externalColumns = destinationSchema.tables.map { table in
-            table.attributeColumns.compactMap { reference, column in
-                let attribute = destinationSchema.model.entity(at: reference.entity).attribute(named: reference.name)
-                return attribute?.definition.allowsExternalBinaryDataStorage == true ? column : nil
-            }
-        }
         self.work = work
         self.budget = budget
         self.options = options
@@ -132,12 +127,27 @@ final class MigrationSession {
             directory: work, name: "sort", width: width, memory: max(256 << 10, budget.sorts / concurrentSorts))
     }
 
-    /// Counts values that lie in external files: their marker byte is 2 (`core-data-formats.md` A.7).
-    func countExternalValues(_ batch: borrowing RowBatch, table: Int) {
-        for column in externalColumns[table] {
-            for row in 0..<batch.count where batch[row, column].kind == .blob {
-                if batch.bytes(batch[row, column]).first == 2 { counts.externalValues += 1 }
-            }
+    /// Brings external values into their final form and counts them, before rows are written.
+    func settleExternalValues(_ batch: inout RowBatch, table: Int) throws {
+        guard let external else { return }
+        try external.settle(&batch, table: table, counts: &counts)
+    }
+
+    /// The bytes of an object's value that lies in an external file.
+    ///
+    /// - Throws: `external.missing`, `external.name` (65), `store.valueTooLarge` (78), with object and property.
+    func externalData(
+        _ reference: StoredReference, of object: ManagedObject, property: String,
+        _ open: (ExternalFiles) throws(MigrationError) -> ExternalFile
+    ) throws(MigrationError) -> Data? {
+        guard let external else { return nil }
+        do throws(MigrationError) {
+            return Data(try external.bytes(of: try open(external)))
+        } catch {
+            throw error.inside(
+                .init(
+                    entity: object.place.entity.definition.name, objectID: object.objectID.description,
+                    property: property))
         }
     }
 

@@ -166,7 +166,7 @@ struct StagedMigration {
         }
         var slots = SourceSlots(
             entity: sourceEntity, schema: session.layout.schema, columns: [.own(EntityTable.lockColumn)])
-        let program = try AttributeProgram(mapping: mapping, slots: &slots)
+        let program = try AttributeProgram(mapping: mapping, slots: &slots, external: session.external)
         let number = Int64(session.destinationSchema.number(of: entity))
         var batch = session.sourceBatch(slots: slots.columns.count)
         var made = 0

@@ -101,7 +101,7 @@ final class StagedRuntime {
         let own = session.layout.schema.tables[table].columns.count
         var slots = SourceSlots(
             entity: entity, schema: session.layout.schema, columns: (0..<own).map { .own($0) })
-        let attributes = try AttributeProgram(mapping: mapping, slots: &slots)
+        let attributes = try AttributeProgram(mapping: mapping, slots: &slots, external: session.external)
         let program = CreationProgram(
             mapping: mapping, attributes: attributes, slots: slots,
             rows: try SourceRowReader(session: session, slots: slots, table: table))

@@ -54,7 +54,7 @@ struct SchemaRealStoreTests {
             }
             #expect(!store.isAlteredInPlace, "\(store.name)")
             let schema = StoreSchema(model: model)
-            let form = SchemaFrameworkForm(version: store.frameworkVersion, schema: schema)
+            let form = FrameworkForm(version: store.frameworkVersion, schema: schema)
             let tables = Comparison(expected: form.tables, actual: store.tables)
             let indexes = Comparison(expected: form.indexes, actual: store.indexes)
             let triggers = Comparison(expected: form.triggers, actual: store.triggers)

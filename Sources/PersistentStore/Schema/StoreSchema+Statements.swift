@@ -70,7 +70,7 @@ extension StoreSchema {
         return text + " )"
     }
 
-    private static func statement(_ join: JoinTable) -> String {
+    static func statement(_ join: JoinTable) -> String {
         let keys = join.sides.map { SQLName.quoted($0.column) }
         var text = "CREATE TABLE \(SQLName.quoted(join.name)) ( "
         for column in join.columnNames { text += "\(SQLName.quoted(column)) INTEGER, " }

@@ -5,6 +5,8 @@ import ManagedModel
 /// They call functions that exist in Apple's process only, so they are made after the rows are in.
 struct TriggerLayout {
     private(set) var statements: [String] = []
+    /// What the triggers would have done while rows came: counts that are not those of the rows are set.
+    private(set) var refreshes: [String] = []
     private(set) var notes: [String] = []
 
     init(model: ManagedObjectModel, numbering: EntityNumbering, layout: TableLayout) {
@@ -15,6 +17,7 @@ struct TriggerLayout {
                 let reference = PropertyReference(entity: index, name: attribute.name)
                 if let count = Count(reference, expression: expression, entity: entity, layout: layout) {
                     statements += count.statements
+                    refreshes.append(count.refresh(numbers: Self.numbers(of: entity, numbering)))
                 } else {
                     notes.append(
                         "Derived attribute \(entity.definition.name).\(attribute.name) (\(expression)) has no "
@@ -22,6 +25,17 @@ struct TriggerLayout {
                 }
             }
         }
+    }
+
+    /// Z_ENT of an entity and of all below it.
+    private static func numbers(of entity: EntityDescription, _ numbering: EntityNumbering) -> [Int] {
+        var numbers: [Int] = []
+        var open = [entity]
+        while let next = open.popLast() {
+            numbers.append(numbering.numbers[next.index])
+            open += next.subentities
+        }
+        return numbers.sorted()
     }
 
     /// `relationship.@count` over a to-many with a to-one inverse.
@@ -72,6 +86,13 @@ struct TriggerLayout {
                         + "WHERE \(owner) = NEW.Z_PK)",
                     row: "NEW.Z_PK", function: "InsertUpdated"),
             ]
+        }
+
+        func refresh(numbers: [Int]) -> String {
+            let quoted = SQLName.quoted(table)
+            let count = "(SELECT count(*) FROM \(SQLName.quoted(members)) AS m WHERE m.\(owner) = t.Z_PK)"
+            return "UPDATE \(quoted) AS t SET \(column) = \(count) "
+                + "WHERE Z_ENT IN (\(numbers.map(String.init).joined(separator: ", "))) AND \(column) IS NOT \(count)"
         }
 
         private func trigger(

@@ -410,10 +410,11 @@ package final class DestinationStore {
         return try connection.integer("SELECT 1 FROM \(SQLName.quoted(table)) LIMIT 1") == nil
     }
 
-    /// Makes the triggers of derived attributes. They call functions of Apple's process: no row may be written
+    /// Brings derived counts up to date, as their triggers would have, and makes the triggers. They call functions of Apple's process: no row may be written
     /// afterwards.
     package func createTriggers() throws(MigrationError) {
         try resume()
+        for statement in schema.derivedRefreshes { try connection.execute(statement) }
         for statement in schema.triggerStatements() { try connection.execute(statement) }
     }
 
@@ -450,9 +451,10 @@ package final class DestinationStore {
     /// - Parameters:
     ///   - maximumKeys: Z_MAX by table: the highest key ever given. It stands on the root entity's row only.
     ///   - modelCache: what Z_MODELCACHE holds; nil leaves the table empty.
-    /// - Throws: `metadata.missingHash` (78), `store.full`, `store.io`.
+    ///   - history: persistent history to carry over; nil: none.
+    /// - Throws: `metadata.missingHash` (78), what ``HistoryCopy`` throws, `store.full`, `store.io`.
     package func finish(
-        metadata: DestinationMetadata, maximumKeys: [Int64], modelCache: [UInt8]?
+        metadata: DestinationMetadata, maximumKeys: [Int64], modelCache: [UInt8]?, history: HistoryCopy? = nil
     ) throws(MigrationError) {
         precondition(maximumKeys.count == schema.tables.count, "one maximum key a table")
         let properties = try metadata.propertyList(for: schema.model)
@@ -464,6 +466,7 @@ package final class DestinationStore {
             insert.bind(modelCache, at: 1)
             try insert.run()
         }
+        try history?.run(into: connection)
         // Indexes that went while rows came may have left pages.
         try connection.execute("PRAGMA incremental_vacuum")
         try commit()

@@ -4,7 +4,7 @@ import Glibc
 /// Copies of files: by sharing their blocks where the file system can, else byte by byte.
 package enum FileCopy {
     /// FICLONE of linux/fs.h, a macro that Swift cannot import.
-    private static let shareBlocks: UInt = 0x4004_9409
+    static let shareBlocks: UInt = 0x4004_9409
     private static let step = 1 << 20
 
     /// Copies a file by its path. Locks that the process holds on it by other descriptors end.

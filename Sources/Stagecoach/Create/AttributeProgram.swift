@@ -24,6 +24,10 @@ struct AttributeProgram {
     }
 
     private let mapping: PlannedMapping
+    /// What reads external files; nil where there are none.
+    private let external: ExternalFiles?
+    /// Whether what takes the rows can stream huge values.
+    private let streams: Bool
     private var steps: [Step] = []
     /// Attributes that are plain copies of a source attribute, by destination column: what a rule check may excuse.
     private(set) var copiedAttributes: [Int: AttributeDescription] = [:]
@@ -33,11 +37,16 @@ struct AttributeProgram {
     /// - Parameters:
     ///   - slots: collects the source columns that the program reads, and says which of them it only copies.
     ///   - indexed: destination columns whose values are needed as a whole, whatever copies them.
+    ///   - external: what reads external files.
+    ///   - streams: whether what takes the rows can stream huge values.
     /// - Throws: `expression.…` for what does not resolve, type-check or compile.
     init(
-        mapping: PlannedMapping, slots: inout SourceSlots, indexed: Set<Int> = []
+        mapping: PlannedMapping, slots: inout SourceSlots, indexed: Set<Int> = [], external: ExternalFiles? = nil,
+        streams: Bool = false
     ) throws(MigrationError) {
         self.mapping = mapping
+        self.external = external
+        self.streams = streams
         for planned in mapping.attributes {
             guard let expression = planned.expression else {
                 if let initial = planned.defaultValue { steps.append(.value(initial, to: planned.column)) }
@@ -47,8 +56,11 @@ struct AttributeProgram {
             if planned.needsObjects { continue }
             let (known, streamed) = (slots.columns.count, slots.streamed)
             try compile(planned, expression, slots: &slots)
-            if case .copy(let slot, _)? = steps.last(where: { !$0.isFilling }), !indexed.contains(planned.column) {
+            guard !indexed.contains(planned.column) else { continue }
+            switch steps.last(where: { !$0.isFilling }) {
+            case .copy(let slot, _)?, .addMarker(let slot, _)?, .stripMarker(let slot, _, _)?:
                 slots.stream(slot, known: known, streamed: streamed)
+            default: break
             }
         }
     }
@@ -111,13 +123,10 @@ struct AttributeProgram {
                 AttributeProgram.addMarker(source[row, from], source, &destination, destinationRow, to)
             case .stripMarker(let from, let to, let attribute):
                 let cell = source[row, from]
-                guard AttributeProgram.stripMarker(cell, source, &destination, destinationRow, to) else {
-                    throw located(
-                        MigrationError(
-                            "value.externalData", .data,
-                            "The value lies in an external file, and the destination attribute does not allow external storage",
-                            remedy: "Let the destination attribute allow external storage"),
-                        source.key(row), attribute)
+                do {
+                    try stripMarker(cell, source, &destination, destinationRow, to)
+                } catch {
+                    throw located(error, source.key(row), attribute)
                 }
             case .fillNull(let value, let slot):
                 if destination[destinationRow, slot].isNull {
@@ -136,6 +145,10 @@ struct AttributeProgram {
     private static func addMarker(
         _ cell: Cell, _ source: borrowing RowBatch, _ destination: inout RowBatch, _ row: Int, _ slot: Int
     ) {
+        if cell.kind == .huge {
+            destination[row, slot] = destination.store(MarkedValue.marked(source.huge(cell)))
+            return
+        }
         guard cell.kind == .blob else {
             destination.copy(cell, from: source, row: row, slot: slot)
             return
@@ -148,16 +161,29 @@ struct AttributeProgram {
             bits: UInt64(destination.arenaCount - bytes.count - 1), length: UInt32(bytes.count + 1), kind: .blob)
     }
 
-    private static func stripMarker(
+    private func stripMarker(
         _ cell: Cell, _ source: borrowing RowBatch, _ destination: inout RowBatch, _ row: Int, _ slot: Int
-    ) -> Bool {
+    ) throws(MigrationError) {
+        if cell.kind == .huge {
+            destination[row, slot] = destination.store(MarkedValue.unmarked(source.huge(cell)))
+            return
+        }
         guard cell.kind == .blob, cell.length > 0 else {
             destination.copy(cell, from: source, row: row, slot: slot)
-            return true
+            return
         }
         let bytes = source.bytes(cell)
-        guard bytes[0] == 1 else { return false }
-        destination.setBytes(UnsafeRawBufferPointer(rebasing: bytes[1...]), kind: .blob, row: row, slot: slot)
-        return true
+        switch bytes[0] {
+        case ExternalReference.inlineMarker:
+            destination.setBytes(UnsafeRawBufferPointer(rebasing: bytes[1...]), kind: .blob, row: row, slot: slot)
+        case ExternalReference.referenceMarker:
+            guard let external else { preconditionFailure("references need what reads their files") }
+            try external.inline(
+                StoredReference(bytes), streams: streams, into: &destination, row: row, slot: slot)
+        default:
+            throw MigrationError(
+                "external.marker", .data, "A value of external storage does not begin with its marker byte",
+                remedy: "The store is damaged: the byte is 1 before a value and 2 before the name of a file")
+        }
     }
 }

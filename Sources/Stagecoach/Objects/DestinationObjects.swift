@@ -206,9 +206,15 @@ final class DestinationObjects: ManagedObjectContext.Backing {
         }
         guard property.relationship != nil else {
             guard let column = property.column else { return nil }
-            return try rows[place.table].read(place.key) { batch, row throws(MigrationError) in
-                ValueBridge.object(batch[row, column], in: batch, type: property.type, isExternal: property.isExternal)
-            } ?? nil
+            let value: Any? =
+                try rows[place.table].read(place.key) { batch, row throws(MigrationError) in
+                    ValueBridge.object(
+                        batch[row, column], in: batch, type: property.type, isExternal: property.isExternal)
+                } ?? nil
+            guard let reference = value as? StoredReference else { return value }
+            return try session.externalData(reference, of: object, property: name) { external throws(MigrationError) in
+                try external.destinationFile(reference)
+            }
         }
         guard let (store, side) = property.links else { return nil }
         let partners = try store.partners(of: place.key, side: side)

@@ -212,9 +212,15 @@ final class SourceObjects: ManagedObjectContext.Backing {
         }
         guard let relationship = property.relationship else {
             guard let column = property.column else { return nil }
-            return try read(table: place.table, key: place.key) { batch, row throws(MigrationError) in
-                ValueBridge.object(batch[row, column], in: batch, type: property.type, isExternal: property.isExternal)
-            } ?? nil
+            let value: Any? =
+                try read(table: place.table, key: place.key) { batch, row throws(MigrationError) in
+                    ValueBridge.object(
+                        batch[row, column], in: batch, type: property.type, isExternal: property.isExternal)
+                } ?? nil
+            guard let reference = value as? StoredReference else { return value }
+            return try session.externalData(reference, of: object, property: name) { external throws(MigrationError) in
+                try external.sourceFile(reference)
+            }
         }
         if let column = property.column {
             let reference = try read(table: place.table, key: place.key) { batch, row throws(MigrationError) in

@@ -1,12 +1,13 @@
 import Diagnostics
 import Foundation
 import ManagedModel
+import PersistentStore
 import Rows
 
 /// Between cells and the values that policies see: the one seam between rows and objects.
 enum ValueBridge {
     /// A stored value as Core Data gives it: NSNumber for integers, floats and Booleans, NSDecimalNumber, String,
-    /// Date, Data, UUID, URL.
+    /// Date, Data, UUID, URL. A value in an external file is a ``StoredReference``, which the caller resolves.
     static func object(_ cell: Cell, in batch: borrowing RowBatch, type: AttributeType, isExternal: Bool) -> Any? {
         switch cell.kind {
         case .null, .absent, .reference: return nil
@@ -47,13 +48,16 @@ enum ValueBridge {
         }
     }
 
-    private static func data(_ bytes: UnsafeRawBufferPointer, _ type: AttributeType, _ isExternal: Bool) -> Any? {
+    private static func data(_ bytes: UnsafeRawBufferPointer, _ type: AttributeType, _ isExternal: Bool) -> Any {
         if type == .uuid, bytes.count == 16 {
             return UUID(uuid: bytes.loadUnaligned(as: uuid_t.self))
         }
         guard isExternal, let marker = bytes.first else { return Data(bytes) }
-        // 1: the value follows. 2: it lies in an external file, whose name the caller keeps as it is.
-        return marker == 1 ? Data(bytes.dropFirst()) : Data(bytes)
+        switch marker {
+        case ExternalReference.inlineMarker: return Data(bytes.dropFirst())
+        case ExternalReference.referenceMarker: return StoredReference(bytes)
+        default: return Data(bytes)
+        }
     }
 
     /// Puts a policy's value into a cell, converted to the attribute's stored form.

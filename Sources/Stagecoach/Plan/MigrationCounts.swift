@@ -47,6 +47,10 @@ public struct MigrationCounts: Sendable, Codable, Equatable {
     public var links = 0
     /// External binary values referred to.
     public var externalValues = 0
+    /// Those of them that the run made a file of: values of the source that lay in its columns, or that policies set.
+    public var externalFilesCreated = 0
+    /// External binary values whose file does not exist in the source; the reference was kept.
+    public var missingExternalFiles = 0
     /// Values copied unchanged that break a rule the source model already had, by `Entity.property: rule`.
     public var warnings: [String: Int] = [:]
 

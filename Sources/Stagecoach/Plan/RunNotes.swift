@@ -3,12 +3,11 @@ import PersistentStore
 
 /// Sentences of the report that a person should read.
 enum RunNotes {
-    /// Z_ENT of TRANSACTION in a store with persistent history (SampleModel2_V1).
-    private static let historyTransaction = 16002
-
     static func notes(
         counts: MigrationCounts, tables: [PlannedTable], schema: StoreSchema, options: MigrationOptions,
-        source: SourceStore, existing: ExistingStore? = nil, rejects: RejectReport? = nil
+        existing: ExistingStore? = nil, rejects: RejectReport? = nil,
+        missing: [ExternalFiles.Missing] = [],
+        history: String? = nil
     ) -> [String] {
         var notes: [String] = []
         let renumbered = tables.filter { $0.keys == .sequential && !$0.mappings.isEmpty }
@@ -44,16 +43,17 @@ enum RunNotes {
         if let rejects, rejects.removedReferences > 0 {
             notes.append("\(rejects.removedReferences) references to rejected objects became nil")
         }
-        if counts.externalValues > 0 {
+        if counts.missingExternalFiles > 0 {
+            let named = missing.map { "\($0.entity)/p\($0.key).\($0.attribute): \($0.file)" }
             notes.append(
-                "\(counts.externalValues) external binary values are referred to by name; their files were not copied")
+                "\(counts.missingExternalFiles) files of external binary data do not exist beside the source; the references to them were kept ("
+                    + named.joined(separator: ", ")
+                    + (counts.missingExternalFiles > named.count ? ", …)" : ")"))
         }
         if let existing, existing.historyTransactions > 0 {
             notes.append("The destination's persistent history does not tell of the objects that were added")
         }
-        if let history = source.primaryKeys.first(where: { $0.number == historyTransaction }), history.maximum > 0 {
-            notes.append("The source's persistent history, \(history.maximum) transactions, was not carried over")
-        }
+        if let history { notes.append(history) }
         for (rule, count) in counts.warnings.sorted(by: { $0.key < $1.key }) {
             notes.append(
                 "\(count) objects break a rule that they broke in the source already, or that a new relationship brings: \(rule)"

@@ -12,6 +12,8 @@ struct Publication {
     let uuid: String
     /// Whether the rows were added to a store that stood at the destination.
     let isAppended: Bool
+    /// Nil: none is carried over.
+    let history: HistoryCopy?
 
     /// Completes the private store and closes it, synced.
     ///
@@ -22,7 +24,7 @@ struct Publication {
         try destination.createTriggers()
         try destination.finish(
             metadata: try metadata(), maximumKeys: session.highestKeys,
-            modelCache: try ModelCache.encode(session.destinationSchema.model))
+            modelCache: try ModelCache.encode(session.destinationSchema.model), history: history)
     }
 
     private func metadata() throws(MigrationError) -> DestinationMetadata {

@@ -1,4 +1,5 @@
 import Diagnostics
+import Foundation
 import Glibc
 import PersistentStore
 import SpillStorage
@@ -11,6 +12,10 @@ final class WorkArea {
     let storePath: String
     /// The private store as it was before a mapping model's rows came, where it may have to be gone back to.
     var checkpointPath: String { storePath + "-before" }
+    /// Files of external binary data that are to be published, in the destination's file system.
+    let externalPath: String
+    /// What a publication does in the destination's folder of external data.
+    let journalPath: String
     /// The VFS that keeps SQLite's temporary files in the work directory.
     let vfsName: String
     private let beside: WorkDirectory
@@ -29,7 +34,12 @@ final class WorkArea {
             throw error
         }
         storePath = "\(place.workDirectory)/store.sqlite"
+        externalPath = "\(place.workDirectory)/external"
+        journalPath = "\(place.workDirectory)/external.journal"
         // What a killed run left; the lock is ours, so nobody is building it.
+        ExternalJournal(path: journalPath, folder: ExternalFolder(store: place.path))
+            .recover(built: storePath, destination: place.path)
+        try? FileManager.default.removeItem(atPath: externalPath)
         unlink(storePath)
         vfs = WorkVFS(temporaryDirectory: spills.path)
         vfsName = vfs.name
@@ -40,6 +50,7 @@ final class WorkArea {
     func close() {
         unlink(storePath)
         unlink(checkpointPath)
+        try? FileManager.default.removeItem(atPath: externalPath)
         vfs.close()
         // A folder that was there before is ours by its name, even where a killed run had not locked it yet. One that
         // holds other files stays.

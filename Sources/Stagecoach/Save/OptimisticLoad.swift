@@ -28,6 +28,8 @@ final class OptimisticLoad {
     private let session: MigrationSession
     private let mappings: [PlannedMapping]
     private let excuses: Bool
+    /// Number of the mapping model in the run.
+    private let turn: Int
     private let store: PrivateStore
     /// What earlier mapping models rejected.
     private let earlierRejects: RejectReport
@@ -39,12 +41,13 @@ final class OptimisticLoad {
     private(set) var rejectedObjects = 0
 
     init(
-        session: MigrationSession, mappings: [PlannedMapping], excuses: Bool, store: PrivateStore,
-        earlierRejects: RejectReport
+        session: MigrationSession, mappings: [PlannedMapping], excuses: Bool, turn: Int,
+        store: PrivateStore, earlierRejects: RejectReport
     ) {
         self.session = session
         self.mappings = mappings
         self.excuses = excuses
+        self.turn = turn
         self.store = store
         self.earlierRejects = earlierRejects
         report = earlierRejects
@@ -61,6 +64,7 @@ final class OptimisticLoad {
         let before = session.written
         let checkpoint = ledger == nil || isLast ? nil : try store.checkpoint(session)
         defer { checkpoint?.remove() }
+        session.external?.beginLoad(turn: turn)
         var highest = try filling.fill(store.destination)
         try validate()
         made = zip(session.rowsWritten, before.rows).reduce(0) { $0 + $1.0 - $1.1 }
@@ -91,6 +95,7 @@ final class OptimisticLoad {
             session.touched = touched
             try filling.resume(store.destination, touched)
         }
+        session.external?.beginLoad(turn: turn)
         highest = try filling.fill(store.destination)
         try validate()
         guard ledger.count > 0, let origins = session.validation.origins else { return highest }

@@ -69,8 +69,8 @@ struct StagedLoad {
             try session.checkCancelled()
             for patch in patches { try patch.apply(to: &out) }
             try session.validation.rejected?.filter(&out, table: table.table)
-            session.countExternalValues(out, table: table.table)
             try session.check(out, rules)
+            try session.settleExternalValues(&out, table: table.table)
             try writer.append(out)
             session.rowsWritten[table.table] += out.count
             session.progress.advance(rows: out.count)

@@ -135,7 +135,8 @@ struct TableLoad {
         else { return nil }
         // Key paths resolve from the mapping's own entity; the slots are shared by all mappings of the scan.
         var mine = slots.seen(from: source)
-        let attributes = try AttributeProgram(mapping: mapping, slots: &mine, indexed: indexedColumns)
+        let attributes = try AttributeProgram(
+            mapping: mapping, slots: &mine, indexed: indexedColumns, external: session.external, streams: true)
         let references = ReferenceProgram(
             mapping: mapping, direct: links.direct[mapping.index] ?? [], keys: keys,
             destination: session.destinationSchema, slots: &mine)
@@ -165,8 +166,8 @@ struct TableLoad {
         guard !batch.isEmpty else { return }
         for patch in patches { try patch.apply(to: &batch) }
         try session.validation.rejected?.filter(&batch, table: table.table)
-        session.countExternalValues(batch, table: table.table)
         try session.check(batch, rules)
+        try session.settleExternalValues(&batch, table: table.table)
         try writer.append(batch)
         session.rowsWritten[table.table] += batch.count
         batch.removeAll()

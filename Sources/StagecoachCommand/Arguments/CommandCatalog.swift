@@ -70,6 +70,16 @@ package enum CommandCatalog {
         .init(
             "max-rejects", .count(least: 0), "N",
             help: "With --on-invalid reject: fail where more objects are rejected. Left out: no limit."),
+        .init(
+            "external-threshold", .size, "SIZE",
+            help:
+                "Values of attributes that allow external storage become files above this size, as 100K. Left out: 100K."
+        ),
+        .init(
+            "history", .choice(["keep", "drop"]), "CHOICE",
+            help:
+                "What becomes of the source's persistent history: drop (the default: who follows it begins anew), or keep, with the destination's entity numbers, where all keys are kept."
+        ),
         .init("new-uuid", .flag, help: "Give the destination a UUID of its own."),
         .init("check", .choice(["full"]), "full", help: "Run SQLite's integrity check before publishing."),
         .init("report", .file(ending: ".json"), "FILE", help: "Write the report to a new file, NAME.json."),
@@ -208,11 +218,23 @@ package enum CommandCatalog {
         discussion: """
             PATH is a store, a model (.xcdatamodel, .xcdatamodeld, .mom, .momd, Bundle.xcdatamodeld:Version,
             Bundle.momd:Version) or a mapping model (.xcmappingmodel, .cdm, JSON). Nothing is changed.
+
+            With --fidelity PATH is a store, and its tables, indexes and triggers, metadata, entity numbers and keys are
+            compared with what Core Data makes for its model. The exit code is 0 where all are equal, else 65.
             """,
         operands: ["PATH"],
-        options: [.init("json", .flag, help: "Print one JSON object.")],
+        options: [
+            .init(
+                "fidelity", .flag,
+                help: "Compare a store with what its model predicts, and list each difference."),
+            .init(
+                "model", .text, "MODEL",
+                help: "With --fidelity: the model version that wrote the store. Left out: the store's cached model."),
+            .init("json", .flag, help: "Print one JSON object."),
+        ],
         examples: [
             ("stagecoach inspect old.sqlite", "version, entities, rows"),
+            ("stagecoach inspect --fidelity new.sqlite", "what differs from a store that Core Data made"),
             ("stagecoach inspect Library.xcdatamodeld", "entities, properties, version hashes"),
         ])
 

@@ -8,6 +8,7 @@ enum InspectCommand {
     ///
     /// - Throws: errors of reading what it is.
     static func run(_ arguments: ParsedArguments, console: Console) throws {
+        if arguments.has("fidelity") { return try FidelityCommand.run(arguments, console: console) }
         let path = arguments.operands[0]
         let json = arguments.has("json")
         func show(_ value: some Encodable, _ text: () -> String) throws {

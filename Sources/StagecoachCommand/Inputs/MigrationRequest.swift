@@ -56,6 +56,8 @@ struct MigrationRequest {
                 throw .needsOption("--" + name, other: "--on-invalid reject")
             }
         }
+        if let threshold = arguments.number("external-threshold") { options.externalThreshold = threshold }
+        options.history = arguments[option: "history"].flatMap(PersistentHistory.init(rawValue:)) ?? .drop
         options.newUUID = arguments.has("new-uuid")
         options.writer = arguments[option: "writer"].flatMap(StoreWriter.init(rawValue:)) ?? .pages
         options.fullCheck = arguments[option: "check"] == "full"

@@ -1,10 +1,9 @@
-@testable import PersistentStore
-
 /// The statements that a framework of a certain age makes for a schema.
 ///
-/// The product writes today's form only. For older stores the few things that older frameworks did in another way
-/// are rewritten here, so that all else can be compared byte by byte.
-struct SchemaFrameworkForm {
+/// Fresh stores are written in today's form only. For older ones the few things that older frameworks did in another
+/// way are rewritten here, so that all else can be compared byte by byte (moody 2 to 5, wire up to 2-31, artsy).
+struct FrameworkForm {
+    /// Build of the framework, NSPersistenceFrameworkVersion.
     let version: Int64
     let schema: StoreSchema
 
@@ -14,6 +13,8 @@ struct SchemaFrameworkForm {
     private var hasUniqueIndexes: Bool { version > 641 }
     /// Frameworks up to 519 made no index on join tables and had no model cache.
     private var isBefore2015: Bool { version <= 519 }
+    /// Whether join tables have an index.
+    var hasJoinIndexes: Bool { !isBefore2015 }
 
     /// By name.
     var tables: [String: String] {
@@ -64,8 +65,26 @@ struct SchemaFrameworkForm {
         Dictionary(uniqueKeysWithValues: schema.triggerStatements().map { (Self.name(of: $0), $0) })
     }
 
-    private static func name(of sql: String) -> String {
+    /// The name that a CREATE statement gives; quotes around it go.
+    static func name(of sql: String) -> String {
         let words = sql.split(separator: " ", maxSplits: 4)
-        return String(words[1] == "UNIQUE" ? words[3] : words[2])
+        guard words.count > 3 else { return sql }
+        let rest = sql[(words[1] == "UNIQUE" ? words[3] : words[2]).startIndex...]
+        guard rest.first == "\"" else { return String(rest.prefix { $0 != " " }) }
+        // A quote in a quoted name is doubled.
+        var name = ""
+        var isQuote = false
+        for character in rest.dropFirst() {
+            if isQuote {
+                guard character == "\"" else { break }
+                name.append(character)
+                isQuote = false
+            } else if character == "\"" {
+                isQuote = true
+            } else {
+                name.append(character)
+            }
+        }
+        return name
     }
 }

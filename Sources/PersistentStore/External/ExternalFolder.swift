@@ -1,0 +1,64 @@
+import Diagnostics
+import Glibc
+
+/// The folder of a store's external binary values, `.NAME_SUPPORT/_EXTERNAL_DATA` beside it, for reading.
+///
+/// Nothing in it is followed: a folder or file that is a symbolic link is refused.
+package struct ExternalFolder: Sendable {
+    /// `.NAME_SUPPORT` beside the store.
+    package let support: String
+    /// `_EXTERNAL_DATA` in it.
+    package var path: String { support + "/_EXTERNAL_DATA" }
+
+    /// The folder of a store, there or not.
+    ///
+    /// - Parameter store: the store's path; its name without the last ending gives the folder's.
+    package init(store: String) {
+        let folder: Substring
+        let name: Substring
+        if let slash = store.lastIndex(of: "/") {
+            folder = store[...slash]
+            name = store[store.index(after: slash)...]
+        } else {
+            folder = ""
+            name = store[...]
+        }
+        var stem = name
+        if let dot = name.lastIndex(of: "."), dot != name.startIndex { stem = name[..<dot] }
+        support = "\(folder).\(stem)_SUPPORT"
+    }
+
+    /// Whether the folder is there.
+    ///
+    /// - Throws: `external.folder` (65) where something else has one of the names, a symbolic link too.
+    package func exists() throws(MigrationError) -> Bool {
+        for path in [support, path] {
+            var status = stat()
+            guard lstat(path, &status) == 0 else { return false }
+            guard status.st_mode & S_IFMT == S_IFDIR else {
+                throw MigrationError(
+                    "external.folder", .data, "The place of external binary data is no folder of its own",
+                    remedy: "Put the folder itself there, not a symbolic link to it", context: .init(path: path))
+            }
+        }
+        return true
+    }
+
+    /// The path of a file.
+    package func path(of reference: ExternalReference) -> String { "\(path)/\(reference.name)" }
+
+    /// Whether something stands at a file's name.
+    package func holds(_ reference: ExternalReference) -> Bool {
+        var status = stat()
+        return lstat(path(of: reference), &status) == 0
+    }
+
+    /// Opens a file.
+    ///
+    /// - Returns: nil where there is none.
+    /// - Throws: what opening throws, `external.folder`.
+    package func file(_ reference: ExternalReference) throws(MigrationError) -> ExternalFile? {
+        guard holds(reference), try exists() else { return nil }
+        return try ExternalFile(path: path(of: reference))
+    }
+}

@@ -1,0 +1,63 @@
+/// The name of a file that holds a binary value, as a column refers to it: the marker byte 2, 36 characters of an
+/// upper-case UUID, a NUL byte (wire store1-24: `ZIMAGEMEDIUMDATA`).
+///
+/// Only a name of that form is ever made: none that a store holds can lead out of its folder.
+package struct ExternalReference: Hashable, Sendable {
+    /// The marker byte of a value that follows it in the column.
+    package static let inlineMarker: UInt8 = 1
+    /// The marker byte of a reference.
+    package static let referenceMarker: UInt8 = 2
+    /// Bytes of a stored reference.
+    package static let byteCount = 38
+
+    /// The file's name.
+    package let name: String
+
+    /// Whether a column's bytes mean a file, well formed or not.
+    package static func isReference(_ bytes: UnsafeRawBufferPointer) -> Bool { bytes.first == referenceMarker }
+
+    /// Reads a column's bytes.
+    ///
+    /// - Returns: nil where they are not exactly the marker, a UUID and the NUL byte.
+    package init?(stored bytes: UnsafeRawBufferPointer) {
+        guard bytes.count == Self.byteCount, bytes[0] == Self.referenceMarker, bytes[37] == 0 else { return nil }
+        self.init(name: bytes[1..<37])
+    }
+
+    /// A file's name in a folder.
+    ///
+    /// - Returns: nil where it is no UUID.
+    package init?(name: String) { self.init(name: Array(name.utf8)[...]) }
+
+    /// 16 bytes as a UUID's name.
+    package init(uuid bytes: [UInt8]) {
+        precondition(bytes.count == 16, "a UUID has 16 bytes")
+        let digits = Array("0123456789ABCDEF".utf8)
+        var text: [UInt8] = []
+        for (index, byte) in bytes.enumerated() {
+            if [4, 6, 8, 10].contains(index) { text.append(UInt8(ascii: "-")) }
+            text.append(digits[Int(byte >> 4)])
+            text.append(digits[Int(byte & 15)])
+        }
+        name = String(decoding: text, as: UTF8.self)
+    }
+
+    private init?(name: some RandomAccessCollection<UInt8>) {
+        guard name.count == 36 else { return nil }
+        for (position, byte) in name.enumerated() {
+            switch (position, byte) {
+            case (8, UInt8(ascii: "-")), (13, UInt8(ascii: "-")), (18, UInt8(ascii: "-")), (23, UInt8(ascii: "-")):
+                continue
+            case (8, _), (13, _), (18, _), (23, _): return nil
+            case (_, UInt8(ascii: "0")...UInt8(ascii: "9")), (_, UInt8(ascii: "A")...UInt8(ascii: "F")),
+                (_, UInt8(ascii: "a")...UInt8(ascii: "f")):
+                continue
+            default: return nil
+            }
+        }
+        self.name = String(decoding: name, as: UTF8.self)
+    }
+
+    /// The column's bytes.
+    package var stored: [UInt8] { [Self.referenceMarker] + Array(name.utf8) + [0] }
+}

@@ -1,0 +1,24 @@
+import ManagedModel
+
+extension StoreSchema {
+    /// A column whose values may lie in files.
+    package struct ExternalColumn: Sendable {
+        /// Index in the table's columns.
+        package let column: Int
+        package let name: String
+        package let attribute: String
+    }
+
+    /// The columns of attributes that allow external storage, by table, in the order of the columns.
+    package var externalColumns: [[ExternalColumn]] {
+        tables.map { table in
+            table.columns.enumerated().compactMap { index, column in
+                guard case .attribute(let reference) = column.role,
+                    let attribute = model.entity(at: reference.entity).attribute(named: reference.name),
+                    attribute.definition.allowsExternalBinaryDataStorage
+                else { return nil }
+                return ExternalColumn(column: index, name: column.name, attribute: reference.name)
+            }
+        }
+    }
+}

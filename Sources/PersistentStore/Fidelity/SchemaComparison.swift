@@ -1,0 +1,94 @@
+import Diagnostics
+
+/// The schema of a file by name, as `sqlite_master` has it; what Core Data makes beside the model's own is left out.
+struct StoredObjects {
+    /// Objects that are read.
+    static let most = 100_000
+
+    /// SQL by name.
+    private(set) var tables: [String: String] = [:]
+    private(set) var indexes: [String: String] = [:]
+    private(set) var triggers: [String: String] = [:]
+    /// Whether the file has more than are read.
+    private(set) var isTruncated = false
+
+    init(_ connection: Connection) throws(MigrationError) {
+        // Tables of R-tree indexes, whose form is not known, persistent history and CloudKit mirroring are no part of the model.
+        let statement = try connection.prepare(
+            """
+            SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL
+            AND upper(tbl_name) NOT IN ('ACHANGE', 'ATRANSACTION', 'ATRANSACTIONSTRING')
+            AND tbl_name NOT LIKE 'ANSCK%' AND name NOT LIKE 'Z@_RT@_%' ESCAPE '@' AND name NOT LIKE 'sqlite@_%' ESCAPE '@' LIMIT \(Self.most + 1)
+            """)
+        var count = 0
+        while try statement.step() {
+            count += 1
+            guard count <= Self.most else {
+                isTruncated = true
+                return
+            }
+            guard let name = statement.text(1), let sql = statement.text(2) else { continue }
+            switch statement.text(0) {
+            case "index": indexes[name] = sql
+            case "trigger": triggers[name] = sql
+            default: tables[name] = sql
+            }
+        }
+    }
+}
+
+/// A file's schema against the statements of one framework's form, byte by byte.
+struct SchemaComparison {
+    private(set) var equal = StoreFidelity.Equal()
+    private(set) var differences: [StoreFidelity.Difference] = []
+    private(set) var notes: [String] = []
+
+    init(of stored: StoredObjects, with form: FrameworkForm) {
+        var tables = form.tables
+        var indexes = form.indexes
+        var joins = Set(form.schema.joinTables.map(\.name))
+        // Core Data names the join table of a pair on one entity by either side.
+        for (index, join) in form.schema.joinTables.enumerated() {
+            guard let alternative = join.alternativeName, stored.tables[join.name] == nil,
+                stored.tables[alternative] != nil
+            else { continue }
+            var other = join
+            other.name = alternative
+            other.sides = join.sides.reversed()
+            tables[join.name] = nil
+            tables[alternative] = StoreSchema.statement(other)
+            for sql in form.schema.indexStatements(forJoinTable: index) {
+                indexes[FrameworkForm.name(of: sql)] = nil
+            }
+            let second = other.sides[1].column
+            if form.hasJoinIndexes {
+                let name = "\(alternative)_\(second)_INDEX"
+                indexes[name] =
+                    "CREATE INDEX \(SQLName.quoted(name)) ON \(SQLName.quoted(alternative)) "
+                    + "(\(SQLName.quoted(second)), \(SQLName.quoted(other.sides[0].column)))"
+            }
+            joins.remove(join.name)
+            joins.insert(alternative)
+            notes.append("The join table \(join.name) has its other name, \(alternative)")
+        }
+        compare(.table, tables, stored.tables) { comparison, name in
+            if joins.contains(name) { comparison.equal.joinTables += 1 } else { comparison.equal.tables += 1 }
+        }
+        compare(.index, indexes, stored.indexes) { comparison, _ in comparison.equal.indexes += 1 }
+        compare(.trigger, form.triggers, stored.triggers) { comparison, _ in comparison.equal.triggers += 1 }
+    }
+
+    private mutating func compare(
+        _ subject: StoreFidelity.Subject, _ expected: [String: String], _ found: [String: String],
+        count: (inout SchemaComparison, String) -> Void
+    ) {
+        for name in Set(expected.keys).union(found.keys).sorted() {
+            if expected[name] == found[name] {
+                count(&self, name)
+            } else {
+                differences.append(
+                    .init(subject: subject, name: name, expected: expected[name], found: found[name]))
+            }
+        }
+    }
+}

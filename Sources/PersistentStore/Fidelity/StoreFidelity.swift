@@ -1,0 +1,226 @@
+import Archives
+import Diagnostics
+import ManagedModel
+
+/// How a store compares with what Core Data would make for its model: DDL, metadata, keys.
+///
+/// Memory: the model's own schema twice, and the differences, at most ``mostDifferences`` of them.
+package struct StoreFidelity: Sendable, Codable, Equatable {
+    /// What a difference is of.
+    package enum Subject: String, Sendable, Codable {
+        case table
+        case index
+        case trigger
+        case file
+        case metadata
+        case primaryKey
+        case rows
+        case modelCache
+    }
+
+    /// One difference: what the model predicts, what the file has; nil for nothing.
+    package struct Difference: Sendable, Codable, Equatable {
+        package let subject: Subject
+        package let name: String
+        package let expected: String?
+        package let found: String?
+    }
+
+    /// Objects of the file's schema that are byte for byte as predicted.
+    package struct Equal: Sendable, Codable, Equatable {
+        package var tables = 0
+        package var joinTables = 0
+        package var indexes = 0
+        package var triggers = 0
+        package var entities = 0
+        package var versionHashes = 0
+    }
+
+    /// Differences that are kept; further ones are counted.
+    package static let mostDifferences = 1000
+
+    package private(set) var equal = Equal()
+    package private(set) var differences: [Difference] = []
+    /// Differences beyond those that are kept.
+    package private(set) var furtherDifferences = 0
+    /// What is no difference but worth saying: choices that Core Data itself makes one way or the other.
+    package private(set) var notes: [String] = []
+
+    package var isEqual: Bool { differences.isEmpty }
+
+    /// Compares a store with its model.
+    ///
+    /// - Throws: what reading throws; differences are no errors.
+    /// - Complexity: O(rows), one scan of each entity table.
+    package init(of store: SourceStore, model: ManagedObjectModel) throws(MigrationError) {
+        let schema = StoreSchema(model: model)
+        notes = schema.notes
+        let objects = try StoredObjects(store.connection)
+        // A migrated store has today's form beside the source's framework version.
+        let version = store.metadata.frameworkVersion ?? 0
+        let forms = [
+            FrameworkForm(version: version, schema: schema), FrameworkForm(version: .max, schema: schema),
+        ].map { SchemaComparison(of: objects, with: $0) }
+        let best = forms.min { $0.differences.count < $1.differences.count }
+        if let best {
+            for difference in best.differences { add(difference) }
+            equal = best.equal
+            notes += best.notes
+        }
+        if objects.isTruncated { notes.append("The file has more than \(StoredObjects.most) tables and indexes") }
+        try compareFile(store)
+        compareMetadata(store.metadata, model)
+        try compareNumbers(store, schema)
+        try compareCache(store, hasCache: version == 0 || version > 519)
+    }
+
+    private mutating func add(_ difference: Difference) {
+        guard differences.count < Self.mostDifferences else {
+            furtherDifferences += 1
+            return
+        }
+        differences.append(difference)
+    }
+
+    private mutating func compare(_ subject: Subject, _ name: String, _ expected: String?, _ found: String?) {
+        guard expected != found else { return }
+        add(Difference(subject: subject, name: name, expected: expected, found: found))
+    }
+
+    // MARK: - File
+
+    private mutating func compareFile(_ store: SourceStore) throws(MigrationError) {
+        for (name, expected) in [
+            ("page_size", "4096"), ("auto_vacuum", "2"), ("encoding", "UTF-8"), ("user_version", "0"),
+            ("application_id", "0"),
+        ] {
+            let statement = try store.connection.prepare("PRAGMA \(name)")
+            compare(.file, name, expected, try statement.step() ? statement.text(0) : nil)
+        }
+        for table in ["Z_METADATA", "Z_MODELCACHE"] {
+            guard try store.connection.hasTable(table) else { continue }
+            let count = try store.connection.integer("SELECT count(*) FROM \(table)") ?? 0
+            compare(.rows, table, "1", "\(count)")
+        }
+    }
+
+    // MARK: - Metadata
+
+    private mutating func compareMetadata(_ metadata: StoreMetadata, _ model: ManagedObjectModel) {
+        func text(_ value: PropertyListValue?) -> String? {
+            switch value {
+            case .string(let text): text
+            case .integer(let number): "\(number)"
+            case nil: nil
+            default: "a value of another type"
+            }
+        }
+        let list = metadata.propertyList
+        compare(.metadata, "NSStoreType", "SQLite", text(list["NSStoreType"]))
+        compare(.metadata, "_NSAutoVacuumLevel", "2", text(list["_NSAutoVacuumLevel"]))
+        compare(
+            .metadata, "NSStoreModelVersionHashesVersion", "3", text(list["NSStoreModelVersionHashesVersion"]))
+        let identifiers = metadata.versionIdentifiers.filter { !$0.isEmpty }.sorted()
+        let expected = model.versionIdentifiers.filter { !$0.isEmpty }.sorted()
+        compare(
+            .metadata, "NSStoreModelVersionIdentifiers", expected.joined(separator: ", "),
+            identifiers.joined(separator: ", "))
+        let stored = metadata.versionHashes
+        let computed = VersionHash.entityHashes(of: model)
+        for name in Set(stored.keys).union(computed.keys).sorted() {
+            let found = stored[name].map(Self.hexadecimal)
+            switch computed[name] {
+            case .known(let bytes):
+                if stored[name] == bytes { equal.versionHashes += 1 }
+                compare(.metadata, "version hash of \(name)", Self.hexadecimal(bytes), found)
+            case .unknown:
+                // Derived attributes: how they are hashed is not known.
+                if found == nil { compare(.metadata, "version hash of \(name)", "32 bytes", nil) }
+                notes.append("The version hash of \(name) cannot be computed")
+            case nil: compare(.metadata, "version hash of \(name)", nil, found)
+            }
+        }
+        if let digest = list[DestinationMetadata.Key.digest] {
+            compare(.metadata, DestinationMetadata.Key.digest, VersionHash.digest(of: stored), text(digest))
+        }
+        if let checksum = list[DestinationMetadata.Key.checksum] {
+            compare(.metadata, DestinationMetadata.Key.checksum, VersionHash.checksum(of: stored), text(checksum))
+        }
+        let isUUID = ExternalReference(name: metadata.uuid)?.name == metadata.uuid.uppercased()
+        compare(.metadata, "Z_UUID", isUUID ? metadata.uuid : "a UUID", metadata.uuid)
+    }
+
+    private static func hexadecimal(_ bytes: [UInt8]) -> String {
+        bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+    }
+
+    // MARK: - Keys
+
+    private mutating func compareNumbers(_ store: SourceStore, _ schema: StoreSchema) throws(MigrationError) {
+        // The numbers of persistent history's entities begin at 16001 (SampleModel2_V1).
+        let rows = Dictionary(
+            store.primaryKeys.filter { $0.number < 16000 }.map { ($0.number, $0) },
+            uniquingKeysWith: { first, _ in first })
+        let numbers = Set(rows.keys).union(schema.entityByNumber.keys).sorted()
+        for number in numbers {
+            let expected = schema.entityByNumber[number].map { index in
+                let entity = schema.model.entity(at: index)
+                return Self.line(entity.definition.name, parent: entity.superentity.map(schema.number(of:)) ?? 0)
+            }
+            let found = rows[number].map { Self.line($0.name, parent: $0.parent) }
+            if expected == found { equal.entities += 1 }
+            compare(.primaryKey, "Z_ENT \(number)", expected, found)
+            if let row = rows[number], row.parent != 0 {
+                compare(.primaryKey, "Z_MAX of \(row.name)", "0", "\(row.maximum)")
+            }
+        }
+        for table in schema.tables { try compareRows(table, store, schema, rows) }
+    }
+
+    private static func line(_ name: String, parent: Int) -> String {
+        parent == 0 ? name : "\(name) below Z_ENT \(parent)"
+    }
+
+    private mutating func compareRows(
+        _ table: EntityTable, _ store: SourceStore, _ schema: StoreSchema, _ keys: [Int: PrimaryKeyRow]
+    ) throws(MigrationError) {
+        guard try store.connection.hasTable(table.name) else { return }
+        let concrete = table.entities.filter { !schema.model.entity(at: $0).isAbstract }.map {
+            schema.entityNumbers[$0]
+        }
+        let known = concrete.isEmpty ? "0" : "Z_ENT IN (\(concrete.map(String.init).joined(separator: ", ")))"
+        let statement = try store.blamingData { () throws(MigrationError) in
+            try store.connection.prepare(
+                "SELECT count(*), total(\(known)), max(Z_PK), min(Z_PK) FROM \(SQLName.quoted(table.name))")
+        }
+        guard try statement.step() else { return }
+        let strays = statement.integer(0) - Int64(statement.double(1))
+        if strays > 0 {
+            compare(
+                .rows, table.name, "rows with Z_ENT \(concrete.map(String.init).joined(separator: ", "))",
+                "\(strays) rows with another Z_ENT")
+        }
+        let highest = statement.isNull(2) ? 0 : statement.integer(2)
+        if let row = keys[schema.entityNumbers[table.root]], row.maximum < highest {
+            compare(.primaryKey, "Z_MAX of \(row.name)", "\(highest) or more", "\(row.maximum)")
+        }
+        if !statement.isNull(3), statement.integer(3) < 1 {
+            compare(.rows, table.name, "Z_PK of 1 or more", "Z_PK \(statement.integer(3))")
+        }
+    }
+
+    // MARK: - Model cache
+
+    private mutating func compareCache(_ store: SourceStore, hasCache: Bool) throws(MigrationError) {
+        guard hasCache else { return }
+        let cached: ManagedObjectModel?
+        do throws(MigrationError) { cached = try store.cachedModel() } catch {
+            guard error.category != .io else { throw error }
+            return compare(.modelCache, "Z_MODELCACHE", "a model", "unreadable: \(error.message)")
+        }
+        guard let cached else { return compare(.modelCache, "Z_MODELCACHE", "a model", nil) }
+        for line in ModelDifference.describe(store: store.metadata.versionHashes, model: cached) {
+            compare(.modelCache, "Z_MODELCACHE", "the model of the version hashes", line)
+        }
+    }
+}

@@ -1,0 +1,132 @@
+import CSQLite
+import Diagnostics
+
+/// Carries a store's persistent history over to a fresh one: transactions as they are, changes with the entity numbers
+/// of the destination.
+///
+/// Tables and indexes come in the form that they have in the source (SampleModel2_V1: `ACHANGE`, `ATRANSACTION`,
+/// `ATRANSACTIONSTRING`), which the framework version in the metadata fits. Memory: a row.
+package struct HistoryCopy {
+    /// What becomes of the changes of an entity's objects.
+    package struct Target: Sendable {
+        /// Z_ENT in the destination.
+        package let number: Int
+        /// Whether the set of changed properties still means the same.
+        package let keepsColumns: Bool
+
+        package init(number: Int, keepsColumns: Bool) {
+            self.number = number
+            self.keepsColumns = keepsColumns
+        }
+    }
+
+    /// Z_ENT from which on the framework's own entities are numbered: CHANGE, TRANSACTION, TRANSACTIONSTRING.
+    private static let firstNumber = 16000
+    private static let changes = "ACHANGE"
+    private static let tables = [changes, "ATRANSACTION", "ATRANSACTIONSTRING"]
+
+    private let source: SourceStore
+    private let targets: [Int: Target]
+
+    /// - Parameter targets: by Z_ENT in the source; changes of others are left out with the entity.
+    package init(of source: SourceStore, targets: [Int: Target]) {
+        self.source = source
+        self.targets = targets
+    }
+
+    /// How many transactions a store's history has; 0 where it keeps none.
+    package static func transactions(of source: SourceStore) throws(MigrationError) -> Int64 {
+        guard try source.connection.hasTable("ATRANSACTION") else { return 0 }
+        return try source.blamingData { () throws(MigrationError) in
+            try source.connection.integer("SELECT count(*) FROM ATRANSACTION") ?? 0
+        }
+    }
+
+    /// Makes tables, rows and indexes, and the rows of Z_PRIMARYKEY.
+    ///
+    /// - Throws: `store.damaged` (65) for tables that are none of persistent history; `store.full`, `store.io`.
+    func run(into destination: Connection) throws(MigrationError) {
+        for table in Self.tables {
+            guard try source.connection.hasTable(table) else { continue }
+            try copy(table, to: destination)
+        }
+        for table in Self.tables {
+            for sql in try statements("index", of: table) { try destination.execute(sql) }
+        }
+        let insert = try destination.prepare("INSERT INTO Z_PRIMARYKEY VALUES (?, ?, ?, ?)")
+        for row in source.primaryKeys where row.number > Self.firstNumber && Self.tables.contains("A" + row.name) {
+            insert.bind(Int64(row.number), at: 1)
+            insert.bind(row.name, at: 2)
+            insert.bind(Int64(row.parent), at: 3)
+            insert.bind(row.maximum, at: 4)
+            try insert.run()
+        }
+    }
+
+    private func statements(_ type: String, of table: String) throws(MigrationError) -> [String] {
+        let select = try source.connection.prepare(
+            "SELECT sql FROM sqlite_master WHERE type = ?1 AND tbl_name = ?2 AND sql IS NOT NULL ORDER BY rowid LIMIT 64"
+        )
+        select.bind(type, at: 1)
+        select.bind(table, at: 2)
+        var found: [String] = []
+        while try select.step() {
+            let sql = select.text(0) ?? ""
+            let beginnings =
+                type == "table" ? ["CREATE TABLE \(table) ("] : ["CREATE INDEX ", "CREATE UNIQUE INDEX "]
+            // Statements of a file are run only where they are of the one form that Core Data gives them.
+            let characters = sql.unicodeScalars.allSatisfy { scalar in
+                switch scalar {
+                case "A"..."Z", "a"..."z", "0"..."9", "_", " ", "(", ")", ",": true
+                default: false
+                }
+            }
+            guard characters, beginnings.contains(where: sql.hasPrefix), !sql.uppercased().contains(" SELECT ") else {
+                throw MigrationError(
+                    "store.damaged", .data, "The table \(table) of persistent history is not Core Data's: \(sql)",
+                    remedy: "Leave the history behind with --history drop", context: .init(path: source.path))
+            }
+            found.append(sql)
+        }
+        return found
+    }
+
+    private func copy(_ table: String, to destination: Connection) throws(MigrationError) {
+        guard let sql = try statements("table", of: table).first else { return }
+        try destination.execute(sql)
+        let rows = try source.connection.prepare("SELECT * FROM \(table) ORDER BY Z_PK")
+        let count = sqlite3_column_count(rows.handle)
+        var entityColumn: Int32?
+        var columnsColumn: Int32?
+        for column in 0..<count where table == Self.changes {
+            switch sqlite3_column_name(rows.handle, column).map({ String(cString: $0) }) {
+            case "ZENTITY": entityColumn = column
+            case "ZCOLUMNS": columnsColumn = column
+            default: break
+            }
+        }
+        let marks = Array(repeating: "?", count: Int(count)).joined(separator: ", ")
+        let insert = try destination.prepare("INSERT INTO \(table) VALUES (\(marks))")
+        while try step(rows) {
+            var target: Target?
+            if let entityColumn {
+                target = targets[Int(truncatingIfNeeded: rows.integer(entityColumn))]
+                if target == nil { continue }
+            }
+            for column in 0..<count {
+                if column == entityColumn, let target {
+                    insert.bind(Int64(target.number), at: column + 1)
+                } else if column == columnsColumn, target?.keepsColumns == false {
+                    insert.bindNull(at: column + 1)
+                } else {
+                    sqlite3_bind_value(insert.handle, column + 1, sqlite3_column_value(rows.handle, column))
+                }
+            }
+            try insert.run()
+        }
+    }
+
+    private func step(_ rows: Statement) throws(MigrationError) -> Bool {
+        try source.blamingData { () throws(MigrationError) in try rows.step() }
+    }
+}

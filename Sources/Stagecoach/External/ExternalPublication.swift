@@ -1,0 +1,163 @@
+import CSQLite
+import Diagnostics
+import Glibc
+import PersistentStore
+
+/// Brings the files of external binary data to the destination, as a part of the one step that publishes the store.
+///
+/// Before the store is renamed its files stand in the destination's folder under names that nothing there had, synced;
+/// after it, files that the store that was appended to does not need any more are removed. A journal in the work
+/// directory says which they are: a run that fails takes its files away again, and what a killed one left is removed by
+/// the next run to the destination.
+/// Memory: a name at a time.
+final class ExternalPublication {
+    private let files: ExternalFiles
+    private let journal: ExternalJournal
+    private let area: WorkArea
+    /// Names of the files that the store referred to before it was appended to; nil for a fresh one.
+    private var earlier: Connection?
+
+    init(files: ExternalFiles, area: WorkArea) {
+        self.files = files
+        self.area = area
+        journal = ExternalJournal(path: area.journalPath, folder: files.destination)
+    }
+
+    /// Refuses a destination whose folder for external data cannot be used.
+    ///
+    /// - Throws: `external.folder` (65).
+    static func check(_ path: String) throws(MigrationError) { _ = try ExternalFolder(store: path).exists() }
+
+    /// Notes which files a store refers to that will be appended to.
+    ///
+    /// - Parameter path: its private copy.
+    /// - Complexity: O(rows) of tables with external columns.
+    func noteEarlier(_ path: String) throws(MigrationError) {
+        guard files.isUsed else { return }
+        let list = try Connection(
+            path: area.spills.file(named: "external"),
+            flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, vfs: area.vfsName)
+        try list.execute(
+            """
+            PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA cache_size=-512;
+            CREATE TABLE file (name TEXT PRIMARY KEY) WITHOUT ROWID; BEGIN
+            """)
+        let insert = try list.prepare("INSERT OR IGNORE INTO file VALUES (?)")
+        try forEachReference(in: path) { reference throws(MigrationError) in
+            insert.bind(reference.name, at: 1)
+            try insert.run()
+        }
+        earlier = list
+    }
+
+    /// Puts the files that the finished store refers to into the destination's folder.
+    ///
+    /// - Parameter path: the finished private store.
+    /// - Throws: `external.write`, `store.full` (74), `destination.permission` (77). What was put there is gone again.
+    func place(forStoreAt path: String) throws(MigrationError) {
+        guard files.isUsed else { return }
+        do throws(MigrationError) {
+            let count = try writeJournal(path)
+            guard count > 0 else { return }
+            try makeFolders()
+            let folder = files.destination.path
+            try journal.forEach(.placed) { reference throws(MigrationError) in
+                guard let staged = files.stagedPath(reference) else { return }
+                let target = "\(folder)/\(reference.name)"
+                if link(staged, target) == 0 {
+                    unlink(staged)
+                } else if errno == EEXIST || rename(staged, target) != 0 {
+                    throw MigrationError.writing(
+                        "Publishing external binary data", path: target, otherwise: "external.write")
+                }
+            }
+            try DestinationPath.synchronize(folder: folder)
+            try DestinationPath.synchronize(folder: files.destination.support)
+            try DestinationPath.synchronize(folder: DestinationPath(path: files.destination.support).folder)
+        } catch {
+            withdraw()
+            throw error
+        }
+    }
+
+    /// Takes the files away again, where the store could not be published.
+    func withdraw() { journal.undo() }
+
+    /// Removes the files that nothing refers to any more, after the store was published.
+    func removeOrphans() { journal.removeOrphans() }
+
+    private func writeJournal(_ path: String) throws(MigrationError) -> Int {
+        var count = 0
+        try journal.begin()
+        let delete = try earlier?.prepare("DELETE FROM file WHERE name = ?")
+        try forEachReference(in: path) { reference throws(MigrationError) in
+            if let delete {
+                delete.bind(reference.name, at: 1)
+                try delete.run()
+            }
+            guard let staged = files.stagedPath(reference) else { return }
+            count += 1
+            try synchronize(staged)
+            try journal.append(.placed, reference)
+        }
+        if let rest = try earlier?.prepare("SELECT name FROM file") {
+            while try rest.step() {
+                guard let reference = rest.text(0).flatMap(ExternalReference.init(name:)) else { continue }
+                try journal.append(.orphan, reference)
+            }
+        }
+        try journal.finish()
+        return count
+    }
+
+    /// References of all rows of a store, in the order of tables and rows.
+    private func forEachReference(
+        in path: String, _ body: (ExternalReference) throws(MigrationError) -> Void
+    ) throws(MigrationError) {
+        let connection = try Connection(path: path, flags: SQLITE_OPEN_READONLY, vfs: area.vfsName)
+        for (table, columns) in files.schema.externalColumns.enumerated() {
+            for column in columns {
+                let (name, column) = (SQLName.quoted(files.schema.tables[table].name), SQLName.quoted(column.name))
+                // The length is known without reading the value.
+                let rows = try connection.prepare(
+                    "SELECT \(column) FROM \(name) WHERE length(\(column)) = \(ExternalReference.byteCount)"
+                        + " AND substr(\(column), 1, 1) = x'02'")
+                while try rows.step() {
+                    guard let bytes = rows.blob(0),
+                        let reference = bytes.withUnsafeBytes({ ExternalReference(stored: $0) })
+                    else { continue }
+                    try body(reference)
+                }
+            }
+        }
+    }
+
+    private func synchronize(_ path: String) throws(MigrationError) {
+        let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+        guard descriptor >= 0 else { throw .writing("Syncing", path: path, otherwise: "external.write") }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 || errno == EINVAL else {
+            throw .writing("Syncing", path: path, otherwise: "external.write")
+        }
+    }
+
+    private func makeFolders() throws(MigrationError) {
+        let folder = files.destination
+        // Whoever made one meanwhile made no link of it.
+        if try folder.exists() { return }
+        if mkdir(folder.support, 0o755) == 0 {
+            try journal.append(.madeSupport, nil)
+        } else if errno != EEXIST {
+            throw .writing("Making a folder", path: folder.support, otherwise: "external.write")
+        }
+        if mkdir(folder.path, 0o755) == 0 {
+            try journal.append(.madeData, nil)
+        } else if errno != EEXIST {
+            throw .writing("Making a folder", path: folder.path, otherwise: "external.write")
+        }
+        try journal.finish()
+        guard try folder.exists() else {
+            throw .writing("Making a folder", path: folder.path, otherwise: "external.write", number: ENOENT)
+        }
+    }
+}

@@ -1,0 +1,58 @@
+import Diagnostics
+import ManagedModel
+import PersistentStore
+
+/// `stagecoach inspect --fidelity`.
+enum FidelityCommand {
+    /// Compares a store with what Core Data would make for its model, and prints each difference.
+    ///
+    /// - Throws: errors of the inputs; `model.noCache` (78) where no model is named and the store has none;
+    ///   `fidelity.differences` (65) where there are differences.
+    static func run(_ arguments: ParsedArguments, console: Console) throws {
+        let path = arguments.operands[0]
+        let store = try ModelArgument.open(path)
+        let model: NamedModel
+        if let argument = arguments[option: "model"] {
+            model = try ModelArgument.load(argument)
+        } else if let cached = try ModelArgument.cachedModel(of: store) {
+            model = NamedModel(model: cached, name: ModelArgument.label(store.metadata.versionIdentifiers))
+        } else {
+            throw MigrationError(
+                "model.noCache", .configuration, "The store has no cached model",
+                remedy: "Name the model version that wrote it with --model", context: .init(path: path))
+        }
+        let outline = FidelityOutline(
+            path: path, model: arguments[option: "model"] ?? "cached model",
+            fidelity: try StoreFidelity(of: store, model: model.model))
+        try store.checkUnchanged()
+        console.output.write(
+            arguments.has("json") ? try JSONText.text(outline) : FidelityWording.text(outline))
+        guard !outline.fidelity.isEqual else { return }
+        throw MigrationError(
+            "fidelity.differences", .data, FidelityWording.verdict(outline.fidelity), context: .init(path: path))
+    }
+}
+
+/// A comparison with what was compared: a value that can be encoded.
+struct FidelityOutline: Encodable {
+    let path: String
+    /// The argument, or the words for the store's own.
+    let model: String
+    let fidelity: StoreFidelity
+
+    private enum Key: String, CodingKey {
+        case kind
+        case path
+        case model
+        case isEqual
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        try fidelity.encode(to: encoder)
+        var container = encoder.container(keyedBy: Key.self)
+        try container.encode("fidelity", forKey: .kind)
+        try container.encode(path, forKey: .path)
+        try container.encode(model, forKey: .model)
+        try container.encode(fidelity.isEqual, forKey: .isEqual)
+    }
+}

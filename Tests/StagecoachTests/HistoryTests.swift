@@ -1,0 +1,93 @@
+import CSQLite
+import Foundation
+import ManagedModel
+import Mapping
+import PersistentStore
+import Stagecoach
+import TestSupport
+import Testing
+
+@Suite(
+    "Persistent history", .serialized, .enabled(if: SharedStores.isPresent, "the shared stores are not here"))
+struct HistoryTests {
+    private static func rows(_ sql: String, _ path: String) throws -> [String] {
+        let statement = try Connection(path: path, flags: SQLITE_OPEN_READONLY).prepare(sql)
+        var rows: [String] = []
+        while try statement.step() { rows.append(statement.text(0) ?? "") }
+        return rows
+    }
+
+    /// SampleModel2_V1 with an entity `Appendix` before its own, which renumbers all of them, and with `Feedback` gone.
+    private static func run(
+        _ history: PersistentHistory, keys: KeyChoice = .auto
+    ) throws -> (folder: TemporaryFolder, source: String, path: String, report: MigrationReport) {
+        let folder = try TemporaryFolder()
+        let url = try #require(
+            SharedStores.paths(withExtensions: ["sqlite"]).first { $0.lastPathComponent == "SampleModel2_V1.sqlite" })
+        let source = try folder.copyStore(url)
+        let model = try #require(
+            try SourceStore(path: source, cacheBytes: 1 << 18, valueLimit: 1 << 20, temporaryDirectory: nil)
+                .cachedModel())
+        var definition = model.definition
+        var added = EntityDefinition(name: "Appendix")
+        added.attributes = [attribute("text", .string)]
+        definition.entities.append(added)
+        definition.entities.removeAll { $0.name == "Page" || $0.name == "Feedback" }
+        for index in definition.entities.indices {
+            definition.entities[index].relationships.removeAll {
+                $0.destinationEntityName == "Page" || $0.destinationEntityName == "Feedback"
+            }
+            definition.entities[index].attributes.removeAll { $0.derivationExpression != nil }
+        }
+        let destination = try ManagedObjectModel(definition)
+        var options = MigrationOptions()
+        options.memoryLimit = 8 << 30
+        options.history = history
+        options.keys = keys
+        let path = folder.file("new.sqlite")
+        let report = try Migration(
+            from: source, model: model, mapping: try MappingModel.inferred(from: model, to: destination), to: path,
+            model: destination, options: options
+        ).run()
+        return (folder, source, path, report)
+    }
+
+    @Test("Kept: transactions as they were, changes under the new entity numbers, those of removed entities gone")
+    func kept() throws {
+        let run = try Self.run(.keep)
+        for table in ["ATRANSACTION", "ATRANSACTIONSTRING"] {
+            let all = "SELECT group_concat(quote(t), '|') FROM (SELECT Z_PK || Z_ENT || Z_OPT AS t FROM \(table))"
+            #expect(try Self.rows(all, run.path) == Self.rows(all, run.source))
+        }
+        func changes(_ path: String) throws -> [String] {
+            try Self.rows(
+                """
+                SELECT c.Z_PK || ' ' || k.Z_NAME || ' ' || c.ZENTITYPK || ' ' || c.ZCHANGETYPE FROM ACHANGE c
+                JOIN Z_PRIMARYKEY k ON k.Z_ENT = c.ZENTITY WHERE k.Z_NAME NOT IN ('Page', 'Feedback') ORDER BY 1
+                """, path)
+        }
+        #expect(try changes(run.path) == changes(run.source))
+        #expect(try !changes(run.path).isEmpty)
+        let count = "SELECT count(*) FROM ACHANGE"
+        #expect(try Self.rows(count, run.path) == ["\(try changes(run.path).count)"])
+        let numbers = "SELECT Z_ENT || Z_NAME || Z_MAX FROM Z_PRIMARYKEY WHERE Z_ENT > 16000 ORDER BY 1"
+        #expect(try Self.rows(numbers, run.path) == Self.rows(numbers, run.source))
+        let schema = """
+            SELECT sql FROM sqlite_master WHERE tbl_name IN ('ACHANGE', 'ATRANSACTION', 'ATRANSACTIONSTRING')
+            AND sql IS NOT NULL ORDER BY name
+            """
+        let carried = try Self.rows(schema, run.path)
+        #expect(try carried == Self.rows(schema, run.source))
+        #expect(!run.report.notes.contains { $0.contains("history") })
+    }
+
+    @Test("Dropped by default, and where objects get new keys; the report says so")
+    func dropped() throws {
+        #expect(MigrationOptions().history == .drop)
+        for run in [try Self.run(.drop), try Self.run(.keep, keys: .sequential)] {
+            #expect(try Self.rows("SELECT name FROM sqlite_master WHERE name LIKE 'ATRANS%'", run.path).isEmpty)
+            #expect(try Self.rows("SELECT Z_NAME FROM Z_PRIMARYKEY WHERE Z_ENT > 16000", run.path).isEmpty)
+            #expect(run.report.notes.contains { $0.contains("persistent history, one transaction, was not carried") })
+        }
+    }
+}
