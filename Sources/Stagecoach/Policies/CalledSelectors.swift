@@ -11,13 +11,30 @@ enum CalledSelectors {
         if let problem = policy?.registeredFunctions.problem ?? manager.registeredFunctions.problem {
             throw problem.inside(mapping.context)
         }
-        var checked: [(property: PropertyMapping?, expression: ValueExpression)] = []
-        if let expression = mapping.sourceExpression { checked.append((nil, expression)) }
-        if let filter = mapping.filter { checked.append((nil, ValueExpression(node: .predicate(filter.node)))) }
-        for property in (mapping.mapping.attributeMappings ?? []) + (mapping.mapping.relationshipMappings ?? []) {
-            if let expression = property.valueExpression { checked.append((property, expression)) }
+        let entityMapping = mapping.mapping
+        var checked: [(place: MigrationError.Context, expression: ValueExpression)] = []
+        if let expression = mapping.sourceExpression {
+            checked.append((entityMapping.sourceExpressionPlace(mapping.modelPath), expression))
         }
-        for (property, expression) in checked {
+        if let filter = mapping.filter {
+            var place = mapping.context
+            place.path = mapping.modelPath
+            place.line = entityMapping.sourceFilterLine ?? entityMapping.line
+            place.column = entityMapping.sourceFilterColumn ?? entityMapping.column
+            checked.append((place, ValueExpression(node: .predicate(filter.node))))
+        }
+        for property in (mapping.mapping.attributeMappings ?? []) + (mapping.mapping.relationshipMappings ?? []) {
+            guard let expression = property.valueExpression else { continue }
+            var place = mapping.context
+            place.path = mapping.modelPath
+            place.property = property.name
+            place.line = property.line ?? entityMapping.line
+            place.column = property.column ?? entityMapping.column
+            checked.append((place, expression))
+        }
+        for (place, expression) in checked {
+            var context = place
+            context.expression = expression.format
             for call in calls(in: expression) {
                 let unknown: AnyObject
                 switch call.target {
@@ -26,7 +43,7 @@ enum CalledSelectors {
                         throw MigrationError(
                             "policy.missing", .configuration,
                             "The expression calls $entityPolicy, and the entity mapping names no migration policy",
-                            context: context(mapping, property, expression))
+                            context: context)
                     }
                     if policy.knows(selector: call.selector) { continue }
                     unknown = policy
@@ -36,20 +53,9 @@ enum CalledSelectors {
                 }
                 let known = (unknown as? EntityMigrationPolicy)?.registeredFunctions.bySelector.keys.map { $0 }
                 throw RegisteredFunctions.unknown(call.selector, of: unknown, known: known ?? [])
-                    .inside(context(mapping, property, expression))
+                    .inside(context)
             }
         }
-    }
-
-    private static func context(
-        _ mapping: PlannedMapping, _ property: PropertyMapping?, _ expression: ValueExpression
-    ) -> MigrationError.Context {
-        var context = mapping.context
-        context.property = property?.name
-        context.expression = expression.format
-        context.line = property?.line ?? mapping.mapping.line
-        context.column = property?.column ?? mapping.mapping.column
-        return context
     }
 
     /// A call of a selector on `$manager` or `$entityPolicy`.
