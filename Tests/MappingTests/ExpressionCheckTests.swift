@@ -51,7 +51,7 @@ struct ExpressionCheckTests {
         Wrong(
             "celsius", "SUBQUERY($source.account.trades, $t, $t.nope > 1).@count", "mapping.unknownKeyPath", 41, "nope"),
         Wrong("celsius", "$source.account.trades.@sum.nope", "mapping.unknownKeyPath", 29, "nope"),
-        Wrong("celsius", "$source.title.nope", "mapping.unknownKeyPath", 15, "type String has no property 'nope'"),
+        Wrong("celsius", "$source.title.nope", "mapping.unknownKeyPath", 15, "has no property 'nope'"),
         Wrong("new", "$source.account.trades.nope[0]", "mapping.unknownKeyPath", 24, "nope"),
         // Collection operators.
         Wrong("celsius", "$source.account.trades.@nope", "expression.type", 24, "operator @nope is unknown"),
@@ -127,6 +127,28 @@ struct ExpressionCheckTests {
         Wrong("new", "FUNCTION($source.title, 'uppercaseString', 1)", "expression.argumentCount", 25, "not 1"),
         Wrong("new", "FUNCTION($source.title, 'stringByAppendingString:')", "expression.argumentCount", 25, "not 0"),
         Wrong("new", "FUNCTION($source.account.trades, 'firstObject').title", "expression.type", 34, "is a set"),
+        Wrong(
+            "kind", "FUNCTION($source.amount, 'uppercaseString')", "expression.unknownSelector", 26, "floating number"),
+        Wrong("new", "FUNCTION($source.title, 'length')", "expression.type", 1, "integer"),
+        Wrong("new", "FUNCTION($source.title, 'substringFromIndex:', 'x')", "expression.type", 47, "takes a number"),
+        Wrong("new", "FUNCTION($source.title, 'hasPrefix:', 5)", "expression.type", 38, "takes a String"),
+        Wrong("new", "FUNCTION($source.account.trades, 'uppercaseString')", "expression.unknownSelector", 34, "Trade"),
+        Wrong("new", "FUNCTION($source.account, 'titleWith:', 1)", "expression.unknownSelector", 27, "titleWith:"),
+        Wrong(
+            "new", "FUNCTION($source.account.trades.title, 'componentsJoinedByString:', ',')", "expression.type", 40,
+            "is a set"),
+        Wrong(
+            "new", "FUNCTION($source.title, 'componentsSeparatedByString:', ',')", "expression.type", 1,
+            "several values"),
+        Wrong("new", "$source.title.length", "expression.type", 1, "integer"),
+        Wrong("new", "$entityMapping.nope", "mapping.unknownKeyPath", 15, "no property nope"),
+        Wrong("new", "$propertyMapping.nope", "mapping.unknownKeyPath", 17, "no property nope"),
+        Wrong("new", "FUNCTION($manager, 'sourceContext')", "expression.type", 1, "$manager.sourceContext"),
+        Wrong("celsius", "tokenize:using:($source.title, ' ')", "expression.unsupported", 1, "language"),
+        Wrong("kind", "CAST($source.title, 'BOOL')", "expression.type", 21, "cannot be cast"),
+        Wrong("celsius", "CAST(CAST($source.title, 'NSDate'), 'double')", "expression.type", 26, "cannot be cast"),
+        Wrong("flag", "$source.title == 5", "expression.type", 1, "not compared"),
+        Wrong("flag", "mode({1})[0] == 1 AND now() == 'x'", "expression.type", 23, "not compared"),
         // Text that does not parse.
         Wrong("new", "$source.title ==", "mapping.expression", nil, "at column 17 of the expression"),
         Wrong("new", "FUNCTION($source.title)", "mapping.expression", nil, "column"),
@@ -170,7 +192,7 @@ struct ExpressionCheckTests {
         let json = """
             {"formatVersion": 2, "entityMappings": [
             {"sourceEntity": "Account", "destinationEntity": "Account"},
-            {"sourceEntity": "Trade", "destinationEntity": "Transaction", "\(section)": {
+            {"sourceEntity": "Trade", "destinationEntity": "Transaction", "unlisted": "untouched", "\(section)": {
               "\(wrong.property)": "\(text)"
             }}]}
             """
@@ -205,7 +227,7 @@ struct ExpressionCheckTests {
     func fetching(key: String, text: String, code: MigrationError.Code, column: Int) throws {
         let json = """
             {"formatVersion": 2, "entityMappings": [
-            {"sourceEntity": "Trade", "destinationEntity": "Transaction",
+            {"sourceEntity": "Trade", "destinationEntity": "Transaction", "unlisted": "untouched",
              "\(key)": "\(text.replacing("\"", with: "\\\""))"}]}
             """
         let error = #expect(throws: MigrationError.self) { try JSONModels.read(json) }
@@ -223,7 +245,9 @@ struct ExpressionCheckTests {
             ("celsius", "$source.account.trades.@count"), ("celsius", "$source.account.trades.@avg.amount"),
             ("celsius", "SUBQUERY($source.account.trades, $t, $t.amount > $source.amount).@count"),
             ("new", "CAST($source.amount, 'NSString')"), ("new", "$source.title.uppercaseString"),
-            ("kind", "$source.title.length"), ("kind", "length($source.title) & 3 | 1 << 2"),
+            ("kind", "$source.title.length"), ("new", "$entityMapping.name"), ("new", "$propertyMapping.name"),
+            ("new", "FUNCTION($source.title, 'substringFromIndex:', 1)"),
+            ("new", "$source.title.capitalizedString.lowercaseString"), ("kind", "length($source.title) & 3 | 1 << 2"),
             ("celsius", "median($source.account.trades.amount)"),
             ("flag", "$source.title MATCHES '(?x) a{0,4096} # b'"),
             ("flag", "$source.title IN {'a', 'b'}"), ("flag", "$source IN $source.account.trades"),
@@ -234,7 +258,8 @@ struct ExpressionCheckTests {
         let json = """
             {"formatVersion": 2, "entityMappings": [
             {"sourceEntity": "Account", "destinationEntity": "Account"},
-            {"sourceEntity": "Trade", "destinationEntity": "Transaction", "attributes": {"\(property)": "\(text)"}}]}
+            {"sourceEntity": "Trade", "destinationEntity": "Transaction", "unlisted": "untouched",
+             "attributes": {"\(property)": "\(text)"}}]}
             """
         #expect(throws: Never.self) { try JSONModels.read(json) }
     }
@@ -244,7 +269,7 @@ struct ExpressionCheckTests {
         func read(_ text: String) throws {
             _ = try JSONModels.read(
                 """
-                {"formatVersion": 2, "entityMappings": [{"sourceEntity": "Trade", "destinationEntity": "Transaction",
+                {"formatVersion": 2, "entityMappings": [{"sourceEntity": "Trade", "destinationEntity": "Transaction", "unlisted": "untouched",
                 "migrationPolicy": "P", "attributes": {"kind": "\(text)"}}]}
                 """)
         }

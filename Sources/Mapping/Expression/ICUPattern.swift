@@ -34,7 +34,7 @@ struct ICUPattern: Sendable {
         // The pattern alone has to be one, so that nothing in it closes the group around it. A comment or a quotation
         // that is open at its end would take the group's end in.
         guard text.isEmpty || compiled(text) != nil,
-            let expression = compiled("(?:\(text))\\z") ?? compiled("(?:\(text)\n)\\z") ?? compiled("(?:\(text)\\E)\\z")
+            let expression = [")", "\n)", "\\E)"].lazy.compactMap({ compiled("\\A(?:\(text)\($0)\\z") }).first
         else { throw Self.mistake(in: text) }
         self.expression = expression
     }

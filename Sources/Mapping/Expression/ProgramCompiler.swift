@@ -120,7 +120,7 @@ struct ProgramCompiler<Resolver: KeyPathResolver> {
         case .keyPath(let target, let components):
             if let sign = components.first(where: { $0.hasPrefix("@") }) {
                 form = "the collection operator \(sign)"
-            } else if target == nil {
+            } else if target == nil || target == .evaluatedObject {
                 return .unsupported(
                     "the key path \(components.joined(separator: ".")) does not say of which object",
                     remedy: "Write $source.\(components.joined(separator: "."))")

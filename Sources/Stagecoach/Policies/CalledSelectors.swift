@@ -36,6 +36,17 @@ enum CalledSelectors {
             var context = place
             context.expression = expression.format
             for call in calls(in: expression) {
+                let owner: AnyObject? = call.target == "manager" ? manager : policy
+                if call.isProperty, let owner {
+                    let functions = owner as? any ExpressionFunctions
+                    if functions?.knows(selector: call.selector) == true || hasProperty(call.selector, owner) {
+                        continue
+                    }
+                    throw MigrationError(
+                        "policy.unknownKey", .configuration, "$\(call.target) has no property \(call.selector)",
+                        remedy: "Register a function of the name, or put the value into the manager's userInfo",
+                        context: context)
+                }
                 let unknown: AnyObject
                 switch call.target {
                 case "entityPolicy":
@@ -58,11 +69,23 @@ enum CalledSelectors {
         }
     }
 
+    /// Whether an object stores a property of a name, as key paths read it.
+    private static func hasProperty(_ name: String, _ owner: AnyObject) -> Bool {
+        var mirror: Mirror? = Mirror(reflecting: owner)
+        while let found = mirror {
+            if found.children.contains(where: { $0.label == name }) { return true }
+            mirror = found.superclassMirror
+        }
+        return false
+    }
+
     /// A call of a selector on `$manager` or `$entityPolicy`.
     struct Call: Equatable {
         /// `manager` or `entityPolicy`.
         let target: String
         let selector: String
+        /// Whether it is the first name of a key path, which may be a stored property too.
+        var isProperty = false
     }
 
     /// The calls in an expression, at any depth.
@@ -83,6 +106,10 @@ enum CalledSelectors {
                 visit(target, &found)
             }
             for argument in arguments { visit(argument, &found) }
+        case .keyPath(.variable(let name)?, let components) where name == "manager" || name == "entityPolicy":
+            if let first = components.first, first != "self" {
+                found.append(Call(target: name, selector: first, isProperty: true))
+            }
         case .keyPath(let target?, _), .negation(let target), .cast(let target, _), .assignment(_, let target):
             visit(target, &found)
         case .arithmetic(_, let left, let right), .setOperation(_, let left, let right):

@@ -76,7 +76,7 @@ struct LanguagePredicateTests {
             .init("age BEGINSWITH '3'", "error expression.type"), .init("name CONTAINS 5", "error expression.type"),
             .init("5 IN 'abc5'", "error expression.type"), .init("name MATCHES '('", "error expression.syntax"),
             .init("name MATCHES '(a)\\\\1'", "FALSE"), .init("name MATCHES '(?=A).(.)a'", "TRUE"),
-            .init("name MATCHES '(?m)a'", "error expression.unsupported"),
+            .init("name MATCHES '(?m)a'", "FALSE"), .init("name MATCHES '(?y)a'", "error expression.syntax"),
             .init("name LIKE 5", "error expression.type"),
         ]
 

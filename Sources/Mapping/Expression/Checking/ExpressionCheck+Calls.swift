@@ -30,43 +30,62 @@ extension ExpressionCheck {
         case .service, .unknown, .either: return .unknown
         case .null: return .null
         case .object:
-            return arguments.isEmpty ? try follow([selector], from: receiver) : try known(selector, receiver)
+            guard arguments.isEmpty else { throw unknownMessage(selector, receiver) }
+            return try follow([selector], from: receiver)
         case .collection(let element, let isOrdered):
-            switch selector {
-            case "count": return .value(.integer)
-            case "allObjects", "array": return .collection(element, isOrdered: true)
-            case "set": return .collection(element, isOrdered: false)
-            case "anyObject": return element
-            case "firstObject", "lastObject", "objectAtIndex:":
-                if !isOrdered {
-                    try mistyped(
-                        "'\(selector)' needs an order, and \(Self.text(target)) is a set",
-                        at: ExpressionConstant.quoted(selector))
-                }
-                return element
-            default: return try known(selector, receiver)
-            }
+            return try message(selector, toMembers: element, isOrdered, target, kinds, arguments)
         case .value(let type):
-            if selector == "stringByAppendingString:" {
-                for (kind, node) in zip([receiver] + kinds, [target] + arguments) where !kind.mayBeText {
-                    try mistyped(
-                        "'stringByAppendingString:' does not take \(kind.label)", at: Self.text(node),
-                        remedy: "Values are not formatted silently: use CAST(…, 'NSString')")
-                }
-                return .value(.text)
+            if type == .transformable { return .unknown }
+            guard let signature = ExpressionMessages.signature(selector, of: type) else {
+                throw unknownMessage(selector, receiver)
             }
-            return type == .transformable ? .unknown : try known(selector, receiver)
+            for (index, wanted) in signature.arguments.enumerated() {
+                guard let wanted, !wanted.admits(kinds[index]) else { continue }
+                let isText = wanted == .text && kinds[index].mayBeNumber
+                try mistyped(
+                    "'\(selector)' takes \(wanted.rawValue), not \(kinds[index].label)",
+                    at: Self.text(arguments[index]),
+                    remedy: isText ? "Values are not formatted silently: use CAST(…, 'NSString')" : nil)
+            }
+            return signature.result
         }
     }
 
-    private func known(_ selector: String, _ receiver: ExpressionKind) throws(ExpressionMistake) -> ExpressionKind {
-        guard ExpressionSelectors.isMessage(selector) else {
-            throw mistake(
-                "expression.unknownSelector", "\(receiver.label) has no selector '\(selector)'",
-                at: ExpressionConstant.quoted(selector),
-                remedy: "Register it with a migration policy and call it on $entityPolicy")
+    private func message(
+        _ selector: String, toMembers element: ExpressionKind, _ isOrdered: Bool, _ target: ExpressionNode,
+        _ kinds: [ExpressionKind], _ arguments: [ExpressionNode]
+    ) throws(ExpressionMistake) -> ExpressionKind {
+        guard ExpressionMessages.isCollectionMessage(selector) else {
+            throw unknownMessage(selector, .collection(element, isOrdered: isOrdered))
         }
-        return .unknown
+        switch selector {
+        case "count": return .value(.integer)
+        case "allObjects", "array": return .collection(element, isOrdered: true)
+        case "set": return .collection(element, isOrdered: false)
+        case "anyObject": return element
+        case "firstObject", "lastObject", "objectAtIndex:", "indexOfObject:", "componentsJoinedByString:":
+            if !isOrdered {
+                try mistyped(
+                    "'\(selector)' needs an order, and \(Self.text(target)) is a set",
+                    at: ExpressionConstant.quoted(selector))
+            }
+            if selector == "componentsJoinedByString:" {
+                if !kinds[0].mayBeText {
+                    try mistyped("'\(selector)' takes a String, not \(kinds[0].label)", at: Self.text(arguments[0]))
+                }
+                return .value(.text)
+            }
+            return selector == "indexOfObject:" ? .value(.integer) : element
+        case "containsObject:", "isEqual:", "isEqualTo:": return .value(.boolean)
+        default: return .collection(element, isOrdered: isOrdered)
+        }
+    }
+
+    private func unknownMessage(_ selector: String, _ receiver: ExpressionKind) -> ExpressionMistake {
+        mistake(
+            "expression.unknownSelector", "\(receiver.label) has no selector '\(selector)'",
+            at: ExpressionConstant.quoted(selector),
+            remedy: "Register it with a migration policy and call it on $entityPolicy")
     }
 
     // MARK: The manager
@@ -91,6 +110,9 @@ extension ExpressionCheck {
         case LookupSelector.fetch, LookupSelector.fetchWithSubentities:
             try checkFetch(arguments, kinds)
             return .service("the fetch request")
+        case "sourceContext", "destinationContext", "sourceModel", "destinationModel", "mappingModel",
+            "currentEntityMapping":
+            return .service("manager.\(selector)")
         default: return .unknown
         }
         if !kinds[0].mayBeText {
@@ -129,7 +151,9 @@ extension ExpressionCheck {
         let predicate: PredicateNode
         do throws(MigrationError) { predicate = try SourcePredicate(format: text).node } catch {
             throw mistake(
-                "expression.syntax", "the predicate of the request does not parse: \(error.message)",
+                "expression.syntax",
+                "the predicate of the request does not parse: "
+                    + error.message.replacing("of the expression", with: "of the predicate"),
                 at: ExpressionConstant.quoted(text), remedy: error.remedy)
         }
         var inner = ExpressionCheck(

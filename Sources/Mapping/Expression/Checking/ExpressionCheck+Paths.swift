@@ -6,10 +6,12 @@ extension ExpressionCheck {
     func follow(_ path: ArraySlice<String>, from start: ExpressionKind) throws(ExpressionMistake) -> ExpressionKind {
         var current = start
         var rest = path
+        var attribute: String?
         while let name = rest.popFirst() {
-            if name == "self" { continue }
+            if name == "self", !current.hasProperty("self") { continue }
             switch current {
-            case .unknown, .service: return .unknown
+            case .unknown: return .unknown
+            case .service(let service): return try property(name, of: service)
             case .null: return .null
             case .either(let first, let second):
                 return .either(
@@ -24,20 +26,40 @@ extension ExpressionCheck {
                     return .unknown
                 }
                 current = try property(name, side, entity)
+                attribute = name
             case .value(let type):
                 if name == "@count" || name.hasPrefix("@") {
                     try mistyped("\(name) takes a collection, not \(current.label)", at: name)
                     return .unknown
                 }
+                if type == .transformable { return .unknown }
                 // Key-value coding calls a method of the name.
-                guard type == .transformable || ExpressionSelectors.isMessage(name) else {
+                guard let signature = ExpressionMessages.signature(name, of: type), signature.arguments.isEmpty else {
+                    let subject = attribute.map { "\($0) is an attribute" } ?? "this is a value"
                     throw mistake(
-                        "mapping.unknownKeyPath", "a value of type \(type.label) has no property '\(name)'", at: name)
+                        "mapping.unknownKeyPath", "\(subject) of type \(type.label) and has no property '\(name)'",
+                        at: name)
                 }
-                return .unknown
+                current = signature.result
+                attribute = nil
             }
         }
         return current
+    }
+
+    /// A property of the entity mapping or property mapping at work; others may have more than is known here.
+    private func property(_ name: String, of service: String) throws(ExpressionMistake) -> ExpressionKind {
+        var mirror: Mirror?
+        switch service {
+        case "entityMapping": mirror = Mirror(reflecting: EntityMapping())
+        case "propertyMapping": mirror = Mirror(reflecting: PropertyMapping())
+        default: return .unknown
+        }
+        while let found = mirror {
+            if found.children.contains(where: { $0.label == name }) { return .unknown }
+            mirror = found.superclassMirror
+        }
+        throw mistake("mapping.unknownKeyPath", "$\(service) has no property \(name)", at: ".\(name)")
     }
 
     private func property(

@@ -59,15 +59,22 @@ extension ExpressionCheck {
                 }
                 if !hasOrder { try mistyped("\(kind.label) has no order", at: Self.text(node)) }
             }
-            guard case .value(let one) = left, case .value(let other) = right, one != other,
-                !(one.isNumber && other.isNumber), !(one == .text && other == .uri), !(one == .uri && other == .text)
-            else { return }
-            try mistyped(
-                "a value of type \(one.label) is not compared with one of type \(other.label)",
-                at: Self.text(leftNode),
-                remedy: one == .date || other == .date ? "Use CAST(…, 'NSDate') for seconds since 2001" : nil)
-        case .equal, .notEqual: return
+            try checkTypes(left, leftNode, right)
+        case .equal, .notEqual: try checkTypes(left, leftNode, right)
         }
+    }
+
+    /// Values of unlike types are never equal and have no order: comparing them is a mistake.
+    private func checkTypes(
+        _ left: ExpressionKind, _ node: ExpressionNode, _ right: ExpressionKind
+    ) throws(ExpressionMistake) {
+        guard case .value(let one) = left, case .value(let other) = right, one != other,
+            !(one.isNumber && other.isNumber), !(one == .text && other == .uri), !(one == .uri && other == .text)
+        else { return }
+        for type in [one, other] where type == .transformable || type == .reference || type == .null { return }
+        try mistyped(
+            "a value of type \(one.label) is not compared with one of type \(other.label)", at: Self.text(node),
+            remedy: one == .date || other == .date ? "Use CAST(…, 'NSDate') for seconds since 2001" : nil)
     }
 
     private func checkWhole(

@@ -217,7 +217,8 @@ struct ExpressionCheck {
         }
         for alternative in value.alternatives {
             switch alternative {
-            case .unknown, .null, .value: continue
+            case .unknown, .null: continue
+            case .value(let type) where target.takes(type): continue
             default: try mistyped("\(alternative.label) cannot be cast to '\(name)'", at: fragment)
             }
         }
@@ -226,6 +227,20 @@ struct ExpressionCheck {
 }
 
 extension ExpressionKind {
+    /// Whether a cast to this type takes a value of another.
+    fileprivate func takes(_ type: ExpressionType) -> Bool {
+        guard case .value(let target) = self else { return true }
+        switch (type, target) {
+        case _ where type == target || type == .transformable || type == .null: return true
+        case _ where type.isNumber && target.isNumber: return true
+        case (_, .date), (_, .text): return type.isNumber || (target == .text && (type == .uuid || type == .uri))
+        case (.date, _): return target.isNumber && target != .boolean
+        case (.text, .decimal), (.text, .integer), (.text, .real), (.text, .uuid), (.text, .uri), (.uuid, .data):
+            return true
+        default: return false
+        }
+    }
+
     init(_ constant: ExpressionConstant) {
         switch constant {
         case .null: self = .null

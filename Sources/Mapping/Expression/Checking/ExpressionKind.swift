@@ -1,9 +1,9 @@
 import ManagedModel
 
 /// What the models say of an expression's value before any row is read. What they do not say is unknown, and passes.
-indirect enum ExpressionKind {
+indirect enum ExpressionKind: Sendable {
     /// One of the two stores.
-    enum Side: String {
+    enum Side: String, Sendable {
         case source, destination
     }
 
@@ -56,6 +56,12 @@ indirect enum ExpressionKind {
             default: test(kind)
             }
         }
+    }
+
+    /// Whether it is an object with a property of a name.
+    func hasProperty(_ name: String) -> Bool {
+        guard case .object(_, let entity?) = self else { return false }
+        return entity.attribute(named: name) != nil || entity.relationship(named: name) != nil
     }
 
     var isCollection: Bool { if case .collection = self { true } else { false } }
