@@ -28,7 +28,7 @@ extension ExpressionCheck {
                 current = try property(name, side, entity)
                 attribute = name
             case .value(let type):
-                if name == "@count" || name.hasPrefix("@") {
+                if name.hasPrefix("@") {
                     try mistyped("\(name) takes a collection, not \(current.label)", at: name)
                     return .unknown
                 }
