@@ -41,7 +41,8 @@ extension ExpressionCheck {
             case .service(let name):
                 try mistyped(
                     "the object $\(name) does not fit an attribute of type \(type.label)", at: text,
-                    remedy: "Call one of its functions: FUNCTION($\(name), '<selector>', …)")
+                    remedy:
+                        "Name one of its properties or call one of its functions: FUNCTION(\(text), '<selector>', …)")
             case .either: continue
             }
         }
@@ -102,7 +103,9 @@ extension MappingModel {
                     isLenient: mapping.hasPolicy)
             }
             if let filter = mapping.sourceFilter {
-                var check = makeCheck(ExpressionCheck.filterVariables)
+                var variables = ExpressionCheck.filterVariables
+                if mapping.hasPolicy { variables.append("entityPolicy") }
+                var check = makeCheck(variables)
                 do { try check.check(filter.node) } catch {
                     throw error.described(filter.format, mapping.filterPlace(path))
                 }

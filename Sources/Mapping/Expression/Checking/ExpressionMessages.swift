@@ -1,3 +1,5 @@
+import ManagedModel
+
 /// What the messages of Foundation's values give, by the type of the value that they are sent to.
 enum ExpressionMessages {
     /// What a message takes and gives.
@@ -37,6 +39,13 @@ enum ExpressionMessages {
         case .data: return selector == "length" ? Signature(arguments: [], result: .value(.integer)) : nil
         case .null, .transformable, .reference: return nil
         }
+    }
+
+    /// Whether a key path may go on behind a value of an attribute's type, as key-value coding lets it: by a message
+    /// without arguments, or into what a transformable attribute holds.
+    static func answers(_ type: AttributeType, to name: String) -> Bool {
+        guard let type = ExpressionType(type) else { return false }
+        return type == .transformable || signature(name, of: type)?.arguments.isEmpty == true
     }
 
     /// Whether a collection answers to a selector.
@@ -111,4 +120,9 @@ enum ExpressionMessages {
         }
         return signatures
     }
+}
+
+extension AttributeType {
+    /// Whether a key path may go on behind a value of this type: only objects can evaluate it then.
+    package func answers(to name: String) -> Bool { ExpressionMessages.answers(self, to: name) }
 }
