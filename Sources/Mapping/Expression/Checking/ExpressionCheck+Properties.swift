@@ -103,9 +103,7 @@ extension MappingModel {
                     isLenient: mapping.hasPolicy)
             }
             if let filter = mapping.sourceFilter {
-                var variables = ExpressionCheck.filterVariables
-                if mapping.hasPolicy { variables.append("entityPolicy") }
-                var check = makeCheck(variables)
+                var check = makeCheck(ExpressionCheck.filterVariables)
                 do { try check.check(filter.node) } catch {
                     throw error.described(filter.format, mapping.filterPlace(path))
                 }

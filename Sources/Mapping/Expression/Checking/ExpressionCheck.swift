@@ -23,7 +23,7 @@ struct ExpressionCheck {
     static let valueVariables = [
         "source", "destination", "manager", "entityMapping", "propertyMapping", "entityPolicy",
     ]
-    static let filterVariables = ["source", "manager", "entityMapping"]
+    static let filterVariables = ["source", "manager", "entityMapping", "entityPolicy"]
     static let sourceExpressionVariables = ["manager", "entityMapping", "entityPolicy"]
 
     // MARK: Mistakes
