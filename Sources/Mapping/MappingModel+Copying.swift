@@ -31,6 +31,8 @@ extension EntityMapping: NSCopying {
         copy.sourceFilter = sourceFilter
         copy.sourceFilterLine = sourceFilterLine
         copy.sourceFilterColumn = sourceFilterColumn
+        copy.sourceExpressionLine = sourceExpressionLine
+        copy.sourceExpressionColumn = sourceExpressionColumn
         copy.entityMigrationPolicyClassName = entityMigrationPolicyClassName
         copy.userInfo = userInfo
         copy.statesVersionHashes = statesVersionHashes

@@ -15,8 +15,8 @@ extension MappingModel {
     /// - Parameter earlier: names of the entity mappings of mapping models that run before, which expressions may look up.
     /// - Throws: `mapping.missingName`, `mapping.duplicateName`, `mapping.type`, `mapping.unknownEntity`,
     ///   `mapping.unknownProperty`, `mapping.propertyKind`, `mapping.duplicateProperty`, `mapping.unknownMapping`,
-    ///   `mapping.unknownRelationship`, `mapping.unknownKeyPath`, `expression.type` and the value errors of constants
-    ///   (78): the first problem, with path, line and column as far as they are known.
+    ///   `mapping.unknownRelationship`, `mapping.unknownKeyPath`, `expression.type`, `expression.variable` and the other
+    ///   codes of ``checkExpressions(source:destination:)``, and the value errors of constants (78): the first problem, with path, line and column as far as they are known.
     /// - Complexity: O(n) in properties and expression nodes.
     package func validate(
         source: ManagedObjectModel, destination: ManagedObjectModel, earlier: Set<String> = []
@@ -46,7 +46,11 @@ extension MappingModel {
         for mapping in mappings {
             try mapping.validateProperties(destination, known, path)
             if let node = mapping.sourceExpression?.node {
-                try mapping.validateNames(.expression(node), known, path, property: nil)
+                if let problem = known.firstProblem(in: .expression(node)) {
+                    var context = mapping.sourceExpressionPlace(path)
+                    context.expression = mapping.sourceExpression?.format
+                    throw MigrationError(problem.code, .configuration, problem.message, context: context)
+                }
             }
             if let node = mapping.sourceFilter?.node, let problem = known.firstProblem(in: .predicate(node)) {
                 var context = mapping.filterPlace(path)
@@ -54,6 +58,7 @@ extension MappingModel {
                 throw MigrationError(problem.code, .configuration, problem.message, context: context)
             }
         }
+        try checkExpressions(source: source, destination: destination)
         for mapping in mappings { try mapping.validateTypes(source, destination, path) }
     }
 }
@@ -94,7 +99,7 @@ extension EntityMapping {
         }
     }
 
-    fileprivate func filterPlace(_ path: String?) -> MigrationError.Context {
+    func filterPlace(_ path: String?) -> MigrationError.Context {
         MigrationError.Context(
             path: path, line: sourceFilterLine ?? line, column: sourceFilterColumn ?? column, entityMapping: name)
     }

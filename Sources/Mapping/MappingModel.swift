@@ -58,6 +58,9 @@ public final class EntityMapping: NSObject {
     /// Where the filter stands in its file.
     package var sourceFilterLine: Int?
     package var sourceFilterColumn: Int?
+    /// Where the source expression stands in its file.
+    package var sourceExpressionLine: Int?
+    package var sourceExpressionColumn: Int?
     /// `Module.Class` or `Class`; nil or empty means no policy.
     public var entityMigrationPolicyClassName: String?
     public var userInfo: [AnyHashable: Any]?

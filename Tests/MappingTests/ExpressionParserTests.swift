@@ -126,7 +126,7 @@ struct ExpressionParserTests {
         ("1e999", 1, "does not fit"), ("$", 2, "variable"), ("$ a", 2, "variable"), ("@", 2, "operator"),
         ("#", 2, "name"),
         ("a ; b", 3, "unexpected character ';'"), ("é ; b", 3, "unexpected character"),
-        ("a & b", 3, "unexpected character"),
+        ("a ; b", 3, "unexpected character"),
         ("a = b = c", 7, "not chained"), ("a < b < c", 7, "not chained"), ("NOT a = b = c", 11, "not chained"),
         ("a = NOT b", 5, "expected a value"),
         ("1 + ANY a = 1", 5, "expected a value"), ("ANY a", 6, "expected a comparison"),

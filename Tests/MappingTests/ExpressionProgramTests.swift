@@ -217,7 +217,7 @@ struct ExpressionProgramTests {
         ("ANYKEY", .string, "expression.unsupported"),
         ("$source.s LIKE $source.t", .boolean, "expression.unsupported"),
         ("$source.s MATCHES '(a'", .boolean, "expression.syntax"),
-        ("$source.s MATCHES '(?m)a'", .boolean, "expression.unsupported"),
+        ("$source.s MATCHES '(?y)a'", .boolean, "expression.syntax"),
         ("$source.i16 BETWEEN $source.t", .boolean, "expression.unsupported"),
         ("$source.unknown", .string, "test.unknown"), ("$source.unknown + 1", .double, "test.unknown"),
         ("70000", .integer16, "value.outOfRange"), ("1 / 0", .integer16, "value.divisionByZero"),

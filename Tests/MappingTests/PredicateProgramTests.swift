@@ -93,9 +93,8 @@ struct PredicateProgramTests {
     @Test(
         "patterns beyond the matcher are refused when they are compiled",
         arguments: [
-            "(a{1000}){1000}", "(((){1000}){1000}){1000}a{1001}", "(?m)a", "\\\\X", "\\\\p{IsGreek}",
-            "a**", "*a", "a{2", "a{3,2}", "[a", "[z-a]", "a)", "(a", "\\\\", "[[a]", "(?i:a)", "\\\\1", "(?<=a",
-            "[a&&b]", "\\\\xZZ",
+            "a**", "*a", "a{2", "a{3,2}", "[a", "[z-a]", "a)", "(a", "\\\\", "[[a]", "\\\\1", "(?<=a",
+            "\\\\xZZ", "\\\\p{IsNothing}", "(?y:a)",
         ])
     func refused(pattern: String) throws {
         let error = try #require(throws: MigrationError.self) { try ExpressionRow.passes("s MATCHES '\(pattern)'") }

@@ -91,6 +91,7 @@ struct ArgumentParserTests {
             (["copy", "-o", "a", "--output", "b"], .repeatedOption("--output")),
             (["copy", "--count", "0"], .notACount(option: "--count", value: "0", least: 1)),
             (["copy", "--count=-3"], .notACount(option: "--count", value: "-3", least: 1)),
+            (["copy", "--count", "-3"], .notACount(option: "--count", value: "-3", least: 1)),
             (["copy", "--count", "2x"], .notACount(option: "--count", value: "2x", least: 1)),
             (
                 ["copy", "--count", "99999999999999999999"],

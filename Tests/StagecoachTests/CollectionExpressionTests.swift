@@ -103,8 +103,11 @@ struct CollectionExpressionTests {
         ("$source.trades.tags.@count", .integer64, [.integer(2), .integer(0), .integer(0)]),
         ("$source.trades.tags.@sum.weight", .integer64, [.integer(7), .integer(0), .integer(0)]),
         // The owner's shops; nil is as good as an empty collection.
-        ("$source.owner.shops.@count", .integer64, [.integer(2), .integer(2), .integer(0)]),
-        ("$source.owner.shops.trades.@sum.amount", .integer64, [.integer(16), .integer(16), .integer(0)]),
+        ("$source.owner.shops.@count", .integer64, [.integer(2), .integer(2), .null]),
+        ("$source.owner.shops.trades.@sum.amount", .integer64, [.integer(16), .integer(16), .null]),
+        // Nil has no members to be counted, in whatever form.
+        ("count($source.owner.shops)", .integer64, [.integer(2), .integer(2), .null]),
+        ("FUNCTION($source.owner.shops, 'count')", .integer64, [.integer(2), .integer(2), .null]),
         ("$source.owner.shops.@max.limit", .integer32, [.integer(6), .integer(6), .null]),
         ("ANY $source.trades.amount > 6", .boolean, [.integer(1), .integer(0), .integer(0)]),
         ("ALL $source.trades.amount > 0", .boolean, [.integer(1), .integer(0), .integer(1)]),

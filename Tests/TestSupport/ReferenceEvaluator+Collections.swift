@@ -34,6 +34,7 @@ extension ReferenceEvaluator {
     func subquery(
         _ collection: ReferenceResult, _ variable: String, _ condition: PredicateNode
     ) throws(ReferenceFailure) -> ReferenceResult {
+        if case .null = collection, !isFilter { return .null }
         guard case .objects(let members, let ordering) = collection else { return .objects([], .none) }
         var found: [ReferenceMember] = []
         for member in members {
@@ -51,6 +52,7 @@ extension ReferenceEvaluator {
     func apply(
         _ sign: String, _ path: ArraySlice<String>, to collection: ReferenceResult
     ) throws(ReferenceFailure) -> ReferenceResult {
+        if case .null = collection, !isFilter { return .null }
         if sign == "@count" { return try fold("count:", collection) }
         guard path != ["self"], case .objects(let members, _) = collection else {
             return try fold(sign.replacingOccurrences(of: "@", with: "") + ":", collection)
@@ -64,6 +66,8 @@ extension ReferenceEvaluator {
 
     /// `count:`, `sum:` … of what a path gives.
     func fold(_ selector: String, _ collection: ReferenceResult) throws(ReferenceFailure) -> ReferenceResult {
+        // Nil is no collection; in SQL, whose logic filters have, it has no members.
+        if case .null = collection, !isFilter { return .null }
         switch (selector, collection) {
         case ("count:", .objects(let members, _)): return .value(.integer(Int64(members.count)), .integer64)
         case ("count:", .values(let values, _)): return .value(.integer(Int64(values.count)), .integer64)

@@ -98,7 +98,7 @@ struct ReferenceEvaluator {
         var isCollection = isCollection
         for (position, name) in components.enumerated() {
             if name.hasPrefix("@") { return try apply(name, components[(position + 1)...], to: current) }
-            // Nil goes on as nil, which a collection operator takes for an empty collection.
+            // Nil goes on as nil, also through a collection operator; in a filter that takes it for no members.
             if case .null = current { continue }
             guard case .objects(let members, _) = current else { throw .unsupported("key path \(components)") }
             if isCollection {

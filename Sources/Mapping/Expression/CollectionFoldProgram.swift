@@ -18,11 +18,14 @@ package struct FoldState {
 /// A fold over a collection, compiled: it takes the members one after the other and keeps a few words for each owner.
 ///
 /// Values are those of Core Data's collection operators: nil is passed over (`@avg` takes it for zero), the sum of nothing
-/// is 0, its average 0, its least and greatest nil; nil for a collection is as good as an empty one. Whole numbers add up
+/// is 0, its average 0, its least and greatest nil. Whole numbers add up
 /// to a whole number, decimals exactly.
 package struct CollectionFoldProgram: Sendable {
     /// The type of the folded value.
     package let type: AttributeType
+    /// Whether the folded value is nil where there is no object whose collection it is: a message to nil is nil. In a
+    /// filter, which follows SQL, the object has no members then.
+    package let isNilWithoutOwner: Bool
     private let operation: CollectionFold.Operation
     private let condition: ProgramCode?
     /// Nil: members are counted or asked.
@@ -43,6 +46,7 @@ package struct CollectionFoldProgram: Sendable {
     ) throws(MigrationError) {
         operation = fold.operation
         countsNil = fold.countsNil
+        isNilWithoutOwner = !fold.isFilter && fold.operation != .any && fold.operation != .every
         do throws(ProgramFault) {
             if let node = fold.condition {
                 var compiler = ProgramCompiler(resolver: resolver, isFilter: fold.isFilter, now: now)

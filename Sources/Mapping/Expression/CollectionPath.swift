@@ -24,6 +24,9 @@ package struct CollectionPath {
         for (position, name) in path.enumerated() {
             if let found = current.attribute(named: name) {
                 guard position == path.count - 1 else {
+                    if found.attributeType.answers(to: path[position + 1]) {
+                        throw Self.unsupported("\(path[position + 1]) is a message to the value of \(current).\(name)")
+                    }
                     throw Self.unknown("\(current).\(name) is an attribute and has no \(path[position + 1])")
                 }
                 guard found.isStored else { throw Self.unsupported("\(current).\(name) is not in the store") }

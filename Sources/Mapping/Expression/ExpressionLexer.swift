@@ -85,10 +85,15 @@ struct ExpressionLexer {
             case UInt8(ascii: "="):
                 pair("=") ? (.equal, 2) : pair("<") ? (.lessOrEqual, 2) : pair(">") ? (.greaterOrEqual, 2) : (.equal, 1)
             case UInt8(ascii: "!"): pair("=") ? (.notEqual, 2) : (.not, 1)
-            case UInt8(ascii: "<"): pair("=") ? (.lessOrEqual, 2) : pair(">") ? (.notEqual, 2) : (.less, 1)
-            case UInt8(ascii: ">"): pair("=") ? (.greaterOrEqual, 2) : (.greater, 1)
-            case UInt8(ascii: "&"): pair("&") ? (.and, 2) : nil
-            case UInt8(ascii: "|"): pair("|") ? (.or, 2) : nil
+            case UInt8(ascii: "<"):
+                pair("=")
+                    ? (.lessOrEqual, 2) : pair(">") ? (.notEqual, 2) : pair("<") ? (.shiftLeft, 2) : (.less, 1)
+            case UInt8(ascii: ">"):
+                pair("=") ? (.greaterOrEqual, 2) : pair(">") ? (.shiftRight, 2) : (.greater, 1)
+            case UInt8(ascii: "&"): pair("&") ? (.and, 2) : (.bitAnd, 1)
+            case UInt8(ascii: "|"): pair("|") ? (.or, 2) : (.bitOr, 1)
+            case UInt8(ascii: "^"): (.bitExclusiveOr, 1)
+            case UInt8(ascii: "~"): (.bitComplement, 1)
             case UInt8(ascii: ":"): pair("=") ? (.assign, 2) : nil
             default: nil
             }

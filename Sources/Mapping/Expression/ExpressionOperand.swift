@@ -47,10 +47,11 @@ struct ExpressionOperand {
 /// How tightly operators bind, from the loosest.
 ///
 /// Apple publishes no precedence for `**` against the minus sign; here, as in NSPredicate's number literals, the sign
-/// belongs to its operand: `-2 ** 2` is 4. Operators of one level associate to the left.
+/// belongs to its operand: `-2 ** 2` is 4. Operators of one level associate to the left. Bits come below arithmetic in
+/// C's order, but above comparisons: `flags & 4 == 4` compares the bit.
 enum ExpressionPrecedence: Int, Comparable {
     case or = 1
-    case and, not, comparison, set, sum, product, power, sign, primary
+    case and, not, comparison, set, bitOr, bitExclusiveOr, bitAnd, shift, sum, product, power, sign, primary
 
     static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 
@@ -65,6 +66,8 @@ enum ExpressionInfix {
     case comparison(ComparisonOperator)
     case set(SetOperator)
     case arithmetic(ArithmeticOperator)
+    /// An operator on bits, by the selector of its function.
+    case bits(String, ExpressionPrecedence)
 
     /// The operator that a token is, where an operand has ended; nil for all other tokens.
     init?(_ token: ExpressionToken) {
@@ -101,6 +104,11 @@ enum ExpressionInfix {
             case .divide: self = .arithmetic(.divide)
             case .modulus: self = .arithmetic(.modulus)
             case .power: self = .arithmetic(.power)
+            case .bitAnd: self = .bits("bitwiseAnd:with:", .bitAnd)
+            case .bitOr: self = .bits("bitwiseOr:with:", .bitOr)
+            case .bitExclusiveOr: self = .bits("bitwiseXor:with:", .bitExclusiveOr)
+            case .shiftLeft: self = .bits("leftshift:by:", .shift)
+            case .shiftRight: self = .bits("rightshift:by:", .shift)
             default: return nil
             }
         default: return nil
@@ -114,6 +122,7 @@ enum ExpressionInfix {
         case .comparison: .comparison
         case .set: .set
         case .arithmetic(let sign): sign.precedence
+        case .bits(_, let precedence): precedence
         }
     }
 }

@@ -114,7 +114,7 @@ struct ExpressionParser {
                 left = try self.comparison(from: left, comparison, modifier: .direct)
             case .set(let sign):
                 try advance()
-                let right = try operand(.sum)
+                let right = try operand(ExpressionPrecedence.set.tighter)
                 left = ExpressionOperand(
                     .setOperation(sign, left.value, right.value), depth: try depth(above: left.depth, right.depth),
                     isClosed: false)
@@ -124,6 +124,13 @@ struct ExpressionParser {
                 left = ExpressionOperand(
                     .arithmetic(sign, left.value, right.value), depth: try depth(above: left.depth, right.depth),
                     isClosed: false)
+            case .bits(let selector, let precedence):
+                // Sugar: the function is what the tree holds and what is printed.
+                try advance()
+                let right = try operand(precedence.tighter)
+                left = ExpressionOperand(
+                    .function(target: nil, selector: selector, arguments: [left.value, right.value]),
+                    depth: try depth(above: left.depth, right.depth), isClosed: false)
             }
         }
         return left
@@ -143,6 +150,12 @@ struct ExpressionParser {
         case .symbol(.plus):
             try advance()
             return try operand(.sign)
+        case .symbol(.bitComplement):
+            try advance()
+            let inner = try operand(.sign)
+            return ExpressionOperand(
+                .function(target: nil, selector: "onesComplement:", arguments: [inner.value]),
+                depth: try depth(above: inner.depth), isClosed: false)
         case .symbol(.minus):
             let start = tokenOffset
             try advance()

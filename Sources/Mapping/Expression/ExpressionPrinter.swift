@@ -52,7 +52,7 @@ struct ExpressionPrinter {
         case .setOperation(let sign, let left, let right):
             write(left, .set)
             text += " \(sign.rawValue) "
-            write(right, .sum)
+            write(right, ExpressionPrecedence.set.tighter)
         case .element(let collection, let index):
             writePrimary(collection)
             text += "["

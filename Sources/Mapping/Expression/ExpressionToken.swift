@@ -43,6 +43,12 @@ enum ExpressionToken: Equatable {
         case or = "||"
         case not = "!"
         case assign = ":="
+        case bitAnd = "&"
+        case bitOr = "|"
+        case bitExclusiveOr = "^"
+        case bitComplement = "~"
+        case shiftLeft = "<<"
+        case shiftRight = ">>"
     }
 
     /// The token as an error message shows it.

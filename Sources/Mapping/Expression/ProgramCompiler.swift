@@ -120,7 +120,7 @@ struct ProgramCompiler<Resolver: KeyPathResolver> {
         case .keyPath(let target, let components):
             if let sign = components.first(where: { $0.hasPrefix("@") }) {
                 form = "the collection operator \(sign)"
-            } else if target == nil {
+            } else if target == nil || target == .evaluatedObject {
                 return .unsupported(
                     "the key path \(components.joined(separator: ".")) does not say of which object",
                     remedy: "Write $source.\(components.joined(separator: "."))")
@@ -261,7 +261,7 @@ struct ProgramCompiler<Resolver: KeyPathResolver> {
             throw .unsupported("an attribute of type \(destination.label) cannot be computed, only copied")
         }
         guard type == wanted || (type.isNumber && wanted.isNumber) else {
-            throw mismatch(type, destination)
+            throw .misfit(type, destination)
         }
         switch destination {
         case .integer16, .integer32, .integer64, .boolean:
@@ -277,8 +277,11 @@ struct ProgramCompiler<Resolver: KeyPathResolver> {
         default: break
         }
     }
+}
 
-    private func mismatch(_ type: ExpressionType, _ destination: AttributeType) -> ProgramFault {
+extension ProgramFault {
+    /// A value of a type that an attribute of another type does not take.
+    static func misfit(_ type: ExpressionType, _ destination: AttributeType) -> ProgramFault {
         let remedy: String?
         switch (type, destination) {
         case (.text, _): remedy = "Text is not parsed silently: use CAST(…, '<type>') or a migration policy"

@@ -1,95 +1,79 @@
-/// What a regular expression says.
+/// What a plain regular expression says.
 indirect enum RegularExpressionNode {
     case literal(Unicode.Scalar)
     case any
-    case set(TextPattern.CharacterSet)
+    case set(PatternAutomaton.CharacterSet)
     case sequence([RegularExpressionNode])
     case alternatives([RegularExpressionNode])
     /// At least and, unless nil, at most so many times.
-    case repetition(RegularExpressionNode, Int, Int?, isLazy: Bool)
-    // What follows is for the matcher that backtracks.
-    /// A group whose text is remembered, by its number.
-    case capture(Int, RegularExpressionNode)
-    case backReference(Int)
-    case look(RegularExpressionNode, isBehind: Bool, isNegated: Bool)
-    /// What is found first is kept: `(?>…)`, possessive quantifiers.
-    case atomic(RegularExpressionNode)
-    case textStart
-    case textEnd
-    case wordBoundary(isNegated: Bool)
+    case repetition(RegularExpressionNode, Int, Int?)
 }
 
-/// Reads the regular expressions that ``TextPattern`` knows.
+/// Reads the plain regular expressions that ``PatternAutomaton`` matches: literals, `.`, classes `[a-z]` `[^a-z]`,
+/// `\d \w \s \D \W \S`, escapes, groups `( )` `(?: )`, `|`, `* + ? {n} {n,} {n,m}` with a lazy `?` behind, `^` at the
+/// start, `$` at the end, and `(?i)` `(?s)` in front.
+///
+/// It says nothing about other forms but that it does not read them. Of what is no regular expression at all it finds
+/// the usual mistakes and their place.
 struct RegularExpressionParser {
-    let scalars: [Unicode.Scalar]
-    var offset = 0
+    /// What the parser throws.
+    enum Failure: Error {
+        /// Another form of ICU's, or a mistake that this parser does not know.
+        case otherForm
+        /// A mistake, at a character counted from 1.
+        case mistake(String, Int)
+    }
+
+    private let scalars: [Unicode.Scalar]
+    private var offset = 0
     private var depth = 0
-    /// Whether forms are read that only ``BacktrackingPattern`` matches.
-    let backtracks: Bool
     /// Whether the expression begins with `(?i)`.
     private(set) var ignoresCase = false
     /// Whether it begins with `(?s)`: a dot is any character, line ends too.
     private(set) var dotIsAnything = false
-    /// Groups so far, and the numbers of those with a name.
-    var groups = 0
-    var names: [String: Int] = [:]
+    /// Whether there are classes whose members beyond ASCII are Unicode's.
+    private(set) var hasShorthands = false
 
-    init(_ text: String, backtracks: Bool = false) {
-        scalars = Array(text.unicodeScalars)
-        self.backtracks = backtracks
-    }
+    init(_ text: String) { scalars = Array(text.unicodeScalars) }
 
-    /// - Throws: `expression.syntax`, `expression.unsupported`.
-    mutating func parse() throws(ProgramFault) -> RegularExpressionNode {
-        guard scalars.count <= TextPattern.maximumStates else { throw unsupported("so long a pattern") }
+    mutating func parse() throws(Failure) -> RegularExpressionNode {
         for (flags, length) in [("(?i)", 4), ("(?s)", 4), ("(?is)", 5), ("(?si)", 5)] where starts(with: flags) {
             ignoresCase = ignoresCase || flags.contains("i")
             dotIsAnything = dotIsAnything || flags.contains("s")
             offset += length
         }
         // The whole text has to match, so the anchors at the ends say nothing.
-        if !backtracks, peek == "^" { offset += 1 }
+        if peek == "^" { offset += 1 }
         let node = try alternatives()
         guard offset == scalars.count else { throw wrong("unexpected ')'") }
         return node
     }
 
-    var peek: Unicode.Scalar? { offset < scalars.count ? scalars[offset] : nil }
+    private var peek: Unicode.Scalar? { offset < scalars.count ? scalars[offset] : nil }
 
-    func starts(with text: String) -> Bool {
-        scalars[offset...].starts(with: text.unicodeScalars)
-    }
+    private func starts(with text: String) -> Bool { scalars[offset...].starts(with: text.unicodeScalars) }
 
-    func wrong(_ message: String) -> ProgramFault {
-        ProgramFault("expression.syntax", "\(message), at character \(offset + 1) of the regular expression")
-    }
+    private func wrong(_ message: String) -> Failure { .mistake(message, offset + 1) }
 
-    func unsupported(_ form: String) -> ProgramFault {
-        .unsupported("\(form) in a regular expression is not known")
-    }
-
-    mutating func alternatives() throws(ProgramFault) -> RegularExpressionNode {
+    private mutating func alternatives() throws(Failure) -> RegularExpressionNode {
         depth += 1
         defer { depth -= 1 }
-        guard depth <= 100 else { throw wrong("groups are nested more than 100 levels deep") }
+        guard depth <= 100 else { throw .otherForm }
         var all = [try sequence()]
         while peek == "|" {
+            // An anchor at the end of one way is not at the end of the pattern.
             offset += 1
             all.append(try sequence())
         }
         return all.count == 1 ? all[0] : .alternatives(all)
     }
 
-    private mutating func sequence() throws(ProgramFault) -> RegularExpressionNode {
+    private mutating func sequence() throws(Failure) -> RegularExpressionNode {
         var nodes: [RegularExpressionNode] = []
         while let next = peek, next != "|", next != ")" {
             if next == "$" {
                 offset += 1
-                if backtracks {
-                    nodes.append(.textEnd)
-                    continue
-                }
-                guard offset == scalars.count else { throw unsupported("'$' before the end") }
+                guard offset == scalars.count else { throw .otherForm }
                 break
             }
             nodes.append(try repeated(atom()))
@@ -97,18 +81,18 @@ struct RegularExpressionParser {
         return .sequence(nodes)
     }
 
-    private mutating func atom() throws(ProgramFault) -> RegularExpressionNode {
+    private mutating func atom() throws(Failure) -> RegularExpressionNode {
         guard let next = peek else { throw wrong("expected a character") }
         switch next {
         case "(":
+            let start = offset
             offset += 1
-            if backtracks { return try group() }
             if peek == "?" {
-                guard starts(with: "?:") else { throw unsupported("'(?' other than '(?:'") }
+                guard starts(with: "?:") else { throw .otherForm }
                 offset += 2
             }
             let inner = try alternatives()
-            guard peek == ")" else { throw wrong("expected ')'") }
+            guard peek == ")" else { throw .mistake("expected ')' for the group that begins", start + 1) }
             offset += 1
             return inner
         case "[":
@@ -121,45 +105,37 @@ struct RegularExpressionParser {
             offset += 1
             return try escape()
         case "*", "+", "?", "{": throw wrong("nothing stands before '\(next)' that could be repeated")
-        case "^":
-            guard backtracks else { throw unsupported("'^' behind the start") }
-            offset += 1
-            return .textStart
+        case "^", "#", "}", "]": throw .otherForm
         default:
             offset += 1
             return .literal(next)
         }
     }
 
-    private mutating func repeated(_ atom: RegularExpressionNode) throws(ProgramFault) -> RegularExpressionNode {
-        var node = atom
+    private mutating func repeated(_ atom: RegularExpressionNode) throws(Failure) -> RegularExpressionNode {
         let bounds: (Int, Int?)
         switch peek {
         case "*": bounds = (0, nil)
         case "+": bounds = (1, nil)
         case "?": bounds = (0, 1)
         case "{": bounds = try counts()
-        default: return node
+        default: return atom
         }
         // Counts leave the place at their closing brace.
         offset += 1
-        // To an automaton it makes no difference to whether the whole matches.
-        let isLazy = peek == "?"
-        node = .repetition(node, bounds.0, bounds.1, isLazy: isLazy)
-        if isLazy {
+        // Whether it is lazy makes no difference to whether the whole matches.
+        if peek == "?" {
             offset += 1
         } else if peek == "+" {
-            guard backtracks else { throw unsupported("a possessive quantifier") }
-            offset += 1
-            node = .atomic(node)
+            throw .otherForm
         }
         if let next = peek, next == "*" || next == "+" || next == "?" || next == "{" {
             throw wrong("a quantifier follows a quantifier")
         }
-        return node
+        return .repetition(atom, bounds.0, bounds.1)
     }
 
-    private mutating func counts() throws(ProgramFault) -> (Int, Int?) {
+    private mutating func counts() throws(Failure) -> (Int, Int?) {
         offset += 1
         let low = try count()
         var high: Int? = low
@@ -172,79 +148,100 @@ struct RegularExpressionParser {
         return (low, high)
     }
 
-    private mutating func count() throws(ProgramFault) -> Int {
+    private mutating func count() throws(Failure) -> Int {
         var value = 0
         let start = offset
         while let next = peek, next.value >= 0x30, next.value <= 0x39 {
             value = value * 10 + Int(next.value - 0x30)
-            guard value <= 1000 else { throw unsupported("a count above 1000") }
+            guard value <= PatternAutomaton.maximumStates else { throw .otherForm }
             offset += 1
         }
         guard offset > start else { throw wrong("expected a number") }
         return value
     }
 
-    private mutating func escape() throws(ProgramFault) -> RegularExpressionNode {
+    private mutating func escape() throws(Failure) -> RegularExpressionNode {
         guard let letter = peek else { throw wrong("a backslash stands at the end") }
         offset += 1
-        if let set = Self.shorthand(letter) { return .set(set) }
-        if letter == "p" || letter == "P" { return .set(try property(isInverted: letter == "P")) }
-        if backtracks, let node = try assertion(letter) { return node }
+        if let set = shorthand(letter) { return .set(set) }
         return .literal(try literal(letter))
     }
 
     /// The character that an escape names, the letter behind the backslash being read.
-    mutating func literal(_ letter: Unicode.Scalar) throws(ProgramFault) -> Unicode.Scalar {
+    private func literal(_ letter: Unicode.Scalar) throws(Failure) -> Unicode.Scalar {
         switch letter {
         case "n": return "\n"
         case "t": return "\t"
         case "r": return "\r"
         case "f": return "\u{C}"
-        case "a": return "\u{7}"
-        case "e": return "\u{1B}"
-        case "u": return try hexadecimal(4)
-        case "x": return try hexadecimal(2)
         default:
-            guard !(letter.properties.isAlphabetic || (letter.value >= 0x30 && letter.value <= 0x39)) else {
-                throw unsupported("'\\\(letter)'")
-            }
+            guard letter.value < 0x80, !letter.properties.isAlphabetic, letter.value < 0x30 || letter.value > 0x39
+            else { throw .otherForm }
             return letter
         }
     }
 
-    mutating func hexadecimal(_ digits: Int) throws(ProgramFault) -> Unicode.Scalar {
-        var value: UInt32 = 0
-        for _ in 0..<digits {
-            guard let next = peek, let digit = Character(next).hexDigitValue else {
-                throw wrong("expected a hexadecimal digit")
-            }
-            value = value << 4 | UInt32(digit)
+    /// Reads a class behind its opening bracket.
+    private mutating func characterSet() throws(Failure) -> PatternAutomaton.CharacterSet {
+        let start = offset
+        var set = PatternAutomaton.CharacterSet()
+        if peek == "^" {
+            set.isInverted = true
             offset += 1
         }
-        guard let scalar = Unicode.Scalar(value) else { throw wrong("the escape names no character") }
-        return scalar
+        while let next = peek, next != "]" {
+            offset += 1
+            guard let low = try member(next, of: &set) else { continue }
+            var high = low
+            if peek == "-", offset + 1 < scalars.count, scalars[offset + 1] != "]" {
+                offset += 1
+                guard let end = peek else { break }
+                offset += 1
+                guard let last = try member(end, of: &set) else { throw .otherForm }
+                high = last
+                guard low.value <= high.value else { throw wrong("the range of a class is in the wrong order") }
+            } else if peek == "-" {
+                // A hyphen at the end is one.
+                offset += 1
+                set.ranges.append((0x2D, 0x2D))
+            }
+            set.ranges.append((low.value, high.value))
+        }
+        guard peek == "]" else { throw .mistake("expected ']' for the class that begins", start) }
+        guard !set.ranges.isEmpty else { throw .otherForm }
+        offset += 1
+        return set
     }
 
-    static func shorthand(_ letter: Unicode.Scalar) -> TextPattern.CharacterSet? {
+    /// A character of a class; nil for a shorthand, which is put into the class.
+    private mutating func member(
+        _ next: Unicode.Scalar, of set: inout PatternAutomaton.CharacterSet
+    ) throws(Failure) -> Unicode.Scalar? {
+        switch next {
+        case "\\":
+            guard let letter = peek else { throw wrong("a backslash stands at the end") }
+            offset += 1
+            guard let inner = shorthand(letter) else { return try literal(letter) }
+            guard !inner.isInverted else { throw .otherForm }
+            set.ranges.append(contentsOf: inner.ranges)
+            return nil
+        // Classes in classes, operations on them, and what means something in some places only.
+        case "[", "&", "-", "{", "}", "^", "$": throw .otherForm
+        default: return next
+        }
+    }
+
+    /// The ASCII members of a shorthand's class.
+    private mutating func shorthand(_ letter: Unicode.Scalar) -> PatternAutomaton.CharacterSet? {
         let ranges: [(UInt32, UInt32)]
         switch letter {
         case "d", "D": ranges = [(0x30, 0x39)]
-        // Letters beyond ASCII count, as in ICU; by the blocks that hold them, not one by one.
-        case "w", "W":
-            ranges = [
-                (0x30, 0x39), (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A), (0xAA, 0xAA), (0xB5, 0xB5), (0xBA, 0xBA),
-                (0xC0, 0xD6), (0xD8, 0xF6), (0xF8, 0x1FFF), (0x2C00, 0x2DFF), (0x3040, 0xD7FF), (0xF900, 0xFDFF),
-                (0xFE70, 0xFEFC), (0xFF10, 0xFF19), (0xFF21, 0xFF3A), (0xFF41, 0xFF5A), (0x10000, 0x1EFFF),
-                (0x20000, 0x3FFFF),
-            ]
-        case "s", "S":
-            ranges = [
-                (0x09, 0x0D), (0x20, 0x20), (0x85, 0x85), (0xA0, 0xA0), (0x1680, 0x1680), (0x2000, 0x200A),
-                (0x2028, 0x2029), (0x202F, 0x202F), (0x205F, 0x205F), (0x3000, 0x3000),
-            ]
+        case "w", "W": ranges = [(0x30, 0x39), (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A)]
+        case "s", "S": ranges = [(0x09, 0x0D), (0x20, 0x20)]
         default: return nil
         }
-        return TextPattern.CharacterSet(
+        hasShorthands = true
+        return PatternAutomaton.CharacterSet(
             ranges: ranges, isInverted: letter == "D" || letter == "W" || letter == "S")
     }
 }

@@ -55,6 +55,9 @@ struct EntityKeyPathResolver: KeyPathResolver {
         for (index, name) in path.enumerated() {
             if let attribute = current.attribute(named: name) {
                 guard index == path.count - 1 else {
+                    if attribute.attributeType.answers(to: path[index + 1]) {
+                        throw unsupported("\(path[index + 1]) is a message to the value of \(current).\(name)")
+                    }
                     throw failure("\(current).\(name) is an attribute and has no \(path[index + 1])")
                 }
                 if !attribute.isStored { throw unsupported("\(current).\(name) is not in the store") }

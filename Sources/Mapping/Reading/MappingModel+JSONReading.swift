@@ -143,6 +143,8 @@ private struct MappingModelReader {
             }
         }
         if let member = members["sourceExpression"], let text = try document.string(member) {
+            mapping.sourceExpressionLine = member.value.position.line
+            mapping.sourceExpressionColumn = member.value.position.column
             do {
                 mapping.sourceExpression = try ValueExpression(parsing: text)
             } catch {

@@ -139,7 +139,13 @@ private final class GroupRun {
             if let slot = group.anchorSlot {
                 let cell = batch[row, slot]
                 guard cell.kind == .integer else {
-                    for fold in group.folds { fold.program.store(FoldState(), into: &batch, row: row, slot: fold.slot) }
+                    for fold in group.folds {
+                        if fold.program.isNilWithoutOwner {
+                            batch[row, fold.slot] = .null
+                        } else {
+                            fold.program.store(FoldState(), into: &batch, row: row, slot: fold.slot)
+                        }
+                    }
                     continue
                 }
                 key = cell.integerValue

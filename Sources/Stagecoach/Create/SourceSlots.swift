@@ -106,6 +106,11 @@ struct SourceSlots: KeyPathResolver {
         for (position, name) in path.enumerated() {
             if let attribute = current.attribute(named: name) {
                 guard position == path.count - 1 else {
+                    if attribute.attributeType.answers(to: path[position + 1]) {
+                        throw MigrationError(
+                            "expression.unsupported", .configuration,
+                            "\(path[position + 1]) is a message to the value of \(current).\(name)")
+                    }
                     throw unknown(path, "\(name) is an attribute of \(current), not a relationship")
                 }
                 guard let column = schema.column(of: attribute) else {

@@ -45,12 +45,14 @@ struct MappingResolution {
             }
         }
         let filter = try filter(of: mapping)
-        return PlannedMapping(
+        let planned = PlannedMapping(
             index: index, mapping: mapping, source: sourceEntity,
             sourceTable: sourceEntity.map(source.tableIndex(of:)), destination: destinationEntity,
             destinationTable: destinationEntity.map(destination.tableIndex(of:)), filter: filter,
             filterNeedsObjects: try needsObjects(filter, mapping, sourceEntity),
             sourceExpression: try sourceExpression(of: mapping, sourceEntity), attributes: attributes)
+        planned.modelPath = model.path
+        return planned
     }
 
     /// Whether an attribute's expression is one that no program can compute.
@@ -146,9 +148,8 @@ struct MappingResolution {
         of mapping: EntityMapping, _ entity: EntityDescription?
     ) throws(MigrationError) -> ValueExpression? {
         guard case .other = mapping.sourceFetch, let expression = mapping.sourceExpression else { return nil }
-        let context = MigrationError.Context(
-            path: model.path, line: mapping.line, entity: mapping.sourceEntityName, entityMapping: mapping.name,
-            expression: expression.format)
+        var context = mapping.sourceExpressionPlace(model.path)
+        context.expression = expression.format
         guard entity != nil else {
             throw SourceExpressionFailure.noObjects("the entity mapping has no source entity").inside(context)
         }

@@ -9,6 +9,8 @@ final class PlannedMapping {
     /// Position among all mappings of the run's mapping models: the order of creation, and the "mapping order" of lookups.
     let index: Int
     let mapping: EntityMapping
+    /// The file of the mapping model, for errors about it.
+    var modelPath: String?
     /// Nil for an add mapping.
     let source: EntityDescription?
     /// Table index in the source schema.

@@ -11,14 +11,42 @@ enum CalledSelectors {
         if let problem = policy?.registeredFunctions.problem ?? manager.registeredFunctions.problem {
             throw problem.inside(mapping.context)
         }
-        var checked: [(property: PropertyMapping?, expression: ValueExpression)] = []
-        if let expression = mapping.sourceExpression { checked.append((nil, expression)) }
-        if let filter = mapping.filter { checked.append((nil, ValueExpression(node: .predicate(filter.node)))) }
-        for property in (mapping.mapping.attributeMappings ?? []) + (mapping.mapping.relationshipMappings ?? []) {
-            if let expression = property.valueExpression { checked.append((property, expression)) }
+        let entityMapping = mapping.mapping
+        var checked: [(place: MigrationError.Context, expression: ValueExpression)] = []
+        if let expression = mapping.sourceExpression {
+            checked.append((entityMapping.sourceExpressionPlace(mapping.modelPath), expression))
         }
-        for (property, expression) in checked {
+        if let filter = mapping.filter {
+            var place = mapping.context
+            place.path = mapping.modelPath
+            place.line = entityMapping.sourceFilterLine ?? entityMapping.line
+            place.column = entityMapping.sourceFilterColumn ?? entityMapping.column
+            checked.append((place, ValueExpression(node: .predicate(filter.node))))
+        }
+        for property in (mapping.mapping.attributeMappings ?? []) + (mapping.mapping.relationshipMappings ?? []) {
+            guard let expression = property.valueExpression else { continue }
+            var place = mapping.context
+            place.path = mapping.modelPath
+            place.property = property.name
+            place.line = property.line ?? entityMapping.line
+            place.column = property.column ?? entityMapping.column
+            checked.append((place, expression))
+        }
+        for (place, expression) in checked {
+            var context = place
+            context.expression = expression.format
             for call in calls(in: expression) {
+                let owner: AnyObject? = call.target == "manager" ? manager : policy
+                if call.isProperty, let owner {
+                    let functions = owner as? any ExpressionFunctions
+                    if functions?.knows(selector: call.selector) == true || hasProperty(call.selector, owner) {
+                        continue
+                    }
+                    throw MigrationError(
+                        "policy.unknownKey", .configuration, "$\(call.target) has no property \(call.selector)",
+                        remedy: "Register a function of the name, or put the value into the manager's userInfo",
+                        context: context)
+                }
                 let unknown: AnyObject
                 switch call.target {
                 case "entityPolicy":
@@ -26,7 +54,7 @@ enum CalledSelectors {
                         throw MigrationError(
                             "policy.missing", .configuration,
                             "The expression calls $entityPolicy, and the entity mapping names no migration policy",
-                            context: context(mapping, property, expression))
+                            context: context)
                     }
                     if policy.knows(selector: call.selector) { continue }
                     unknown = policy
@@ -36,20 +64,19 @@ enum CalledSelectors {
                 }
                 let known = (unknown as? EntityMigrationPolicy)?.registeredFunctions.bySelector.keys.map { $0 }
                 throw RegisteredFunctions.unknown(call.selector, of: unknown, known: known ?? [])
-                    .inside(context(mapping, property, expression))
+                    .inside(context)
             }
         }
     }
 
-    private static func context(
-        _ mapping: PlannedMapping, _ property: PropertyMapping?, _ expression: ValueExpression
-    ) -> MigrationError.Context {
-        var context = mapping.context
-        context.property = property?.name
-        context.expression = expression.format
-        context.line = property?.line ?? mapping.mapping.line
-        context.column = property?.column ?? mapping.mapping.column
-        return context
+    /// Whether an object stores a property of a name, as key paths read it.
+    private static func hasProperty(_ name: String, _ owner: AnyObject) -> Bool {
+        var mirror: Mirror? = Mirror(reflecting: owner)
+        while let found = mirror {
+            if found.children.contains(where: { $0.label == name }) { return true }
+            mirror = found.superclassMirror
+        }
+        return false
     }
 
     /// A call of a selector on `$manager` or `$entityPolicy`.
@@ -57,6 +84,8 @@ enum CalledSelectors {
         /// `manager` or `entityPolicy`.
         let target: String
         let selector: String
+        /// Whether it is the first name of a key path, which may be a stored property too.
+        var isProperty = false
     }
 
     /// The calls in an expression, at any depth.
@@ -77,6 +106,10 @@ enum CalledSelectors {
                 visit(target, &found)
             }
             for argument in arguments { visit(argument, &found) }
+        case .keyPath(.variable(let name)?, let components) where name == "manager" || name == "entityPolicy":
+            if let first = components.first, first != "self" {
+                found.append(Call(target: name, selector: first, isProperty: true))
+            }
         case .keyPath(let target?, _), .negation(let target), .cast(let target, _), .assignment(_, let target):
             visit(target, &found)
         case .arithmetic(_, let left, let right), .setOperation(_, let left, let right):

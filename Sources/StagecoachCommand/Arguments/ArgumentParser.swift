@@ -87,7 +87,10 @@ package struct ArgumentParser: Sendable {
             let value: String
             if let joined {
                 value = joined
-            } else if position < arguments.count, arguments[position] == "-" || !arguments[position].hasPrefix("-") {
+            } else if position < arguments.count,
+                arguments[position] == "-" || !arguments[position].hasPrefix("-")
+                    || Self.isNegativeNumber(arguments[position], for: option)
+            {
                 value = arguments[position]
                 position += 1
             } else {
@@ -108,6 +111,14 @@ package struct ArgumentParser: Sendable {
             throw .missingOption("--" + option.name)
         }
         return .command(command, parsed)
+    }
+
+    /// Whether an argument is a number below zero where a number is asked for: it is refused as a number then.
+    private static func isNegativeNumber(_ argument: String, for option: OptionSpecification) -> Bool {
+        switch option.value {
+        case .count, .size: argument.dropFirst().first?.isNumber == true
+        default: false
+        }
     }
 
     private func find(

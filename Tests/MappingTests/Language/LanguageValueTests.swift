@@ -86,6 +86,7 @@ struct LanguageValueTests {
         .init("scores[SIZE]", "3"), .init("scores[first]", "3"), .init("scores[1 + 1]", "2"),
         .init("path[0].title", "'Engine'"), .init("path[LAST].title", "'Loom'"), .init("path[SIZE]", "3"),
         .init("projects[SIZE]", "3"), .init("noPath[FIRST]", "nil"), .init("empties[SIZE]", "0"),
+        .init("path.cost", "ordered{100, 250}"), .init("projects.cost", "set{100, 250}"),
         .init("{1, 2, 3}[1]", "2"), .init("matrix[1][0]", "2"), .init("info['color']", "'red'"),
         .init("info[SIZE]", "3"), .init("legacy['a']", "1"), .init("info['none']", "nil"),
         .init("legacy[SIZE]", "2"), .init("nick[0]", "nil"), .init("nick[SIZE]", "nil"),

@@ -16,7 +16,7 @@ extension ExpressionEvaluator {
             return try EvaluatedNumbers.bits(operation, nodes.map(evaluate), name: shown)
         }
         if let function = Self.listFunctions[name], selector == name + String(repeating: ":", count: nodes.count) {
-            return try function(members(of: nodes))
+            return try members(of: nodes).map(function) ?? .null
         }
         switch (selector, nodes.count) {
         case ("now", 0): return .date(EvaluationScope.time)
@@ -29,7 +29,10 @@ extension ExpressionEvaluator {
         case ("noindex:", 1): return try evaluate(nodes[0])
         case ("first:", 1): return try evaluate(nodes[0]).ordered(for: "first").first ?? .null
         case ("last:", 1): return try evaluate(nodes[0]).ordered(for: "last").last ?? .null
-        case ("size:", 1): return .integer(try evaluate(nodes[0]).memberCount(of: "size"))
+        case ("size:", 1):
+            let collection = try evaluate(nodes[0])
+            return collection.isNull && !isFilter ? .null : .integer(try collection.memberCount(of: "size"))
+        case ("distinct:", 1): return try distinct(evaluate(nodes[0]))
         case ("objectFrom:withIndex:", 2):
             let collection = try evaluate(nodes[0])
             return collection.isNull ? .null : try collection.element(at: evaluate(nodes[1]))
@@ -71,11 +74,12 @@ extension ExpressionEvaluator {
         "stddev": { try CollectionFunction.deviation($0) },
     ]
 
-    /// The values that a function of a list takes: the members of its only argument, or its arguments.
-    private func members(of nodes: [ExpressionNode]) throws -> [EvaluatedValue] {
+    /// The values that a function of a list takes: the members of its only argument, or its arguments. Nil where that
+    /// argument is nil, which in a filter is as good as an empty collection.
+    private func members(of nodes: [ExpressionNode]) throws -> [EvaluatedValue]? {
         guard nodes.count == 1 else { return try nodes.map(evaluate) }
         switch try evaluate(nodes[0]) {
-        case .null: return []
+        case .null: return isFilter ? [] : nil
         case .collection(let collection): return collection.members
         case .dictionary(let dictionary): return dictionary.values
         case let value: return [value]
@@ -113,6 +117,16 @@ extension ExpressionEvaluator {
         case .text(let text): return .integer(Int64(text.utf16.count))
         default: throw ProgramFault.type("'length' does not take a value of type \(value.label)")
         }
+    }
+
+    /// A collection with each of its members once.
+    private func distinct(_ value: EvaluatedValue) throws -> EvaluatedValue {
+        if value.isNull { return .null }
+        guard case .collection(let collection) = value else {
+            throw ProgramFault.type("'distinct' does not take a value of type \(value.label)")
+        }
+        return .collection(
+            try EvaluatedCollection(EvaluatedCollection.distinct(collection.members), collection.kind))
     }
 
     /// A number from 0 up to, but not including, a limit.

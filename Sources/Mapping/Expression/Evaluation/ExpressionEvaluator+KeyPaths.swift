@@ -4,14 +4,16 @@ import Foundation
 extension ExpressionEvaluator {
     /// The value at the end of a path; nil where a step is nil.
     ///
-    /// A step through a set gives the set of its members' values, through an array or ordered set their list, in which
-    /// nil stands for nil; a step through a relationship's objects gives all that they lead to in one set. A
+    /// A step through a set or ordered set gives the set of its members' values, without nil, as sets are; through an
+    /// array their list, in which nil stands for nil; a step through a relationship's objects gives all that they lead to in one set. A
     /// collection operator takes all that follows it as its own path.
     func value(at path: ArraySlice<String>, from start: EvaluatedValue) throws -> EvaluatedValue {
         var current = start
         var rest = path
         while let name = rest.popFirst() {
             try step()
+            // A message to nil is nil, an operator's too. SQL, which filters follow, has no members there.
+            if current.isNull, !isFilter { return .null }
             if name.hasPrefix("@"), let operation = CollectionOperator(rawValue: String(name.dropFirst())) {
                 if operation == .count {
                     current = .integer(try current.memberCount(of: "@count"))
@@ -46,7 +48,7 @@ extension ExpressionEvaluator {
                         continue
                     }
                 }
-                if collection.kind != .set || !value.isNull { values.append(value) }
+                if collection.kind == .array || !value.isNull { values.append(value) }
             }
             return .collection(try EvaluatedCollection(values, collection.kind))
         case .dictionary(let dictionary): return dictionary.value(forKey: key)

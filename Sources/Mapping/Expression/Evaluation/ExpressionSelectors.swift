@@ -16,6 +16,7 @@ package enum ExpressionSelectors {
         "multiply:by:", "divide:by:", "modulus:by:", "raise:toPower:", "bitwiseAnd:with:", "bitwiseOr:with:",
         "bitwiseXor:with:", "leftshift:by:", "rightshift:by:", "onesComplement:", "now", "random", "random:",
         "randomn:", "uppercase:", "lowercase:", "canonical:", "length:", "noindex:", "first:", "last:", "size:",
+        "distinct:",
         "objectFrom:withIndex:", "castObject:toType:",
     ]
 

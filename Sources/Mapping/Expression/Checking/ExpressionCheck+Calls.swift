@@ -1,0 +1,271 @@
+import Diagnostics
+
+/// Functions and messages.
+extension ExpressionCheck {
+    /// What `FUNCTION(target, 'selector:', …)` gives.
+    mutating func message(
+        _ selector: String, to target: ExpressionNode, _ arguments: [ExpressionNode]
+    ) throws(ExpressionMistake) -> ExpressionKind {
+        let receiver = try kind(of: target)
+        var kinds: [ExpressionKind] = []
+        for argument in arguments { kinds.append(try kind(of: argument)) }
+        let colons = selector.count(where: { $0 == ":" })
+        guard colons == arguments.count else {
+            throw mistake(
+                "expression.argumentCount",
+                "'\(selector)' takes \(colons) arguments, one for each colon, not \(arguments.count)",
+                at: ExpressionConstant.quoted(selector))
+        }
+        switch selector {
+        case "valueForKey:", "valueForKeyPath:":
+            guard case .constant(.string(let path)) = arguments[0] else { return .unknown }
+            let names =
+                selector == "valueForKey:"
+                ? [path] : path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+            return try follow(names[...], from: receiver)
+        default: break
+        }
+        switch receiver {
+        case .service("manager"): return try lookup(selector, arguments, kinds)
+        case .service, .unknown, .either: return .unknown
+        case .null: return .null
+        case .object:
+            guard arguments.isEmpty else { throw unknownMessage(selector, receiver) }
+            return try follow([selector], from: receiver)
+        case .collection(let element, let isOrdered):
+            return try message(selector, toMembers: element, isOrdered, target, kinds, arguments)
+        case .value(let type):
+            if type == .transformable { return .unknown }
+            guard let signature = ExpressionMessages.signature(selector, of: type) else {
+                throw unknownMessage(selector, receiver)
+            }
+            for (index, wanted) in signature.arguments.enumerated() {
+                guard let wanted, !wanted.admits(kinds[index]) else { continue }
+                let isText = wanted == .text && kinds[index].mayBeNumber
+                try mistyped(
+                    "'\(selector)' takes \(wanted.rawValue), not \(kinds[index].label)",
+                    at: Self.text(arguments[index]),
+                    remedy: isText ? "Values are not formatted silently: use CAST(…, 'NSString')" : nil)
+            }
+            return signature.result
+        }
+    }
+
+    private func message(
+        _ selector: String, toMembers element: ExpressionKind, _ isOrdered: Bool, _ target: ExpressionNode,
+        _ kinds: [ExpressionKind], _ arguments: [ExpressionNode]
+    ) throws(ExpressionMistake) -> ExpressionKind {
+        guard ExpressionMessages.isCollectionMessage(selector) else {
+            throw unknownMessage(selector, .collection(element, isOrdered: isOrdered))
+        }
+        switch selector {
+        case "count": return .value(.integer)
+        case "allObjects", "array": return .collection(element, isOrdered: true)
+        case "set": return .collection(element, isOrdered: false)
+        case "anyObject": return element
+        case "firstObject", "lastObject", "objectAtIndex:", "indexOfObject:", "componentsJoinedByString:":
+            if !isOrdered {
+                try mistyped(
+                    "'\(selector)' needs an order, and \(Self.text(target)) is a set",
+                    at: ExpressionConstant.quoted(selector))
+            }
+            if selector == "componentsJoinedByString:" {
+                if !kinds[0].mayBeText {
+                    try mistyped("'\(selector)' takes a String, not \(kinds[0].label)", at: Self.text(arguments[0]))
+                }
+                return .value(.text)
+            }
+            return selector == "indexOfObject:" ? .value(.integer) : element
+        case "containsObject:", "isEqual:", "isEqualTo:": return .value(.boolean)
+        default: return .collection(element, isOrdered: isOrdered)
+        }
+    }
+
+    private func unknownMessage(_ selector: String, _ receiver: ExpressionKind) -> ExpressionMistake {
+        mistake(
+            "expression.unknownSelector", "\(receiver.label) has no selector '\(selector)'",
+            at: ExpressionConstant.quoted(selector),
+            remedy: "Register it with a migration policy and call it on $entityPolicy")
+    }
+
+    // MARK: The manager
+
+    /// Core Data's own selectors of the manager; a subclass may register others.
+    private mutating func lookup(
+        _ selector: String, _ arguments: [ExpressionNode], _ kinds: [ExpressionKind]
+    ) throws(ExpressionMistake) -> ExpressionKind {
+        let wanted: ExpressionKind.Side
+        var made: ExpressionKind
+        switch selector {
+        case LookupSelector.byEntityMapping, LookupSelector.byEntityMappingName:
+            wanted = .source
+            made = .object(.destination, nil)
+            if case .constant(.string(let name)) = arguments[0] { made = .object(.destination, self.made[name]) }
+        case LookupSelector.bySourceRelationship:
+            wanted = .source
+            made = .object(.destination, nil)
+        case LookupSelector.sourcesByEntityMapping, "sourceInstancesForEntityMappingName:destinationInstances:":
+            wanted = .destination
+            made = .object(.source, nil)
+        case LookupSelector.fetch, LookupSelector.fetchWithSubentities:
+            try checkFetch(arguments, kinds)
+            return .service("the fetch request")
+        case "sourceContext", "destinationContext", "sourceModel", "destinationModel", "mappingModel",
+            "currentEntityMapping":
+            return .service("manager.\(selector)")
+        default: return .unknown
+        }
+        if !kinds[0].mayBeText {
+            try mistyped("the lookup's first argument is a name as a string", at: Self.text(arguments[0]))
+        }
+        if !kinds[1].mayBeObjects(of: wanted) {
+            let other = wanted == .source ? "sourceInstances…" : "destinationInstances…"
+            var remedy = "Give it $\(wanted.rawValue) or a key path of relationships from it"
+            if case .object(let side, _) = kinds[1].element, side != wanted {
+                remedy += "; for objects of the \(side.rawValue) call \(other)"
+            }
+            try mistyped(
+                "the lookup takes objects of the \(wanted.rawValue), not \(kinds[1].label)",
+                at: Self.text(arguments[1]), remedy: remedy)
+        }
+        switch kinds[1] {
+        case .null: return .null
+        case .collection(_, let isOrdered): return .collection(made, isOrdered: isOrdered)
+        case .object: return made
+        default: return .unknown
+        }
+    }
+
+    /// Checks a request's predicate against its entity.
+    private func checkFetch(
+        _ arguments: [ExpressionNode], _ kinds: [ExpressionKind]
+    ) throws(ExpressionMistake) {
+        if !kinds[0].mayBeText {
+            try mistyped("the request's first argument is an entity's name", at: Self.text(arguments[0]))
+        }
+        if !kinds[1].mayBeText {
+            try mistyped("the request's second argument is a predicate as a string", at: Self.text(arguments[1]))
+        }
+        guard case .constant(.string(let name)) = arguments[0], case .constant(.string(let text)) = arguments[1]
+        else { return }
+        let predicate: PredicateNode
+        do throws(MigrationError) { predicate = try SourcePredicate(format: text).node } catch {
+            throw mistake(
+                "expression.syntax",
+                "the predicate of the request does not parse: "
+                    + error.message.replacing("of the expression", with: "of the predicate"),
+                at: ExpressionConstant.quoted(text), remedy: error.remedy)
+        }
+        var inner = ExpressionCheck(
+            source: sourceModel.entity(named: name), destination: nil, sourceModel: sourceModel, made: made,
+            variables: [], isLenient: isLenient)
+        do { try inner.check(predicate) } catch {
+            throw ExpressionMistake(error.fault, at: ExpressionConstant.quoted(text))
+        }
+    }
+
+    // MARK: Built-in functions
+
+    /// What a built-in function gives.
+    mutating func builtIn(
+        _ selector: String, _ arguments: [ExpressionNode], _ node: ExpressionNode
+    ) throws(ExpressionMistake) -> ExpressionKind {
+        let name = String(selector.prefix { $0 != ":" })
+        guard ExpressionSelectors.isBuiltIn(selector, arguments: arguments.count) else {
+            throw unknownFunction(selector, arguments.count, node)
+        }
+        switch selector {
+        case "add:to:", "from:subtract:", "multiply:by:", "divide:by:", "modulus:by:", "raise:toPower:":
+            return try arithmetic(selector, arguments)
+        case "bitwiseAnd:with:", "bitwiseOr:with:", "bitwiseXor:with:", "leftshift:by:", "rightshift:by:",
+            "onesComplement:":
+            for argument in arguments {
+                let found = try kind(of: argument)
+                let isWhole = found.isAlways { if case .value(let type) = $0 { type.isNumber } else { false } }
+                if !isWhole { try mistyped("'\(selector)' does not take \(found.label)", at: Self.text(argument)) }
+            }
+            return .value(.integer)
+        case "abs:", "ceiling:", "floor:", "trunc:", "sqrt:", "ln:", "log:", "exp:", "negate:":
+            try number(arguments[0], for: name)
+            return .value(.real)
+        case "uppercase:", "lowercase:", "canonical:", "length:":
+            let found = try kind(of: arguments[0])
+            if !found.isAlways({ if case .value(.text) = $0 { true } else { false } }) {
+                try mistyped("'\(name)' does not take \(found.label)", at: Self.text(arguments[0]))
+            }
+            return .value(name == "length" ? .integer : .text)
+        case "now": return .value(.date)
+        case "random", "random:", "randomn:":
+            for argument in arguments { try number(argument, for: name) }
+            return .value(.real)
+        case "noindex:": return try kind(of: arguments[0])
+        case "castObject:toType:":
+            let value = try kind(of: arguments[0])
+            guard case .constant(.string(let type)) = arguments[1] else {
+                _ = try kind(of: arguments[1])
+                return .unknown
+            }
+            return try cast(value, to: type, ExpressionConstant.quoted(type))
+        case "distinct:": return try collection(arguments[0], for: name)
+        case "size:":
+            _ = try kind(of: arguments[0])
+            return .value(.integer)
+        case "first:": return try kind(of: .element(arguments[0], .first))
+        case "last:": return try kind(of: .element(arguments[0], .last))
+        case "objectFrom:withIndex:": return try kind(of: .element(arguments[0], .at(arguments[1])))
+        default: return try fold(name, arguments)
+        }
+    }
+
+    /// `sum`, `count` and the other functions of lists.
+    private mutating func fold(
+        _ name: String, _ arguments: [ExpressionNode]
+    ) throws(ExpressionMistake) -> ExpressionKind {
+        var members: [ExpressionKind] = []
+        for argument in arguments {
+            if arguments.count == 1, case .aggregate(let elements) = argument {
+                for element in elements { members.append(try kind(of: element)) }
+            } else {
+                members.append(try kind(of: argument).element)
+            }
+        }
+        switch name {
+        case "count": return .value(.integer)
+        case "sum", "average", "median", "stddev":
+            for member in members where !member.mayBeNumber {
+                try mistyped("'\(name)' does not take \(member.label)", at: name)
+            }
+            return .value(.real)
+        case "mode": return .collection(.unknown, isOrdered: true)
+        default: return .unknown
+        }
+    }
+
+    private func unknownFunction(_ selector: String, _ count: Int, _ node: ExpressionNode) -> ExpressionMistake {
+        let name = String(selector.prefix { $0 != ":" })
+        let shown = selector.dropLast().contains(":") ? selector : name
+        if name == "distanceToLocation" {
+            return mistake(
+                "expression.unsupported", "'\(selector)' needs locations, which no store holds", at: name)
+        }
+        if name == "tokenize" {
+            return mistake(
+                "expression.unsupported",
+                "'\(selector)' divides text by the rules of the user's language, which a migration has none of",
+                at: name,
+                remedy: "Use FUNCTION(<text>, 'componentsSeparatedByString:', <separator>) or a migration policy")
+        }
+        // A name without colons got as many as there are arguments.
+        let takes = (0...3).first {
+            ExpressionSelectors.isBuiltIn(selector, arguments: $0)
+                || ExpressionSelectors.isBuiltIn(name + String(repeating: ":", count: $0), arguments: $0)
+        }
+        if let takes {
+            return mistake(
+                "expression.argumentCount", "'\(shown)' takes \(takes) arguments, not \(count)", at: name)
+        }
+        return mistake(
+            "expression.unknownSelector", "the function '\(shown)' is unknown", at: name,
+            remedy: "Register it with a migration policy and call it by FUNCTION($entityPolicy, '\(selector)', …)")
+    }
+}

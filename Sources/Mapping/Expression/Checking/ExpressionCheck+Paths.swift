@@ -1,0 +1,128 @@
+import ManagedModel
+
+/// Key paths, step by step through the models.
+extension ExpressionCheck {
+    /// What lies at the end of a path.
+    func follow(_ path: ArraySlice<String>, from start: ExpressionKind) throws(ExpressionMistake) -> ExpressionKind {
+        var current = start
+        var rest = path
+        var attribute: String?
+        while let name = rest.popFirst() {
+            if name == "self", !current.hasProperty("self") { continue }
+            switch current {
+            case .unknown: return .unknown
+            case .service(let service): return try property(name, of: service)
+            case .null: return .null
+            case .either(let first, let second):
+                return .either(
+                    try follow([name] + rest, from: first), try follow([name] + rest, from: second))
+            case .collection(let element, let isOrdered):
+                if name.hasPrefix("@") { return try apply(name, rest, to: element) }
+                let next = try follow([name], from: element)
+                current = .collection(next.element, isOrdered: isOrdered && !next.isCollection)
+            case .object(let side, let entity):
+                if name.hasPrefix("@") {
+                    try mistyped("\(name) takes a collection, not \(current.label)", at: name)
+                    return .unknown
+                }
+                current = try property(name, side, entity)
+                attribute = name
+            case .value(let type):
+                if name.hasPrefix("@") {
+                    try mistyped("\(name) takes a collection, not \(current.label)", at: name)
+                    return .unknown
+                }
+                if type == .transformable { return .unknown }
+                // Key-value coding calls a method of the name.
+                guard let signature = ExpressionMessages.signature(name, of: type), signature.arguments.isEmpty else {
+                    let subject = attribute.map { "\($0) is an attribute" } ?? "this is a value"
+                    throw mistake(
+                        "mapping.unknownKeyPath", "\(subject) of type \(type.label) and has no property '\(name)'",
+                        at: name)
+                }
+                current = signature.result
+                attribute = nil
+            }
+        }
+        return current
+    }
+
+    /// A property of the entity mapping or property mapping at work; others may have more than is known here.
+    private func property(_ name: String, of service: String) throws(ExpressionMistake) -> ExpressionKind {
+        var mirror: Mirror?
+        switch service {
+        case "entityMapping": mirror = Mirror(reflecting: EntityMapping())
+        case "propertyMapping": mirror = Mirror(reflecting: PropertyMapping())
+        default: return .unknown
+        }
+        while let found = mirror {
+            if found.children.contains(where: { $0.label == name }) { return .unknown }
+            mirror = found.superclassMirror
+        }
+        throw mistake("mapping.unknownKeyPath", "$\(service) has no property \(name)", at: ".\(name)")
+    }
+
+    private func property(
+        _ name: String, _ side: ExpressionKind.Side, _ entity: EntityDescription?
+    ) throws(ExpressionMistake) -> ExpressionKind {
+        guard let entity else { return .unknown }
+        if let attribute = entity.attribute(named: name) {
+            return ExpressionType(attribute.attributeType).map(ExpressionKind.value) ?? .unknown
+        }
+        if let relationship = entity.relationship(named: name) {
+            let object = ExpressionKind.object(side, relationship.destination)
+            return relationship.isToMany ? .collection(object, isOrdered: relationship.isOrdered) : object
+        }
+        let others = [
+            "objectID", "entity", "managedObjectContext", "isDeleted", "deleted", "isInserted", "inserted", "isUpdated",
+            "updated", "isFault", "fault", "hasChanges", "description", "hash",
+        ]
+        // Attributes of subentities are there in their objects.
+        let isBelow = entity.withDescendants.contains {
+            $0.attribute(named: name) != nil || $0.relationship(named: name) != nil
+        }
+        guard
+            isBelow || others.contains(name) || entity.definition.fetchedProperties.contains(where: { $0.name == name })
+        else {
+            throw mistake(
+                "mapping.unknownKeyPath", "The \(side.rawValue) entity \(entity) has no property \(name)", at: name)
+        }
+        return .unknown
+    }
+
+    /// A collection operator; all that follows it is its own path.
+    private func apply(
+        _ sign: String, _ rest: ArraySlice<String>, to element: ExpressionKind
+    ) throws(ExpressionMistake) -> ExpressionKind {
+        let hasMore = rest.contains { $0.hasPrefix("@") }
+        switch sign {
+        case "@count":
+            if let next = rest.first {
+                try mistyped("nothing can follow @count in a key path", at: next)
+            }
+            return .value(.integer)
+        case "@sum", "@avg", "@min", "@max":
+            let operand = hasMore ? .unknown : try follow(rest, from: element).element
+            if case .object = operand {
+                try mistyped(
+                    "objects have no \(sign)", at: sign,
+                    remedy: "Name an attribute of theirs behind it: \(sign).<attribute>")
+                return .unknown
+            }
+            if sign == "@min" || sign == "@max" { return operand }
+            if !operand.mayBeNumber { try mistyped("\(sign) does not take \(operand.label)", at: sign) }
+            return .value(.real)
+        case "@unionOfObjects", "@distinctUnionOfObjects", "@unionOfArrays", "@distinctUnionOfArrays",
+            "@unionOfSets", "@distinctUnionOfSets":
+            if hasMore { return .unknown }
+            let isSet = sign.hasSuffix("Sets")
+            return .collection(try follow(rest, from: element).element, isOrdered: !isSet)
+        default:
+            throw mistake(
+                "expression.type", "the collection operator \(sign) is unknown", at: sign,
+                remedy:
+                    "The operators are @count, @sum, @avg, @min, @max, @unionOfObjects, @distinctUnionOfObjects, @unionOfArrays, @distinctUnionOfArrays, @unionOfSets and @distinctUnionOfSets"
+            )
+        }
+    }
+}

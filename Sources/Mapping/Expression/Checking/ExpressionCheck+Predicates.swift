@@ -1,0 +1,92 @@
+/// Predicates.
+extension ExpressionCheck {
+    /// Checks a predicate and what it compares.
+    mutating func check(_ node: PredicateNode) throws(ExpressionMistake) {
+        switch node {
+        case .constant: return
+        case .not(let inner): try check(inner)
+        case .and(let parts), .or(let parts): for part in parts { try check(part) }
+        case .expression(let value):
+            let found = try kind(of: value)
+            if !found.mayBeNumber {
+                try mistyped(
+                    "\(found.label) stands where a predicate is expected", at: Self.text(value),
+                    remedy: "Compare it with something")
+            }
+        case .comparison(let modifier, let left, let sign, let right, let options):
+            let first: ExpressionKind = try left == .anyKey ? .unknown : kind(of: left)
+            let second = try kind(of: right)
+            let compared = modifier == .direct ? first : first.element
+            try check(compared, left, sign, second, right, options)
+        }
+    }
+
+    private func check(
+        _ left: ExpressionKind, _ leftNode: ExpressionNode, _ sign: ComparisonOperator, _ right: ExpressionKind,
+        _ rightNode: ExpressionNode, _ options: ComparisonOptions
+    ) throws(ExpressionMistake) {
+        switch sign {
+        case .matches, .like:
+            for (kind, node) in [(left, leftNode), (right, rightNode)] where !kind.mayBeText {
+                try mistyped("\(sign.rawValue) does not take \(kind.label)", at: Self.text(node))
+            }
+            guard case .constant(.string(let text)) = rightNode else { return }
+            let folding = TextFolding(options)
+            do throws(ProgramFault) {
+                _ =
+                    sign == .like
+                    ? try TextPattern(glob: text, folding) : try TextPattern(regularExpression: text, folding)
+            } catch { throw ExpressionMistake(error, at: ExpressionConstant.quoted(text)) }
+        case .beginsWith, .endsWith:
+            for (kind, node) in [(left, leftNode), (right, rightNode)] where !kind.mayBeText {
+                try mistyped("\(sign.rawValue) does not take \(kind.label)", at: Self.text(node))
+            }
+        case .between:
+            if case .aggregate(let bounds) = rightNode, bounds.count != 2 {
+                try mistyped("BETWEEN takes a list of two values, {low, high}", at: Self.text(rightNode))
+            } else if !right.isAlways({ $0.isCollection }) {
+                try mistyped("BETWEEN takes a list of two values, {low, high}", at: Self.text(rightNode))
+            }
+        case .isIn: try checkWhole(right, rightNode, sign)
+        case .contains: try checkWhole(left, leftNode, sign)
+        case .lessThan, .lessThanOrEqual, .greaterThan, .greaterThanOrEqual:
+            for (kind, node) in [(left, leftNode), (right, rightNode)] {
+                let hasOrder = kind.isAlways { kind in
+                    switch kind {
+                    case .value(let type): type.isNumber || type == .text || type == .uri || type == .date
+                    default: false
+                    }
+                }
+                if !hasOrder { try mistyped("\(kind.label) has no order", at: Self.text(node)) }
+            }
+            try checkTypes(left, leftNode, right)
+        case .equal, .notEqual: try checkTypes(left, leftNode, right)
+        }
+    }
+
+    /// Values of unlike types are never equal and have no order: comparing them is a mistake.
+    private func checkTypes(
+        _ left: ExpressionKind, _ node: ExpressionNode, _ right: ExpressionKind
+    ) throws(ExpressionMistake) {
+        guard case .value(let one) = left, case .value(let other) = right, one != other,
+            !(one.isNumber && other.isNumber), !(one == .text && other == .uri), !(one == .uri && other == .text)
+        else { return }
+        for type in [one, other] where type == .transformable || type == .reference || type == .null { return }
+        try mistyped(
+            "a value of type \(one.label) is not compared with one of type \(other.label)", at: Self.text(node),
+            remedy: one == .date || other == .date ? "Use CAST(…, 'NSDate') for seconds since 2001" : nil)
+    }
+
+    private func checkWhole(
+        _ whole: ExpressionKind, _ node: ExpressionNode, _ sign: ComparisonOperator
+    ) throws(ExpressionMistake) {
+        let mayHold = whole.isAlways { kind in
+            switch kind {
+            case .collection: true
+            case .value(let type): type == .text || type == .uri || type == .transformable
+            default: false
+            }
+        }
+        if !mayHold { try mistyped("\(sign.rawValue) does not look into \(whole.label)", at: Self.text(node)) }
+    }
+}

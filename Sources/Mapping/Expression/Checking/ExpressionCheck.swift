@@ -1,0 +1,256 @@
+import Diagnostics
+import ManagedModel
+
+/// Finds the mistakes of an expression that show before any row is read: names that nobody has, values of the wrong
+/// kind, patterns that are none.
+///
+/// It knows what the two models know; whatever a policy or a subclass of the manager may answer is taken as it is. The
+/// walk is recursive, as deep as the tree, and looks at each node a bounded number of times.
+struct ExpressionCheck {
+    let source: EntityDescription?
+    let destination: EntityDescription?
+    let sourceModel: ManagedObjectModel
+    /// The destination entities that the entity mappings make, by mapping.
+    let made: [String: EntityDescription]
+    /// The variables that have values where the expression is evaluated.
+    let variables: [String]
+    /// Whether a policy may keep the expression from being evaluated: then values of the wrong kind pass.
+    let isLenient: Bool
+    /// Variables that SUBQUERY and assignments bind.
+    var bound: [String: ExpressionKind] = [:]
+
+    /// Core Data's variables of value expressions.
+    static let valueVariables = [
+        "source", "destination", "manager", "entityMapping", "propertyMapping", "entityPolicy",
+    ]
+    static let filterVariables = ["source", "manager", "entityMapping", "entityPolicy"]
+    static let sourceExpressionVariables = ["manager", "entityMapping", "entityPolicy"]
+
+    // MARK: Mistakes
+
+    static func text(_ node: ExpressionNode) -> String { ValueExpression(node: node).format }
+
+    /// A mistake whatever happens.
+    func mistake(
+        _ code: MigrationError.Code, _ message: String, at fragment: String?, remedy: String? = nil
+    ) -> ExpressionMistake {
+        ExpressionMistake(ProgramFault(code, message, remedy: remedy), at: fragment)
+    }
+
+    /// A value of the wrong kind, which no policy may replace.
+    func mistyped(
+        _ message: @autoclosure () -> String, at fragment: @autoclosure () -> String?, remedy: String? = nil
+    ) throws(ExpressionMistake) {
+        if isLenient { return }
+        throw mistake("expression.type", message(), at: fragment(), remedy: remedy)
+    }
+
+    // MARK: Values
+
+    /// What a value is.
+    mutating func kind(of node: ExpressionNode) throws(ExpressionMistake) -> ExpressionKind {
+        switch node {
+        case .constant(let constant): return ExpressionKind(constant)
+        case .variable(let name): return try variable(name)
+        case .evaluatedObject: return source.map { ExpressionKind.object(.source, $0) } ?? .unknown
+        case .keyPath(let target, let components):
+            let start = try kind(of: target ?? .evaluatedObject)
+            return try follow(components[...], from: start)
+        case .function(let target?, let selector, let arguments):
+            return try message(selector, to: target, arguments)
+        case .function(nil, let selector, let arguments): return try builtIn(selector, arguments, node)
+        case .arithmetic(let sign, let left, let right):
+            return try arithmetic(sign.rawValue, [left, right])
+        case .negation(let inner):
+            try number(inner, for: "-")
+            return .unknown
+        case .aggregate(let elements):
+            for element in elements { _ = try kind(of: element) }
+            return .collection(.unknown, isOrdered: true)
+        case .ternary(let condition, let then, let otherwise):
+            try check(condition)
+            return .either(try kind(of: then), try kind(of: otherwise))
+        case .cast(let value, let type):
+            let found = try kind(of: value)
+            return try cast(found, to: type, ExpressionConstant.quoted(type))
+        case .predicate(let predicate):
+            try check(predicate)
+            return .value(.boolean)
+        default: return try rare(node)
+        }
+    }
+
+    private mutating func rare(_ node: ExpressionNode) throws(ExpressionMistake) -> ExpressionKind {
+        switch node {
+        case .subquery(let collection, let variable, let condition):
+            let members = try self.collection(collection, for: "SUBQUERY")
+            let outer = bound[variable]
+            bound[variable] = members.element
+            defer { bound[variable] = outer }
+            try check(condition)
+            return members
+        case .setOperation(let sign, let left, let right):
+            let first = try collection(left, for: sign.rawValue)
+            _ = try collection(right, for: sign.rawValue)
+            if case .collection(let element, let isOrdered) = first {
+                return .collection(element, isOrdered: isOrdered)
+            }
+            return .collection(.unknown, isOrdered: true)
+        case .element(let collection, let index): return try element(of: collection, index)
+        case .fetch(let request, let context, let countOnly):
+            _ = try kind(of: request)
+            _ = try kind(of: context)
+            return countOnly ? .value(.integer) : .collection(.unknown, isOrdered: true)
+        case .assignment(let name, let value):
+            let found = try kind(of: value)
+            bound[name] = found
+            return found
+        case .opaque(let constant):
+            if let error = constant.failure { throw ExpressionMistake(ProgramFault(error), at: nil) }
+            return .unknown
+        default: return .unknown
+        }
+    }
+
+    private func variable(_ name: String) throws(ExpressionMistake) -> ExpressionKind {
+        if let kind = bound[name] { return kind }
+        guard variables.contains(name) else {
+            let known = variables.map { "$\($0)" }.joined(separator: ", ")
+            throw mistake(
+                "expression.variable", "the variable $\(name) is unknown", at: "$\(name)",
+                remedy: "Here \(known) have values")
+        }
+        switch name {
+        case "source": return source.map { ExpressionKind.object(.source, $0) } ?? .unknown
+        case "destination": return destination.map { ExpressionKind.object(.destination, $0) } ?? .unknown
+        default: return .service(name)
+        }
+    }
+
+    private mutating func element(
+        of node: ExpressionNode, _ index: ElementIndex
+    ) throws(ExpressionMistake) -> ExpressionKind {
+        let whole = try kind(of: node)
+        if case .at(let place) = index {
+            let found = try kind(of: place)
+            if found.isCollection { try mistyped("an index has to be one value", at: Self.text(place)) }
+        }
+        switch whole {
+        case .collection(let element, let isOrdered):
+            if case .size = index { return .value(.integer) }
+            if !isOrdered {
+                try mistyped(
+                    "an index needs an order, and \(Self.text(node)) is a set", at: Self.text(node),
+                    remedy: "Fold the members by @min, @max or another operator, or make the relationship ordered")
+            }
+            return element
+        case .value:
+            try mistyped("\(whole.label) has no members to be indexed", at: Self.text(node))
+            return .unknown
+        default: return .unknown
+        }
+    }
+
+    /// What a form that takes collections gets.
+    mutating func collection(
+        _ node: ExpressionNode, for form: String
+    ) throws(ExpressionMistake) -> ExpressionKind {
+        let found = try kind(of: node)
+        if !found.isAlways({ if case .value = $0 { false } else { true } }) {
+            try mistyped("\(form) does not take \(found.label)", at: Self.text(node))
+        }
+        return found
+    }
+
+    // MARK: Numbers and casts
+
+    /// Checks operands of arithmetic: numbers, and dates beside them.
+    mutating func arithmetic(_ name: String, _ operands: [ExpressionNode]) throws(ExpressionMistake) -> ExpressionKind {
+        var mayBeDate = false
+        for operand in operands {
+            let found = try kind(of: operand)
+            for alternative in found.alternatives {
+                switch alternative {
+                case .unknown, .null: mayBeDate = true
+                case .value(.date): mayBeDate = true
+                case .value(let type) where type.isNumber: continue
+                case .value(.text):
+                    try mistyped(
+                        "'\(name)' does not take a value of type String", at: Self.text(operand),
+                        remedy: "Join text by FUNCTION(a, 'stringByAppendingString:', b)")
+                default: try mistyped("'\(name)' does not take \(alternative.label)", at: Self.text(operand))
+                }
+            }
+        }
+        return mayBeDate ? .unknown : .value(.real)
+    }
+
+    mutating func number(_ node: ExpressionNode, for name: String) throws(ExpressionMistake) {
+        let found = try kind(of: node)
+        if !found.mayBeNumber { try mistyped("'\(name)' does not take \(found.label)", at: Self.text(node)) }
+    }
+
+    func cast(
+        _ value: ExpressionKind, to name: String, _ fragment: String
+    ) throws(ExpressionMistake) -> ExpressionKind {
+        let target: ExpressionKind
+        switch name {
+        case "NSNumber", "double", "float", "Double", "Float", "CGFloat": target = .value(.real)
+        case "integer", "NSInteger", "int", "int16", "int32", "int64", "Int", "Int16", "Int32", "Int64":
+            target = .value(.integer)
+        case "BOOL", "bool", "boolean", "Bool": target = .value(.boolean)
+        case "NSDecimalNumber", "NSDecimal", "Decimal": target = .value(.decimal)
+        case "NSString", "String": target = .value(.text)
+        case "NSDate", "Date": target = .value(.date)
+        case "NSURL", "URL": target = .value(.uri)
+        case "NSUUID", "UUID": target = .value(.uuid)
+        case "NSData", "Data": target = .value(.data)
+        case "NSArray", "Array", "NSOrderedSet": return .collection(value.element, isOrdered: true)
+        case "NSSet", "Set": return .collection(value.element, isOrdered: false)
+        case "NSDictionary", "Dictionary": return .unknown
+        default:
+            throw mistake(
+                "expression.castType", "a cast to '\(name)' is unknown", at: fragment,
+                remedy:
+                    "The types are NSNumber, NSDecimalNumber, NSString, NSDate, NSUUID, NSURL, NSData, NSArray, NSSet, NSOrderedSet, NSDictionary, int16, int32, int64, double, float and BOOL"
+            )
+        }
+        for alternative in value.alternatives {
+            switch alternative {
+            case .unknown, .null: continue
+            case .value(let type) where target.takes(type): continue
+            default: try mistyped("\(alternative.label) cannot be cast to '\(name)'", at: fragment)
+            }
+        }
+        return target
+    }
+}
+
+extension ExpressionKind {
+    /// Whether a cast to this type takes a value of another.
+    fileprivate func takes(_ type: ExpressionType) -> Bool {
+        guard case .value(let target) = self else { return true }
+        switch (type, target) {
+        case _ where type == target || type == .transformable || type == .null: return true
+        case _ where type.isNumber && target.isNumber: return true
+        case (_, .date), (_, .text): return type.isNumber || (target == .text && (type == .uuid || type == .uri))
+        case (.date, _): return target.isNumber && target != .boolean
+        case (.text, .decimal), (.text, .integer), (.text, .real), (.text, .uuid), (.text, .uri), (.uuid, .data):
+            return true
+        default: return false
+        }
+    }
+
+    init(_ constant: ExpressionConstant) {
+        switch constant {
+        case .null: self = .null
+        case .boolean: self = .value(.boolean)
+        case .integer: self = .value(.integer)
+        case .double: self = .value(.real)
+        case .decimal: self = .value(.decimal)
+        case .string: self = .value(.text)
+        case .date: self = .value(.date)
+        case .data: self = .value(.data)
+        }
+    }
+}

@@ -1,0 +1,101 @@
+import ManagedModel
+
+/// What the models say of an expression's value before any row is read. What they do not say is unknown, and passes.
+indirect enum ExpressionKind: Sendable {
+    /// One of the two stores.
+    enum Side: String, Sendable {
+        case source, destination
+    }
+
+    case unknown
+    case null
+    case value(ExpressionType)
+    /// An object; of any entity where none is given.
+    case object(Side, EntityDescription?)
+    /// Several, whether in an order or not.
+    case collection(ExpressionKind, isOrdered: Bool)
+    /// What a variable like `$manager` stands for.
+    case service(String)
+    /// The results of a TERNARY.
+    case either(ExpressionKind, ExpressionKind)
+
+    /// The kind in words.
+    var label: String {
+        switch self {
+        case .unknown: "anything"
+        case .null: "nil"
+        case .value(let type): "a value of type \(type.label)"
+        case .object(let side, let entity):
+            entity.map { "an object of the \(side.rawValue) entity \($0)" } ?? "an object of the \(side.rawValue)"
+        case .collection(.value(let type), _): "several values of type \(type.label)"
+        case .collection(.object(let side, let entity), _):
+            entity.map { "objects of the \(side.rawValue) entity \($0)" } ?? "objects of the \(side.rawValue)"
+        case .collection: "a list of values"
+        case .service(let name): "the object $\(name)"
+        case .either(let first, _): first.label
+        }
+    }
+
+    /// What a collection's members are, and every other value itself.
+    var element: ExpressionKind {
+        if case .collection(let element, _) = self { return element }
+        return self
+    }
+
+    /// Each of what it may be.
+    var alternatives: [ExpressionKind] {
+        if case .either(let first, let second) = self { return first.alternatives + second.alternatives }
+        return [self]
+    }
+
+    /// Whether all that it may be passes a test; what is unknown, and nil, passes.
+    func isAlways(_ test: (ExpressionKind) -> Bool) -> Bool {
+        alternatives.allSatisfy { kind in
+            switch kind {
+            case .unknown, .null: true
+            default: test(kind)
+            }
+        }
+    }
+
+    /// Whether it is an object with a property of a name.
+    func hasProperty(_ name: String) -> Bool {
+        guard case .object(_, let entity?) = self else { return false }
+        return entity.attribute(named: name) != nil || entity.relationship(named: name) != nil
+    }
+
+    var isCollection: Bool { if case .collection = self { true } else { false } }
+
+    /// Whether it may be a number: dates are none.
+    var mayBeNumber: Bool { isAlways { if case .value(let type) = $0 { type.isNumber } else { false } } }
+
+    /// Whether it may be text, or what comparisons of text take for it.
+    var mayBeText: Bool {
+        isAlways { if case .value(let type) = $0 { type == .text || type == .uri } else { false } }
+    }
+
+    /// Whether it may be an object of a side, or several.
+    func mayBeObjects(of wanted: Side) -> Bool {
+        isAlways { kind in
+            switch kind.element {
+            case .object(let side, _): side == wanted
+            case .unknown, .null: true
+            default: false
+            }
+        }
+    }
+}
+
+/// What is wrong with an expression, and the words of it that are.
+///
+/// A class, as ``ProgramFault`` is: the check recurses.
+final class ExpressionMistake: Error, Sendable {
+    let fault: ProgramFault
+    /// The part of the expression's text, as it is printed, that the mistake is about.
+    let fragment: String?
+
+    init(_ fault: ProgramFault, at fragment: String?) {
+        self.fault = fault
+        self.fragment = fragment
+    }
+}

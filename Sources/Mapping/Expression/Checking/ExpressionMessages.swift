@@ -1,0 +1,128 @@
+import ManagedModel
+
+/// What the messages of Foundation's values give, by the type of the value that they are sent to.
+enum ExpressionMessages {
+    /// What a message takes and gives.
+    struct Signature {
+        /// What each argument has to be; nil: anything.
+        var arguments: [ArgumentKind?]
+        var result: ExpressionKind
+    }
+
+    enum ArgumentKind: String {
+        case text = "a String"
+        case number = "a number"
+        case date = "a Date"
+
+        func admits(_ kind: ExpressionKind) -> Bool {
+            switch self {
+            case .text: kind.mayBeText
+            case .number: kind.mayBeNumber
+            case .date: kind.isAlways { if case .value(.date) = $0 { true } else { false } }
+            }
+        }
+    }
+
+    /// What a value of a type answers to a selector; nil for one that it does not know.
+    static func signature(_ selector: String, of type: ExpressionType) -> Signature? {
+        switch selector {
+        case "self": return Signature(arguments: [], result: .value(type))
+        case "isEqual:", "isEqualTo:": return Signature(arguments: [nil], result: .value(.boolean))
+        default: break
+        }
+        switch type {
+        case .text: return texts[selector]
+        case .boolean, .integer, .real, .decimal: return numbers[selector]
+        case .date: return dates[selector]
+        case .uri: return addresses.contains(selector) ? Signature(arguments: [], result: .value(.text)) : nil
+        case .uuid: return selector == "UUIDString" ? Signature(arguments: [], result: .value(.text)) : nil
+        case .data: return selector == "length" ? Signature(arguments: [], result: .value(.integer)) : nil
+        case .null, .transformable, .reference: return nil
+        }
+    }
+
+    /// Whether a key path may go on behind a value of an attribute's type, as key-value coding lets it: by a message
+    /// without arguments, or into what a transformable attribute holds.
+    static func answers(_ type: AttributeType, to name: String) -> Bool {
+        guard let type = ExpressionType(type) else { return false }
+        return type == .transformable || signature(name, of: type)?.arguments.isEmpty == true
+    }
+
+    /// Whether a collection answers to a selector.
+    static func isCollectionMessage(_ selector: String) -> Bool {
+        [
+            "self", "isEqual:", "isEqualTo:", "count", "objectAtIndex:", "firstObject", "lastObject", "anyObject",
+            "allObjects", "array", "set", "containsObject:", "indexOfObject:", "componentsJoinedByString:",
+        ].contains(selector)
+    }
+
+    private static let texts = table([
+        (["length", "intValue", "integerValue", "longLongValue"], [], .value(.integer)),
+        (["caseInsensitiveCompare:", "compare:"], [.text], .value(.integer)),
+        (["characterAtIndex:"], [.number], .value(.integer)),
+        (["doubleValue", "floatValue"], [], .value(.real)), (["boolValue"], [], .value(.boolean)),
+        (["hasPrefix:", "hasSuffix:", "containsString:", "isEqualToString:"], [.text], .value(.boolean)),
+        (
+            [
+                "uppercaseString", "localizedUppercaseString", "lowercaseString", "localizedLowercaseString",
+                "capitalizedString", "localizedCapitalizedString", "description", "copy", "mutableCopy",
+                "lastPathComponent", "pathExtension", "stringByDeletingPathExtension",
+                "stringByDeletingLastPathComponent", "decomposedStringWithCanonicalMapping",
+                "precomposedStringWithCanonicalMapping", "stringByRemovingPercentEncoding",
+            ], [], .value(.text)
+        ),
+        (
+            ["stringByAppendingString:", "stringByAppendingPathComponent:", "stringByAppendingPathExtension:"], [.text],
+            .value(.text)
+        ),
+        (["substringFromIndex:", "substringToIndex:"], [.number], .value(.text)),
+        (["stringByReplacingOccurrencesOfString:withString:"], [.text, .text], .value(.text)),
+        (["stringByTrimmingCharactersInSet:"], [nil], .value(.text)),
+        (["componentsSeparatedByString:"], [.text], .collection(.value(.text), isOrdered: true)),
+    ])
+
+    private static let numbers = table([
+        (
+            [
+                "intValue", "integerValue", "longLongValue", "longValue", "shortValue", "unsignedIntegerValue",
+                "unsignedIntValue",
+            ], [], .value(.integer)
+        ),
+        (["doubleValue", "floatValue"], [], .value(.real)), (["boolValue"], [], .value(.boolean)),
+        (["decimalValue"], [], .value(.decimal)), (["stringValue", "description"], [], .value(.text)),
+        (["isEqualToNumber:"], [nil], .value(.boolean)), (["compare:"], [.number], .value(.integer)),
+        (
+            [
+                "decimalNumberByAdding:", "decimalNumberBySubtracting:", "decimalNumberByMultiplyingBy:",
+                "decimalNumberByDividingBy:",
+            ], [.number], .value(.real)
+        ),
+    ])
+
+    private static let dates = table([
+        (
+            ["timeIntervalSinceReferenceDate", "timeIntervalSince1970", "timeIntervalSinceNow"], [], .value(.real)
+        ),
+        (["dateByAddingTimeInterval:", "addTimeInterval:"], [.number], .value(.date)),
+        (["timeIntervalSinceDate:"], [.date], .value(.real)), (["isEqualToDate:"], [nil], .value(.boolean)),
+        (["earlierDate:", "laterDate:"], [.date], .value(.date)), (["description"], [], .value(.text)),
+    ])
+
+    private static let addresses: Set<String> = [
+        "absoluteString", "description", "path", "host", "scheme", "query", "fragment", "lastPathComponent",
+        "pathExtension",
+    ]
+
+    private static func table(_ rows: [([String], [ArgumentKind?], ExpressionKind)]) -> [String: Signature] {
+        var signatures: [String: Signature] = [:]
+        for (names, arguments, result) in rows {
+            for name in names { signatures[name] = Signature(arguments: arguments, result: result) }
+        }
+        return signatures
+    }
+}
+
+extension AttributeType {
+    /// Whether a key path may go on behind a value of this type: only objects can evaluate it then.
+    package func answers(to name: String) -> Bool { ExpressionMessages.answers(self, to: name) }
+}

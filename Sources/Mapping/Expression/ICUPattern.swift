@@ -1,0 +1,115 @@
+import Foundation
+
+/// A regular expression as ICU knows it, which is what Core Data's MATCHES and its validation take.
+///
+/// The syntax is all of ICU's: look-around, back references by number and name, atomic groups, possessive quantifiers,
+/// `(?x)` and the other flags, `\Q…\E`, `\R`, `\X`, `\N{…}`, properties, operations on classes.
+/// ICU tries one way after the other, so a pattern may take time exponential to the text: a match ends with an error
+/// when it has gone back too often, or its stack of 8 MB is full. Nothing recurses.
+///
+/// Memory: a few kilobytes and the compiled pattern; during a match two bytes a character and the stack.
+struct ICUPattern: Sendable {
+    /// Reports of progress that a match may give; ICU gives one after 10,000 ways tried, about every 0.2 ms.
+    static let maximumReports = 300
+    /// From so many UTF-16 units on a pattern that looks for text again gets fewer reports.
+    private static let longText = 100_000
+
+    private let text: String
+    private let expression: NSRegularExpression
+    private let folding: TextFolding
+    /// Whether comparing with what a group matched makes a step as long as the text.
+    private let hasReferences: Bool
+
+    /// Compiles a regular expression.
+    ///
+    /// - Throws: `expression.syntax` for what ICU does not take, with the place where it can be told.
+    init(_ text: String, _ folding: TextFolding) throws(ProgramFault) {
+        self.text = text
+        self.folding = folding
+        hasReferences = text.contains("\\k") || "123456789".contains { text.contains("\\\($0)") }
+        let options: NSRegularExpression.Options = folding.ignoresCase ? .caseInsensitive : []
+        func compiled(_ pattern: String) -> NSRegularExpression? {
+            try? NSRegularExpression(pattern: pattern, options: options)
+        }
+        // The pattern alone has to be one, so that nothing in it closes the group around it. A comment or a quotation
+        // that is open at its end would take the group's end in.
+        guard text.isEmpty || compiled(text) != nil,
+            let expression = [")", "\n)", "\\E)"].lazy.compactMap({ compiled("\\A(?:\(text)\($0)\\z") }).first
+        else { throw Self.mistake(in: text) }
+        self.expression = expression
+    }
+
+    /// Whether the pattern matches a whole text.
+    ///
+    /// - Throws: `expression.patternLimit` naming the pattern.
+    func matches(_ text: String) throws(ProgramFault) -> Bool {
+        let text = folding.ignoresDiacritics ? folding.withoutMarks(text) : text
+        let length = text.utf16.count
+        var remaining = Self.maximumReports + length / 1000
+        if hasReferences, length > Self.longText { remaining = max(1, Self.maximumReports * Self.longText / length) }
+        var isMatching = false
+        var isOverLimit = false
+        expression.enumerateMatches(
+            in: text, options: [.anchored, .reportProgress], range: NSRange(location: 0, length: length)
+        ) { result, flags, stop in
+            if result != nil {
+                isMatching = true
+                stop.pointee = true
+                return
+            }
+            if flags.contains(.internalError) { isOverLimit = true }
+            guard flags.contains(.progress) else { return }
+            remaining -= 1
+            if remaining < 0 {
+                isOverLimit = true
+                stop.pointee = true
+            }
+        }
+        if isOverLimit, !isMatching {
+            throw ProgramFault(
+                "expression.patternLimit",
+                "the regular expression \(ExpressionConstant.quoted(ExpressionLexer.excerpt(self.text))) tries too many ways to match a text of \(length) characters",
+                remedy: "Write it without a repetition inside a repetition, or without look-around and back references")
+        }
+        return isMatching
+    }
+
+    /// What is wrong with a pattern that ICU refuses.
+    private static func mistake(in text: String) -> ProgramFault {
+        var parser = RegularExpressionParser(text)
+        do throws(RegularExpressionParser.Failure) { _ = try parser.parse() } catch {
+            if case .mistake(let message, let place) = error {
+                return ProgramFault("expression.syntax", "\(message), at character \(place) of the regular expression")
+            }
+        }
+        // Parts that stand for themselves: the first that ICU does not know alone.
+        let parts = /\\[pP]\{[^}]*\}|\[:[^\]]*:\]|\\N\{[^}]*\}|\\x\{[^}]*\}|\\u.{0,4}|\\U.{0,8}|\\[a-zA-Z]/
+        for part in text.matches(of: parts.dotMatchesNewlines().matchingSemantics(.unicodeScalar)) {
+            let piece = String(part.output)
+            // A back reference by name needs its group.
+            if piece == "\\k" || piece == "\\Q" || piece == "\\E" { continue }
+            let pattern = piece.hasPrefix("[") ? "[\(piece)]" : piece
+            guard (try? NSRegularExpression(pattern: pattern)) == nil else { continue }
+            let place = text.unicodeScalars.distance(from: text.startIndex, to: part.range.lowerBound) + 1
+            return ProgramFault(
+                "expression.syntax", "'\(piece)' is not known, at character \(place) of the regular expression")
+        }
+        return ProgramFault(
+            "expression.syntax",
+            "\(ExpressionConstant.quoted(ExpressionLexer.excerpt(text))) is no regular expression that ICU takes",
+            remedy: "Look for a bracket, group or name that has no end or is not there")
+    }
+}
+
+extension TextFolding {
+    /// A text without its diacritical marks.
+    func withoutMarks(_ text: String) -> String {
+        if text.utf8.allSatisfy({ $0 < 0x80 }) { return text }
+        var result = ""
+        for scalar in text.decomposedStringWithCanonicalMapping.unicodeScalars
+        where scalar.properties.generalCategory != .nonspacingMark {
+            result.unicodeScalars.append(scalar)
+        }
+        return result
+    }
+}
