@@ -229,6 +229,7 @@ public final class Migration {
         for (number, turn) in prepared.turns.enumerated() {
             manager.begin(turn.model)
             let isLast = number == prepared.turns.count - 1
+            session.hasLaterModels = !isLast
             store.destination.defersEmptyIndexes = !isLast
             // Later mapping models read and change rows through SQLite while they write.
             store.destination.writesPages = options.writer == .pages && number == 0 && !session.hasRows.contains(true)
@@ -287,6 +288,7 @@ public final class Migration {
             }
         }
         if case .publish = mode {
+            try session.countUnmigrated(in: store.destination)
             try Publication(session: session, uuid: uuid, isAppended: existing != nil).finish(store.destination)
         }
         return loaded

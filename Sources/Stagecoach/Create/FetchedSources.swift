@@ -130,7 +130,8 @@ final class SourcePlaces {
         func read(_ keys: [Int64]) throws(MigrationError) {
             sources.window.removeAll()
             _ = try session.source.rows(
-                ofKeys: keys, table: table, columns: slots.columns, in: session.layout, into: &sources.window)
+                ofKeys: keys, table: table, columns: slots.columns, in: session.layout, streamed: slots.streamed,
+                into: &sources.window)
             try folds.fill(&sources.window)
         }
         var isAtEnd = false

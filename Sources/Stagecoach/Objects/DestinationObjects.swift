@@ -207,7 +207,7 @@ final class DestinationObjects: ManagedObjectContext.Backing {
         guard property.relationship != nil else {
             guard let column = property.column else { return nil }
             return try rows[place.table].read(place.key) { batch, row throws(MigrationError) in
-                ValueBridge.object(batch[row, column], in: batch, type: property.type, isExternal: property.isExternal)
+                try ValueBridge.object(batch[row, column], in: batch, type: property.type, isExternal: property.isExternal)
             } ?? nil
         }
         guard let (store, side) = property.links else { return nil }

@@ -126,7 +126,8 @@ final class SourceObjects: ManagedObjectContext.Backing {
                 reader = known
             } else {
                 reader = try session.source.pointReader(
-                    table: table, columns: (0..<columns).map { .own($0) }, in: session.layout)
+                    table: table, columns: (0..<columns).map { .own($0) }, in: session.layout,
+                    streamed: Set(0..<columns))
                 readers[table] = reader
             }
             guard try reader.fetch(key, into: &slot.batch) else { return nil }
@@ -213,7 +214,7 @@ final class SourceObjects: ManagedObjectContext.Backing {
         guard let relationship = property.relationship else {
             guard let column = property.column else { return nil }
             return try read(table: place.table, key: place.key) { batch, row throws(MigrationError) in
-                ValueBridge.object(batch[row, column], in: batch, type: property.type, isExternal: property.isExternal)
+                try ValueBridge.object(batch[row, column], in: batch, type: property.type, isExternal: property.isExternal)
             } ?? nil
         }
         if let column = property.column {
