@@ -60,7 +60,12 @@ public final class EntityMapping: NSObject {
     package var sourceFilterColumn: Int?
     /// `Module.Class` or `Class`; nil or empty means no policy.
     public var entityMigrationPolicyClassName: String?
-    public var userInfo: [AnyHashable: Any]?
+    // Computed: as in Core Data, an assignment to a member of it may read it (`userInfo?["n"] = userInfo?["n"] …`).
+    public var userInfo: [AnyHashable: Any]? {
+        get { givenUserInfo }
+        set { givenUserInfo = newValue }
+    }
+    private var givenUserInfo: [AnyHashable: Any]?
     /// Whether the version hashes were stated by the file, not computed from the models: a compiled mapping model's.
     package var statesVersionHashes = false
     /// The form that a mapping was read from without its models, which alone know all properties and what the form
@@ -104,7 +109,12 @@ public final class PropertyMapping: NSObject {
             PropertyMapping.noteChange()
         }
     }
-    public var userInfo: [AnyHashable: Any]?
+    // Computed: as in Core Data, an assignment to a member of it may read it (`userInfo?["n"] = userInfo?["n"] …`).
+    public var userInfo: [AnyHashable: Any]? {
+        get { givenUserInfo }
+        set { givenUserInfo = newValue }
+    }
+    private var givenUserInfo: [AnyHashable: Any]?
     /// Whether inference or the compiler's default filled the expression in: then a nil source value of an attribute
     /// that is now required takes the model's default.
     package var isAutomatic = false

@@ -18,8 +18,9 @@ private final class V2to3MakerPolicy: EntityMigrationPolicy {
         guard let name = sInstance.value(forKey: "maker") as? String,
             let car = manager.destinationInstances(
                 forEntityMappingName: mapping.name, sourceInstances: [sInstance]
-            ).first, let context = manager.destinationContext
+            ).first
         else { return }
+        let context = manager.destinationContext
         var makers = manager.userInfo?["makers"] as? [String: ManagedObject] ?? [:]
         let maker = makers[name] ?? EntityDescription.insertNewObject(forEntityName: "Maker", into: context)
         maker.setValue(name, forKey: "name")

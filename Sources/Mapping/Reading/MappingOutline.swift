@@ -146,7 +146,8 @@ package struct MappingOutline: Sendable, Equatable, Encodable {
                     of: entry.value, what: "a property", known: MappingDocument.propertyKeys)
                 value = members["expression"]?.value
                 let lookup = [
-                    try document.string(members["keyPath"]), try document.string(members["entityMapping"]).map { "by \($0)" },
+                    try document.string(members["keyPath"]),
+                    try document.string(members["entityMapping"]).map { "by \($0)" },
                 ].compactMap { $0 }
                 if value == nil, !lookup.isEmpty {
                     properties.append(Property(name: entry.key, expression: lookup.joined(separator: " ")))

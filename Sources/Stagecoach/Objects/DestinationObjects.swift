@@ -207,7 +207,8 @@ final class DestinationObjects: ManagedObjectContext.Backing {
         guard property.relationship != nil else {
             guard let column = property.column else { return nil }
             return try rows[place.table].read(place.key) { batch, row throws(MigrationError) in
-                try ValueBridge.object(batch[row, column], in: batch, type: property.type, isExternal: property.isExternal)
+                try ValueBridge.object(
+                    batch[row, column], in: batch, type: property.type, isExternal: property.isExternal)
             } ?? nil
         }
         guard let (store, side) = property.links else { return nil }
@@ -316,6 +317,7 @@ final class DestinationObjects: ManagedObjectContext.Backing {
 
     /// An object as a member of a relationship; nil for a deleted one.
     func member(_ object: ManagedObject, of property: ObjectProperties.Property) throws -> LinkMember? {
+        if object is UnreadMembers { throw UnreadMembers.failure }
         guard object.context === context else {
             throw MigrationError("value.type", .data, "\(object.objectID) is an object of another context")
         }

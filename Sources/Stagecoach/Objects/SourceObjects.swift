@@ -214,7 +214,8 @@ final class SourceObjects: ManagedObjectContext.Backing {
         guard let relationship = property.relationship else {
             guard let column = property.column else { return nil }
             return try read(table: place.table, key: place.key) { batch, row throws(MigrationError) in
-                try ValueBridge.object(batch[row, column], in: batch, type: property.type, isExternal: property.isExternal)
+                try ValueBridge.object(
+                    batch[row, column], in: batch, type: property.type, isExternal: property.isExternal)
             } ?? nil
         }
         if let column = property.column {

@@ -26,7 +26,7 @@ enum ValueBridge {
         case .blob: return data(batch.bytes(cell), type, isExternal)
         case .huge:
             let value = batch.huge(cell)
-            throw value.source.refusal(value, for: "A policy or expression that reads it")
+            throw value.source.refusal(value, for: "a policy or expression that reads it")
         }
     }
 

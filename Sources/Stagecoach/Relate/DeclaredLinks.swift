@@ -260,7 +260,7 @@ final class DeclaredLinks {
                     }
                 }
             }
-            if !isFound { try countMissing(table, key, lookup.relationship, of: owner.key) }
+            if !isFound { try countMissing(lookup.argument, key, lookup.relationship, of: owner.key) }
         }
         if let first { try body(first.member, first.order, lookup.candidates[first.rank]) }
     }
@@ -324,7 +324,7 @@ final class DeclaredLinks {
                         order.words.kind, order.words.value)
                 }
             }
-            if !isFound { try countMissing(argument.table, key, relationship, of: owner) }
+            if !isFound { try countMissing(argument, key, relationship, of: owner) }
         }
         if let sorter {
             session.add(ReferenceCounts(surplus: try link(try sorter.finish(), number, relationship)))
@@ -572,14 +572,25 @@ final class DeclaredLinks {
         return current
     }
 
+    /// Whether a lookup's argument reads links from a join table.
+    private func isJoined(_ argument: SourceArgument) -> Bool {
+        guard case .toMany(_, let relationship, _) = argument,
+            case .join = session.layout.schema.storage(of: relationship)
+        else { return false }
+        return true
+    }
+
     /// Counts a reference that found nothing, or notes it where it may be set yet.
     private func countMissing(
-        _ table: Int, _ key: Int64, _ relationship: RelationshipDescription, of owner: Int64
+        _ argument: SourceArgument, _ key: Int64, _ relationship: RelationshipDescription, of owner: Int64
     ) throws(MigrationError) {
+        let table = argument.table
         guard try session.sourceKeys?.byTable[table]?.contains(key) ?? true else {
             session.counts.danglingReferences += 1
             return
         }
+        // A member that holds the link itself takes it along: the owner's side refers to nothing that became nil.
+        guard !relationship.isToMany || isJoined(argument) else { return }
         guard let unmigrated = session.unmigrated else {
             session.counts.unmigratedReferences += 1
             return

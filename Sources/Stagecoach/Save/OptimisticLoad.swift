@@ -156,7 +156,7 @@ final class OptimisticLoad {
         var listed = "look at them with stagecoach check or name a --reject-file"
         if let file, let origins = session.validation.origins {
             let lines = RejectLines(session: session, ledger: ledger, origins: origins)
-            try lines.forEach { object, _, _ in try file.append(object) }
+            try lines.show { object, _, _ in try file.append(object) }
             try file.finish()
             try file.place()
             listed = "see them in \(file.path)"

@@ -135,7 +135,8 @@ struct TableLoad {
         else { return nil }
         // Key paths resolve from the mapping's own entity; the slots are shared by all mappings of the scan.
         var mine = slots.seen(from: source)
-        let attributes = try AttributeProgram(mapping: mapping, slots: &mine, indexed: session.indexedColumns(of: mapping))
+        let attributes = try AttributeProgram(
+            mapping: mapping, slots: &mine, indexed: session.indexedColumns(of: mapping))
         let references = ReferenceProgram(
             mapping: mapping, direct: links.direct[mapping.index] ?? [], keys: keys,
             destination: session.destinationSchema, slots: &mine, unmigrated: session.unmigrated)

@@ -26,7 +26,7 @@ struct RejectAccount {
         report.removedReferences += rejected.removedReferences
         report.rounds += rounds
         let lines = RejectLines(session: session, ledger: ledger, origins: origins)
-        try lines.forEach { object, entry, origin in
+        try lines.show { object, entry, origin in
             let name = object.entity
             report.objects += 1
             report.byRule[entry.rule.rawValue, default: 0] += 1

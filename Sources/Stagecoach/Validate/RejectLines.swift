@@ -7,7 +7,7 @@ struct RejectLines {
     /// Shows the objects by entity, then key, each once.
     ///
     /// - Complexity: O(rejected objects), a lookup of the origin each.
-    func forEach(_ body: (RejectedObject, RejectLedger.Entry, ObjectOrigin?) throws -> Void) throws {
+    func show(_ body: (RejectedObject, RejectLedger.Entry, ObjectOrigin?) throws -> Void) throws {
         let model = session.destinationSchema.model
         try ledger.forEachEntry(in: session.destinationSchema) { entry in
             try session.checkCancelled()

@@ -43,7 +43,7 @@ extension DestinationObjects: FetchSide {
         for row in 0..<batch.count {
             for column in columns where batch[row, column].kind == .huge {
                 let value = batch.huge(batch[row, column])
-                throw value.source.refusal(value, for: "A fetch that looks into it")
+                throw value.source.refusal(value, for: "a fetch that looks into it")
             }
         }
     }
