@@ -53,7 +53,8 @@ final class SecondObjectPolicy: EntityMigrationPolicy {
         forSource sInstance: ManagedObject, in mapping: EntityMapping, manager: MigrationManager
     ) throws {
         try super.createDestinationInstances(forSource: sInstance, in: mapping, manager: manager)
-        guard let name = mapping.destinationEntityName, let context = manager.destinationContext else { return }
+        guard let name = mapping.destinationEntityName else { return }
+        let context = manager.destinationContext
         let second = EntityDescription.insertNewObject(forEntityName: name, into: context)
         manager.associate(sourceInstance: sInstance, withDestinationInstance: second, for: mapping)
     }

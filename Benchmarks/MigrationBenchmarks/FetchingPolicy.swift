@@ -32,7 +32,8 @@ final class FetchingPolicy: EntityMigrationPolicy {
     }
 
     override func end(_ mapping: EntityMapping, manager: MigrationManager) throws {
-        guard let entity = mapping.destinationEntityName, let context = manager.destinationContext else { return }
+        guard let entity = mapping.destinationEntityName else { return }
+        let context = manager.destinationContext
         let sorted = FetchRequest<ManagedObject>(entityName: entity)
         sorted.sortDescriptors = [
             KeySortDescriptor(

@@ -8,9 +8,8 @@ final class FindingPolicy: EntityMigrationPolicy {
     override func createDestinationInstances(
         forSource sInstance: ManagedObject, in mapping: EntityMapping, manager: MigrationManager
     ) throws {
-        guard let entity = mapping.destinationEntityName, let context = manager.destinationContext,
-            let number = sInstance.value(forKey: "number")
-        else { return }
+        guard let entity = mapping.destinationEntityName, let number = sInstance.value(forKey: "number") else { return }
+        let context = manager.destinationContext
         let request = FetchRequest<ManagedObject>(entityName: entity)
         request.predicate = FormatPredicate(format: "number == %@", number)
         request.fetchLimit = 1
@@ -29,7 +28,8 @@ final class GatheringPolicy: EntityMigrationPolicy {
         forSource sInstance: ManagedObject, in mapping: EntityMapping, manager: MigrationManager
     ) throws {
         try super.createDestinationInstances(forSource: sInstance, in: mapping, manager: manager)
-        guard let context = manager.destinationContext, mapping.destinationEntityName == "Member" else { return }
+        guard mapping.destinationEntityName == "Member" else { return }
+        let context = manager.destinationContext
         let request = FetchRequest<ManagedObject>(entityName: "Group")
         request.fetchLimit = 1
         let group = try context.fetch(request).first

@@ -36,7 +36,7 @@ extension EntityMapping: NSCopying {
         copy.entityMigrationPolicyClassName = entityMigrationPolicyClassName
         copy.userInfo = userInfo
         copy.statesVersionHashes = statesVersionHashes
-        copy.leavesUnlisted = leavesUnlisted
+        copy.convertedFrom = convertedFrom
         copy.line = line
         copy.column = column
         return copy
@@ -53,6 +53,7 @@ extension PropertyMapping: NSCopying {
         copy.userInfo = userInfo
         copy.isAutomatic = isAutomatic
         copy.replacesNil = replacesNil
+        copy.openValue = openValue
         copy.line = line
         copy.column = column
         return copy

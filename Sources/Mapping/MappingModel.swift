@@ -63,12 +63,17 @@ public final class EntityMapping: NSObject {
     package var sourceExpressionColumn: Int?
     /// `Module.Class` or `Class`; nil or empty means no policy.
     public var entityMigrationPolicyClassName: String?
-    public var userInfo: [AnyHashable: Any]?
+    // Computed: as in Core Data, an assignment to a member of it may read it (`userInfo?["n"] = userInfo?["n"] …`).
+    public var userInfo: [AnyHashable: Any]? {
+        get { givenUserInfo }
+        set { givenUserInfo = newValue }
+    }
+    private var givenUserInfo: [AnyHashable: Any]?
     /// Whether the version hashes were stated by the file, not computed from the models: a compiled mapping model's.
     package var statesVersionHashes = false
-    /// Whether properties without a mapping are left alone although none says so: a compiled mapping model that was
-    /// read without its models, which alone know all properties.
-    package var leavesUnlisted = false
+    /// The form that a mapping was read from without its models, which alone know all properties and what the form
+    /// leaves out; nil where nothing is left open.
+    package var convertedFrom: MappingForm?
     /// Where the mapping stands in its file.
     package var line: Int?
     package var column: Int?
@@ -86,6 +91,15 @@ public final class EntityMapping: NSObject {
     }
 }
 
+/// How a property is computed, as far as a file says without its models.
+package enum OpenValue: Equatable {
+    /// As the models suggest.
+    case automatic
+    /// A relationship: the objects that an entity mapping made of the objects at a key path; nil parts are as the models
+    /// suggest.
+    case lookup(keyPath: ValueExpression?, mapping: String?)
+}
+
 /// How one property of the destination entity gets its value.
 public final class PropertyMapping: NSObject {
     /// Name of the destination property.
@@ -98,13 +112,20 @@ public final class PropertyMapping: NSObject {
             PropertyMapping.noteChange()
         }
     }
-    public var userInfo: [AnyHashable: Any]?
+    // Computed: as in Core Data, an assignment to a member of it may read it (`userInfo?["n"] = userInfo?["n"] …`).
+    public var userInfo: [AnyHashable: Any]? {
+        get { givenUserInfo }
+        set { givenUserInfo = newValue }
+    }
+    private var givenUserInfo: [AnyHashable: Any]?
     /// Whether inference or the compiler's default filled the expression in: then a nil source value of an attribute
     /// that is now required takes the model's default.
     package var isAutomatic = false
     /// Whether the two differ: an automatic expression from an optional attribute to one that is required and has a
     /// default. Set with ``isAutomatic``; kept apart so that a mapping model can be written without its models.
     package var replacesNil = false
+    /// What a mapping model that was read without its models leaves open.
+    package var openValue: OpenValue?
     /// Where the expression stands in its file.
     package var line: Int?
     package var column: Int?

@@ -19,6 +19,7 @@ struct FusedMigration {
 
     /// Loads all tables.
     func run(into destination: DestinationStore) throws -> Outcome {
+        session.beginReferences(mayBeSet: false)
         session.progress.begin(.keys)
         let scan = try KeyScan(session: session, mappings: mappings, tables: work.tables, manager: manager).run()
         let keys = SourceKeys(byMapping: scan.byMapping, byTable: scan.byTable)

@@ -256,6 +256,7 @@ public final class Migration {
         for (number, turn) in prepared.turns.enumerated() {
             manager.begin(turn.model)
             let isLast = number == prepared.turns.count - 1
+            session.hasLaterModels = !isLast
             store.destination.defersEmptyIndexes = !isLast
             // Later mapping models read and change rows through SQLite while they write.
             store.destination.writesPages = options.writer == .pages && number == 0 && !session.hasRows.contains(true)
@@ -314,6 +315,7 @@ public final class Migration {
             }
         }
         if case .publish = mode {
+            try session.countUnmigrated(in: store.destination)
             let history = try HistoryPlan(prepared, keys: loaded.keys, options: options, isAppended: existing != nil)
             loaded.historyNote = history.note
             try Publication(

@@ -16,7 +16,12 @@ open class MigrationManager: NSObject {
     /// Memory limit, batch size, work directory, keys.
     public var options = MigrationOptions()
     /// The caller's own.
-    open var userInfo: [AnyHashable: Any]?
+    // Computed: as in Core Data, an assignment to a member of it may read it (`userInfo?["n"] = userInfo?["n"] …`).
+    open var userInfo: [AnyHashable: Any]? {
+        get { givenUserInfo }
+        set { givenUserInfo = newValue }
+    }
+    private var givenUserInfo: [AnyHashable: Any]?
     /// Whether entity mappings without a policy take the row path. False sends everything through the stages with
     /// barriers, with the same result.
     open var usesStoreSpecificMigrationManager = true
@@ -116,10 +121,12 @@ open class MigrationManager: NSObject {
         return Float((taken.withLock { $0?.progress } ?? progress).snapshot.fraction)
     }
 
-    /// The source's objects, read-only; nil when idle.
-    open var sourceContext: ManagedObjectContext! { running?.sourceContext }
-    /// The destination's objects; nil when idle.
-    open var destinationContext: ManagedObjectContext! { running?.destinationContext }
+    /// The source's objects, read-only; when idle a context without a store.
+    open var sourceContext: ManagedObjectContext { running?.sourceContext ?? idleSource }
+    /// The destination's objects; when idle a context without a store.
+    open var destinationContext: ManagedObjectContext { running?.destinationContext ?? idleDestination }
+    private let idleSource = ManagedObjectContext(idle: false)
+    private let idleDestination = ManagedObjectContext(idle: true)
 
     open func sourceEntity(for mapping: EntityMapping) -> EntityDescription? {
         mapping.sourceEntityName.flatMap(sourceModel.entity(named:))

@@ -46,6 +46,13 @@ final class MigrationSession {
     var external: ExternalFiles?
     /// Set once the keys are read.
     var sourceKeys: SourceKeys?
+    /// Whether mapping models come after the one at work.
+    var hasLaterModels = false
+    /// Takes references to objects that the mapping model at work does not migrate, where a policy or a later mapping
+    /// model may set them; nil where they are counted at once.
+    private(set) var unmigrated: UnmigratedReferences?
+    /// Those of earlier mapping models.
+    private var earlierUnmigrated: [UnmigratedReferences] = []
 
     init(
         source: SourceStore, layout: StoreLayout, destinationSchema: StoreSchema, work: WorkDirectory,
@@ -84,9 +91,25 @@ final class MigrationSession {
         existingLinks = counts.joinTables
     }
 
+    /// A mapping model begins to look for references, maybe for a second time.
+    ///
+    /// - Parameter mayBeSet: whether its own policies may set what its lookups do not find.
+    func beginReferences(mayBeSet: Bool) {
+        unmigrated = mayBeSet || hasLaterModels ? UnmigratedReferences(session: self) : nil
+    }
+
+    /// Counts the references that are nil now that all mapping models have run.
+    func countUnmigrated(in destination: DestinationStore) throws {
+        for references in earlierUnmigrated {
+            counts.unmigratedReferences += try references.countOfNil(in: destination, self)
+        }
+    }
+
     /// A mapping model has run: its rows are existing ones for the next.
     func endModel(highest: [Int64], _ tables: [MappingAssociations]) {
         associations.append(tables)
+        if let unmigrated { earlierUnmigrated.append(unmigrated) }
+        unmigrated = nil
         for table in highest.indices {
             highestKeys[table] = max(highestKeys[table], highest[table])
             if rowsWritten[table] > 0 || associations.rejectingTables.contains(table) { hasRows[table] = true }

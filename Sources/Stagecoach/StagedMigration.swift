@@ -28,6 +28,7 @@ struct StagedMigration {
     func run(
         into destination: DestinationStore, load: (TurnFilling) throws -> [Int64]
     ) throws -> FusedMigration.Outcome {
+        session.beginReferences(mayBeSet: mappings.contains(where: \.hasPolicy))
         session.progress.begin(.keys)
         let scan = try KeyScan(session: session, mappings: mappings, tables: work.tables, manager: manager).run()
         let keys = SourceKeys(byMapping: scan.byMapping, byTable: scan.byTable)
@@ -166,13 +167,15 @@ struct StagedMigration {
         }
         var slots = SourceSlots(
             entity: sourceEntity, schema: session.layout.schema, columns: [.own(EntityTable.lockColumn)])
-        let program = try AttributeProgram(mapping: mapping, slots: &slots, external: session.external)
+        let program = try AttributeProgram(
+            mapping: mapping, slots: &slots, indexed: session.indexedColumns(of: mapping), external: session.external)
         let number = Int64(session.destinationSchema.number(of: entity))
         var batch = session.sourceBatch(slots: slots.columns.count)
         var made = 0
         for range in work.ranges(ofMapping: mapping.index) {
             let reader = try SourceReader(
-                session: session, slots: slots, table: source, entities: [sourceEntity.index], range: range)
+                session: session, slots: slots, table: source, entities: [sourceEntity.index], range: range,
+                streams: true)
             while try reader.next(into: &batch) {
                 try session.checkCancelled()
                 for row in 0..<batch.count {
@@ -250,7 +253,8 @@ struct StagedMigration {
         } else {
             for range in work.ranges(ofMapping: mapping.index) {
                 let reader = try SourceReader(
-                    session: session, slots: slots, table: table, entities: [entity.index], range: range)
+                    session: session, slots: slots, table: table, entities: [entity.index], range: range,
+                    streams: true)
                 while try reader.next(into: &sources.window) {
                     try session.checkCancelled()
                     for row in 0..<sources.window.count {

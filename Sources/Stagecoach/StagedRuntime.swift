@@ -98,10 +98,9 @@ final class StagedRuntime {
             throw MigrationError(
                 "mapping.noSource", .configuration, "The entity mapping has no source entity", context: mapping.context)
         }
-        let own = session.layout.schema.tables[table].columns.count
-        var slots = SourceSlots(
-            entity: entity, schema: session.layout.schema, columns: (0..<own).map { .own($0) })
-        let attributes = try AttributeProgram(mapping: mapping, slots: &slots, external: session.external)
+        var slots = SourceSlots(allColumnsOf: entity, schema: session.layout.schema)
+        let attributes = try AttributeProgram(
+            mapping: mapping, slots: &slots, indexed: session.indexedColumns(of: mapping), external: session.external)
         let program = CreationProgram(
             mapping: mapping, attributes: attributes, slots: slots,
             rows: try SourceRowReader(session: session, slots: slots, table: table))

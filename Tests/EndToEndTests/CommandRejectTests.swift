@@ -130,19 +130,32 @@ struct CommandRejectTests {
         #expect(try connection.integer("SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_NAME = 'Line'") == 21)
     }
 
-    @Test("more rejects than allowed end the run, and neither store nor reject file is left")
+    @Test("more rejects than allowed end the run without a store, and the reject file says which")
     func limit() throws {
         let folder = try TemporaryFolder()
         let source = try store(in: folder)
-        let before = try CommandBinary.contents(of: folder.path)
-        let outcome = try CommandBinary.run([
-            "migrate", source, folder.file("new.sqlite"), "--from", Self.from, "--to", Self.models,
-            "--on-invalid=reject", "--max-rejects=31", "--reject-file", folder.file("rejects.jsonl"),
-        ])
+        var before = try CommandBinary.contents(of: folder.path)
+        func run(_ limit: Int, _ file: String?) throws -> CommandBinary.Outcome {
+            try CommandBinary.run(
+                [
+                    "migrate", source, folder.file("new.sqlite"), "--from", Self.from, "--to", Self.models,
+                    "--on-invalid=reject", "--max-rejects=\(limit)",
+                ] + (file.map { ["--reject-file", folder.file($0)] } ?? []))
+        }
+        let bare = try run(31, nil)
+        #expect(bare.code == 65 && bare.messages.contains("stagecoach check"), "\(bare.messages)")
+        #expect(try CommandBinary.contents(of: folder.path) == before)
+        let outcome = try run(31, "rejects.jsonl")
         #expect(outcome.code == 65)
         #expect(outcome.messages.contains("32 objects would be rejected"), "\(outcome.messages)")
         #expect(outcome.messages.contains("and 31 are allowed"))
+        #expect(outcome.messages.contains(folder.file("rejects.jsonl")), "\(outcome.messages)")
+        let written = try String(contentsOfFile: folder.file("rejects.jsonl"), encoding: .utf8)
+        before["rejects.jsonl"] = Data(written.utf8)
         #expect(try CommandBinary.contents(of: folder.path) == before)
+        // The file is the one that a run without the limit writes.
+        #expect(try run(32, "all.jsonl").code == 0)
+        #expect(try String(contentsOfFile: folder.file("all.jsonl"), encoding: .utf8) == written)
     }
 
     @Test("a reject file that stands there is refused and stays")

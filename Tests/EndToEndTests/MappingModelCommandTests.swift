@@ -18,8 +18,9 @@ private final class V2to3MakerPolicy: EntityMigrationPolicy {
         guard let name = sInstance.value(forKey: "maker") as? String,
             let car = manager.destinationInstances(
                 forEntityMappingName: mapping.name, sourceInstances: [sInstance]
-            ).first, let context = manager.destinationContext
+            ).first
         else { return }
+        let context = manager.destinationContext
         var makers = manager.userInfo?["makers"] as? [String: ManagedObject] ?? [:]
         let maker = makers[name] ?? EntityDescription.insertNewObject(forEntityName: "Maker", into: context)
         maker.setValue(name, forKey: "name")
@@ -105,7 +106,15 @@ struct MappingModelCommandTests {
         #expect(
             try CommandBinary.run(["convert", Self.source, "-o", "made.json"] + models, in: folder.path).code == 73)
         let bare = try CommandBinary.run(["convert", Self.compiled])
-        #expect(bare.code == 0 && bare.output.contains("\"unlisted\": \"untouched\""), "\(bare.messages)")
+        #expect(bare.code == 0 && bare.output.contains("\"convertedFrom\": \"cdm\""), "\(bare.messages)")
+        let open = try CommandBinary.run(["convert", Self.source, "-o", "open.json"], in: folder.path)
+        #expect(open.code == 0, "\(open.messages)")
+        let alone = try CommandBinary.run(["convert", "open.json"], in: folder.path)
+        #expect(alone.output == (try String(contentsOfFile: folder.file("open.json"), encoding: .utf8)))
+        #expect(try CommandBinary.run(["convert", "open.json"] + models, in: folder.path).output == source.output)
+        // What leaves the models' part out by itself still needs them.
+        let refused = try CommandBinary.run(["convert", "made.json"], in: folder.path)
+        #expect(refused.code == 78 && refused.messages.contains("--from"), "\(refused.messages)")
         let whole = try CommandBinary.run(["convert", Self.compiled] + models)
         #expect(whole.code == 0 && !whole.output.contains("unlisted"))
         let momd = ["--from", Self.compiledModels + ":SampleModel2", "--to", Self.compiledModels + ":SampleModel3"]
@@ -118,7 +127,7 @@ struct MappingModelCommandTests {
         try Data("hello".utf8).write(to: folder.url.appendingPathComponent("text.cdm"))
         let from = ["--from", Self.models + ":SampleModel2"]
         for (arguments, code, said) in [
-            ([Self.source], 78, "SampleModel2.xcdatamodel"), ([Self.source] + from, 78, "--to"),
+            ([Self.source] + from, 78, "SampleModel2.xcdatamodel"), ([Self.source] + from, 78, "--to"),
             ([Self.compiled] + from, 78, "--to"), (["none.cdm"], 66, "none.cdm"), (["text.cdm"], 78, "text.cdm"),
             (["."], 66, "xcmapping.xml"), ([Self.compiled, "--from", Self.models, "--to", Self.models], 78, "version"),
             ([], 64, "MAPPING"),

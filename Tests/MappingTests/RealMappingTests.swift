@@ -77,16 +77,31 @@ struct RealMappingTests {
                 == "REPLACE_AT_RUNTIME.V2to3MakerPolicy")
     }
 
-    @Test("A compiled mapping model is written without its models, and read with them as the same")
+    @Test("Every mapping model is written without its models, comes back without them, and is the same with them")
     func withoutModels() throws {
-        let mapping = try RealMapping(RealMapping.shared("coredataplus/mappings/V2toV3.cdm"))
-        let bare = try MappingModel.reading(compiled: MappingFile(path: mapping.path).bytes, path: mapping.path)
-        let text = try bare.json()
-        #expect(text.contains("\"unlisted\": \"untouched\""))
-        #expect(text.contains("\"sourceEntityVersionHash\": \""))
-        let again = try MappingModel.reading(
-            json: Array(text.utf8), path: "again.json", source: mapping.source, destination: mapping.destination)
-        #expect(again.differences(from: try mapping.read()) == [])
+        var count = 0
+        for mapping in try RealMapping.all() {
+            let file = try MappingFile(path: mapping.path)
+            let bare =
+                file.form == .compiled
+                ? try MappingModel.reading(compiled: file.bytes, path: file.path)
+                : try MappingModel.reading(xcode: file.bytes, path: file.path)
+            let text = try bare.json()
+            #expect(text.contains("\"convertedFrom\": \"\(file.form.rawValue)\""), "\(mapping.name)")
+            #expect(text.contains("\"sourceEntityVersionHash\": \"") == (file.form == .compiled))
+            let alone = try MappingModel.reading(json: Array(text.utf8), path: "alone.json")
+            #expect(alone.differences(from: bare) == [], "\(mapping.name)")
+            #expect(try alone.json() == text, "\(mapping.name)")
+            let again = try MappingModel.reading(
+                json: Array(text.utf8), path: "again.json", source: mapping.source, destination: mapping.destination)
+            let whole = try mapping.read()
+            #expect(again.differences(from: whole) == [], "\(mapping.name)")
+            #expect(whole.differences(from: again) == [], "\(mapping.name)")
+            #expect(try again.json() == whole.json(), "\(mapping.name)")
+            _ = try MappingOutline.reading(json: Array(text.utf8), path: "again.json")
+            count += 1
+        }
+        #expect(count == 23)
     }
 
     @Test("A compiled mapping model of other versions is refused by the hashes in it")

@@ -130,6 +130,21 @@ struct XcodeMappingTests {
         #expect(account.attributeMapping(named: "temp") == nil)
         let size = try #require(account.attributeMapping(named: "size"))
         #expect(size.valueExpression == nil && !size.isAutomatic)
+        // Converted without the models, and read with them, it is the same.
+        let open = try MappingModel.reading(xcode: Array(file(whole.joined()).utf8), path: "x.xml").json()
+        let (old, new) = try models()
+        #expect(
+            try MappingModel.reading(json: Array(open.utf8), path: "x.json", source: old, destination: new)
+                .differences(from: model) == [])
+        // A compiled one says each expression: one that is spelled like the automatic one is that.
+        let note = try #require(open.range(of: "\"note\": {}"))
+        let compiled = open.replacingCharacters(in: note, with: "\"note\": \"$source.note\"")
+        let said = try MappingModel.reading(json: Array(compiled.utf8), path: "x.json", source: old, destination: new)
+        #expect(said.differences(from: model) == ["AccountToAccount: attribute note: automatic false and true"])
+        let stated = try MappingModel.reading(
+            json: Array(compiled.replacingOccurrences(of: "\"xcmappingmodel\"", with: "\"cdm\"").utf8), path: "x.json",
+            source: old, destination: new)
+        #expect(stated.differences(from: model) == [])
         #expect(account.line != nil)
         #expect(account.sourceEntityVersionHash?.count == 32)
         let again = try MappingModel.reading(

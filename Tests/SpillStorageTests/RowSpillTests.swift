@@ -270,7 +270,7 @@ private enum PlainCell: Equatable {
             var row = batch.appendRow(key: 1)
             for slot in 0..<6 { PlainCell.random(&random, patch: false).put(into: &batch, row: row, slot: slot) }
             buffer.count = 0
-            try RowCodec.append(key: 1, row: row, of: batch, slots: 6, to: buffer)
+            try RowCodec.append(key: 1, row: row, of: batch, slots: 6, to: buffer, HugeReferences())
             for _ in 0..<(1 + random.below(5)) {
                 (buffer.start + random.below(buffer.count)).storeBytes(
                     of: UInt8(truncatingIfNeeded: random.next()), as: UInt8.self)
@@ -281,7 +281,7 @@ private enum PlainCell: Equatable {
             for slot in 0..<6 { batch[row, slot] = .absent }
             if let found = RowCodec.row(in: buffer.bytes, at: 0) {
                 #expect(found.next <= buffer.count)
-                _ = RowCodec.fill(found.slice, slots: 6, into: &batch, row: row)
+                _ = RowCodec.fill(found.slice, slots: 6, into: &batch, row: row, HugeReferences())
                 #expect(batch.arenaCount <= buffer.count * 6)
             }
         }

@@ -183,7 +183,7 @@ struct FetchTests {
                 .setValue(names[Int(source.objectID.key) - 1], forKey: "name")
         }
         steps.end = { _, manager in
-            let context = try #require(manager.destinationContext)
+            let context = try #require(manager.destinationContext as ManagedObjectContext?)
             func names(_ descriptor: KeySortDescriptor) throws -> [String] {
                 let request = FetchRequest<ManagedObject>(entityName: "Person")
                 request.sortDescriptors = [descriptor]
@@ -207,7 +207,7 @@ struct FetchTests {
     func resultTypes() throws {
         let fixture = try PolicyFixture()
         try fixture.runInEnd { manager in
-            let context = try #require(manager.destinationContext)
+            let context = manager.destinationContext
             let any = FetchRequest<any FetchRequestResult>(entityName: "Person")
             let results = try context.fetch(any)
             #expect((results as? [ManagedObject])?.count == 6)
@@ -239,7 +239,7 @@ struct FetchTests {
     func refusals() throws {
         let fixture = try PolicyFixture()
         try fixture.runInEnd { manager in
-            let context = try #require(manager.destinationContext)
+            let context = manager.destinationContext
             func code(_ request: FetchRequest<ManagedObject>) -> String? {
                 do {
                     _ = try context.fetch(request)
@@ -265,7 +265,7 @@ struct FetchTests {
     func blocks() throws {
         let fixture = try PolicyFixture()
         try fixture.runInEnd { manager in
-            let context = try #require(manager.destinationContext)
+            let context = try #require(manager.destinationContext as ManagedObjectContext?)
             let request = request("Person")
             request.predicate = FormatPredicate { object, _ in
                 guard let person = object as? ManagedObject else { return false }

@@ -128,15 +128,34 @@ struct HugeValueScene {
     }
 
     /// A migration in this process.
-    func migration(room: Int, _ change: (inout MigrationOptions) -> Void = { _ in }) throws -> Migration {
+    ///
+    /// - Parameters:
+    ///   - room: MiB beside what the process holds.
+    ///   - steps: a policy of the entity mapping.
+    func migration(
+        room: Int, steps: ClosurePolicy.Steps? = nil, _ change: (inout MigrationOptions) -> Void = { _ in }
+    ) throws -> Migration {
         let source = try ModelLocator.load(folder.file("one.xcdatamodel")).model
         let destination = try ModelLocator.load(folder.file("two.xcdatamodel")).model
         var options = MigrationOptions()
         options.memoryLimit = (ProcessMemory.currentResident() ?? 0) + room << 20
         options.fullCheck = true
         change(&options)
+        let mapping = try MappingModel.inferred(from: source, to: destination)
+        var manager: MigrationManager?
+        if let steps {
+            let carried = Unchecked(steps)
+            mapping.entityMappings[0].entityMigrationPolicyClassName = "DocumentPolicy"
+            manager = MigrationManager(sourceModel: source, destinationModel: destination)
+            manager?.policies = PolicyRegistry()
+            manager?.policies.register("DocumentPolicy") {
+                let policy = ClosurePolicy()
+                policy.steps = carried.value
+                return policy
+            }
+        }
         return Migration(
-            from: sourcePath, model: source, mapping: try .inferred(from: source, to: destination),
-            to: destinationPath, model: destination, options: options)
+            from: sourcePath, model: source, mapping: mapping, to: destinationPath, model: destination,
+            options: options, manager: manager)
     }
 }

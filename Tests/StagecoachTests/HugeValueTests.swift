@@ -14,7 +14,7 @@ struct HugeValueTests {
     @Test(
         "A blob and a text larger than the memory go under 64 MiB, byte for byte",
         .enabled(if: MemoryChild.program != nil, "the benchmark program is not built beside the tests"),
-        arguments: [[], ["--keys", "sequential"]])
+        arguments: [[], ["--keys", "sequential"], ["--policy", "super"]])
     func memory(way: [String]) throws {
         let scene = try HugeValueScene(
             blobBytes: Self.isThorough ? 990_000_000 : 40_000_000, textBytes: Self.isThorough ? 500_000_000 : 20_000_000
@@ -32,10 +32,107 @@ struct HugeValueTests {
         #expect(try check.step() && check.text(0) == "ok")
     }
 
-    @Test("What needs the bytes at once is refused with the least workable limit, and nothing is left")
-    func refusals() throws {
+    @Test("A policy carries huge values: default copies, second objects, later changes of other attributes")
+    func policies() throws {
+        let scene = try HugeValueScene(blobBytes: 20_000_000, textBytes: 20_000_000)
+        var steps = ClosurePolicy.Steps()
+        steps.create = { source, mapping, manager, standard in
+            try standard()
+            let made = manager.destinationInstances(forEntityMappingName: mapping.name, sourceInstances: [source])
+            made.first?.setValue("added", forKey: "added")
+            #expect(made.first?.value(forKey: "added") as? String == "added")
+            // A second object of the same cells.
+            if source.objectID.key == 200 || source.objectID.key == 3 { try standard() }
+        }
+        steps.relate = { object, _, _, standard in
+            try standard()
+            object.setValue("again", forKey: "added")
+        }
+        steps.end = { _, manager in
+            let context = manager.destinationContext
+            let request = FetchRequest<ManagedObject>(entityName: "Document")
+            request.predicate = FormatPredicate(format: "number == 600")
+            let found = try context.fetch(request)
+            #expect(found.count == 2)
+            found.first?.setValue(nil, forKey: "note")
+            found.last?.setValue(601, forKey: "number")
+        }
+        for batchSize in [1, 100] {
+            try? FileManager.default.removeItem(atPath: scene.destinationPath)
+            let report = try scene.migration(room: 60, steps: steps) { $0.batchSize = batchSize }.run()
+            #expect(report.counts.created == ["Document": 402])
+            func bytes(_ line: String) -> String { line.split(separator: " ").dropFirst(3).joined(separator: " ") }
+            let before = try scene.digest(of: scene.sourcePath)
+            let after = try scene.digest(of: scene.destinationPath)
+            // Objects 4 and 202 are the second ones of 3 and 200.
+            func source(of key: Int) -> Int { key <= 3 ? key : key <= 201 ? key - 1 : key - 2 }
+            for (index, line) in after.enumerated() {
+                let key = index + 1
+                let expected = bytes(before[source(of: key) - 1])
+                if key == 201 {
+                    #expect(bytes(line).hasSuffix("null none"), "\(line)")
+                } else {
+                    #expect(bytes(line) == expected, "\(key)")
+                }
+            }
+            #expect(after[201].hasPrefix("202 601 "), "\(after[201].prefix(40))")
+        }
+    }
+
+    @Test("A policy that reads a huge value, an expression and a fetch that look into it are refused")
+    func policyReads() throws {
+        let scene = try HugeValueScene(blobBytes: 20_000_000, textBytes: 20_000_000)
+        func refused(_ steps: ClosurePolicy.Steps, _ name: String) throws {
+            do {
+                try scene.migration(room: 40, steps: steps).run()
+                Issue.record("\(name): not refused")
+            } catch let error as MigrationError {
+                #expect(error.description.contains("--memory-limit"), "\(name): \(error)")
+                var codes: [String] = [error.code.rawValue]
+                var cause = error.cause as? MigrationError
+                while let known = cause {
+                    codes.append(known.code.rawValue)
+                    cause = known.cause as? MigrationError
+                }
+                #expect(codes.contains("store.valueTooLarge"), "\(name): \(error)")
+            }
+            #expect(!FileManager.default.fileExists(atPath: scene.destinationPath))
+        }
+        var steps = ClosurePolicy.Steps()
+        steps.create = { source, _, _, standard in
+            try standard()
+            if source.objectID.key == 200 { _ = source.value(forKey: "note") }
+        }
+        try refused(steps, "source")
+        steps.create = nil
+        steps.relate = { object, _, _, standard in
+            try standard()
+            if object.objectID.key == 200 { _ = object.value(forKey: "note") }
+        }
+        try refused(steps, "destination")
+        steps.relate = nil
+        steps.end = { _, manager in
+            let request = FetchRequest<ManagedObject>(entityName: "Document")
+            request.predicate = FormatPredicate(format: "note BEGINSWITH 'x'")
+            _ = try manager.destinationContext.fetch(request)
+        }
+        try refused(steps, "fetch")
+        // Objects that the row at hand refers to are read with their huge values left where they are.
+        steps.end = nil
+        steps.create = { source, _, _, standard in
+            try standard()
+            let next = source.value(forKey: "next") as? ManagedObject
+            #expect((next?.value(forKey: "number") as? NSNumber)?.int64Value == next.map { $0.objectID.key * 3 })
+        }
+        try scene.migration(room: 40, steps: steps).run()
+        #expect(try scene.digest(of: scene.destinationPath) == scene.digest(of: scene.sourcePath))
+    }
+
+    @Test(
+        "What needs the bytes at once is refused with the least workable limit, and nothing is left",
+        arguments: [false, true])
+    func refusals(isStaged: Bool) throws {
         let ways: [(String, note: String, index: String, change: (inout MigrationOptions) -> Void)] = [
-            ("stages with barriers", "", "", { $0.usesStoreSpecificMigrationManager = false }),
             ("SQLite's writer", "", "", { $0.writer = .sqlite }),
             (
                 "an index", "",
@@ -48,7 +145,10 @@ struct HugeValueTests {
             let scene = try HugeValueScene(
                 blobBytes: 20_000_000, textBytes: 20_000_000, note: way.note, index: way.index)
             do {
-                try scene.migration(room: 40, way.change).run()
+                try scene.migration(room: 40) {
+                    $0.usesStoreSpecificMigrationManager = !isStaged
+                    way.change(&$0)
+                }.run()
                 Issue.record("\(way.0): not refused")
             } catch let error as MigrationError {
                 #expect(error.code == "store.valueTooLarge", "\(way.0): \(error)")
@@ -56,30 +156,37 @@ struct HugeValueTests {
             }
             #expect(!FileManager.default.fileExists(atPath: scene.destinationPath))
             // With the room they want, all of them are kept as they are.
-            try scene.migration(room: 600, way.change).run()
+            try scene.migration(room: 600) {
+                $0.usesStoreSpecificMigrationManager = !isStaged
+                way.change(&$0)
+            }.run()
             #expect(try scene.digest(of: scene.destinationPath) == scene.digest(of: scene.sourcePath), "\(way.0)")
         }
     }
 
-    @Test("The length of a huge text is counted in characters, that of a blob is known")
-    func lengths() throws {
+    @Test("The length of a huge text is counted in characters, that of a blob is known", arguments: [false, true])
+    func lengths(isStaged: Bool) throws {
+        func options(_ options: inout MigrationOptions) { options.usesStoreSpecificMigrationManager = !isStaged }
         // One character in a MiB takes two bytes.
         let count = 12_000_000 - 12
         let fitting = try HugeValueScene(
             blobBytes: 8_000_000, textBytes: 12_000_000, note: "maxValueString=\"\(count)\"")
-        try fitting.migration(room: 40).run()
+        try fitting.migration(room: 40, options).run()
         #expect(try fitting.digest(of: fitting.destinationPath) == fitting.digest(of: fitting.sourcePath))
         let long = try HugeValueScene(
             blobBytes: 8_000_000, textBytes: 12_000_000, note: "maxValueString=\"\(count - 1)\"")
         do {
-            try long.migration(room: 40).run()
+            try long.migration(room: 40, options).run()
             Issue.record("a text that is too long was taken")
         } catch let error as MigrationError {
             #expect(error.category == .data, "\(error)")
             #expect(error.context.objectID == "Document/p200", "\(error)")
         }
         // As a reject it is left out, and what refers to it loses the reference.
-        try long.migration(room: 40) { $0.onInvalid = .reject }.run()
+        try long.migration(room: 40) {
+            options(&$0)
+            $0.onInvalid = .reject
+        }.run()
         let rows = try long.digest(of: long.destinationPath)
         #expect(rows == (try long.digest(of: long.sourcePath)).filter { !$0.hasPrefix("200 ") })
     }

@@ -22,7 +22,7 @@ struct ObjectContextTests {
             if source.objectID.key % 100 == 0 { counts.append(manager.destinationContext.insertedObjects.count) }
         }
         steps.end = { _, manager in
-            let context = try #require(manager.destinationContext)
+            let context = manager.destinationContext
             #expect(context.hasChanges)
             #expect(context.insertedObjects.count == 1001)
             #expect(context.registeredObjects.count == 1001)
@@ -65,8 +65,8 @@ struct ObjectContextTests {
     func ids() throws {
         let fixture = try PolicyFixture()
         try fixture.runInEnd { manager in
-            let destination = try #require(manager.destinationContext)
-            let source = try #require(manager.sourceContext)
+            let destination = manager.destinationContext
+            let source = manager.sourceContext
             let person = try #require(try destination.fetch(request("Person", "name == 'person 2'")).first)
             #expect(destination.object(with: person.objectID) === person)
             #expect(try destination.existingObject(with: person.objectID) === person)
@@ -132,7 +132,7 @@ struct ObjectContextTests {
         var steps = Steps()
         steps.create = { source, _, manager, standard in
             try standard()
-            let context = try #require(manager.destinationContext)
+            let context = manager.destinationContext
             let made = manager.destinationInstances(forEntityMappingName: "Persons", sourceInstances: [source])[0]
             made.setValue("changed", forKey: "name")
             context.undoManager = nil
@@ -171,7 +171,7 @@ struct ObjectContextTests {
         for change in changes {
             #expect(throws: MigrationError.self) {
                 try fixture.runInEnd { manager in
-                    let context = try #require(manager.sourceContext)
+                    let context = manager.sourceContext
                     change(context, try #require(try context.fetch(request("Person", limit: 1)).first))
                 }
             }

@@ -15,7 +15,7 @@ struct ObjectPropertyTests {
         let fixture = try PolicyFixture()
         var made: [Int64] = []
         try fixture.runInEnd { manager in
-            let context = try #require(manager.destinationContext)
+            let context = try #require(manager.destinationContext as ManagedObjectContext?)
             let person = try #require(EntityDescription.entity(forEntityName: "Person", in: context))
             #expect(person == manager.destinationModel.entity(named: "Person"))
             #expect(EntityDescription.entity(forEntityName: "Nobody", in: context) == nil)
@@ -52,7 +52,7 @@ struct ObjectPropertyTests {
         let fixture = try PolicyFixture()
         func code(_ body: @escaping (ManagedObjectContext) -> Void) -> String? {
             do {
-                try fixture.runInEnd { manager in body(try #require(manager.destinationContext)) }
+                try fixture.runInEnd { manager in body(manager.destinationContext) }
                 return nil
             } catch { return (error as? MigrationError)?.code.rawValue }
         }
@@ -86,7 +86,7 @@ struct ObjectPropertyTests {
         let model = try ManagedObjectModel(definition)
         var steps = Steps()
         steps.end = { _, manager in
-            let context = try #require(manager.destinationContext)
+            let context = try #require(manager.destinationContext as ManagedObjectContext?)
             let badge = Badge(context: context)
             #expect(badge.entity.name == "Badge")
             #expect(badge.isInserted)
@@ -113,7 +113,7 @@ struct ObjectPropertyTests {
     func states() throws {
         let fixture = try PolicyFixture()
         try fixture.runInEnd { manager in
-            let context = try #require(manager.destinationContext)
+            let context = try #require(manager.destinationContext as ManagedObjectContext?)
             let person = try #require(try context.fetch(request("Person", limit: 1)).first)
             let origin = try #require(try manager.sourceContext.fetch(request("Person", limit: 1)).first)
             #expect(person.isInserted && person.hasChanges && !person.isUpdated && !person.isDeleted && !person.isFault)
@@ -200,7 +200,7 @@ struct ObjectPropertyTests {
         let fixture = try PolicyFixture()
         var steps = Steps()
         steps.end = { _, manager in
-            let context = try #require(manager.destinationContext)
+            let context = try #require(manager.destinationContext as ManagedObjectContext?)
             let persons = try context.fetch(request("Person"))
             let pets = try context.fetch(request("Pet"))
             // To-one inverse.

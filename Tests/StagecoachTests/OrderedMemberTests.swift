@@ -73,11 +73,11 @@ struct OrderedMemberTests {
             }
             if stage == .create {
                 steps.endCreation = { _, manager in
-                    try body(try #require(first(manager)), try #require(manager.destinationContext))
+                    try body(try #require(first(manager)), manager.destinationContext)
                 }
             } else {
                 steps.end = { _, manager in
-                    try body(try #require(first(manager)), try #require(manager.destinationContext))
+                    try body(try #require(first(manager)), manager.destinationContext)
                 }
             }
             mapping.entityMappingsByName["Albums"]?.entityMigrationPolicyClassName = "AlbumPolicy"

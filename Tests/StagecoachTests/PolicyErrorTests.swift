@@ -257,7 +257,7 @@ struct PolicyErrorTests {
             #expect(manager.currentEntityMapping === mapping)
             if current.last != mapping.name { current.append(mapping.name) }
             #expect(manager.mappingModel === fixture.mapping)
-            #expect(manager.sourceContext != nil)
+            #expect(manager.sourceContext.persistentStoreCoordinator != nil)
             #expect(manager.sourceEntity(for: mapping)?.name == mapping.sourceEntityName)
             #expect(manager.destinationEntity(for: mapping)?.name == mapping.destinationEntityName)
         }
@@ -288,8 +288,12 @@ struct PolicyErrorTests {
             #expect(manager.migrationProgress == 1)
             #expect(manager.mappingModel == nil)
             #expect(manager.currentEntityMapping == nil)
-            #expect(manager.sourceContext == nil)
-            #expect(manager.destinationContext == nil)
+            for context in [manager.sourceContext, manager.destinationContext] {
+                #expect(context.persistentStoreCoordinator == nil && context.insertedObjects.isEmpty)
+                #expect(throws: MigrationError.self) {
+                    try context.fetch(FetchRequest<ManagedObject>(entityName: "Person"))
+                }
+            }
         }
     }
 }

@@ -96,6 +96,47 @@ import Testing
         #expect(try fixture.run(Self.manager(fixture)).column("Person", "name") == [1: .text("person 4")])
     }
 
+    @Test("Fetches under TERNARY, SUBQUERY and set operations give what the whole expression gives")
+    func fetchForms() throws {
+        let fixture = try PolicyFixture(persons: 6)
+        let (young, old, all) = (Self.fetch("age < 35"), Self.fetch("age > 15"), Self.fetch("TRUEPREDICATE"))
+        for (text, expected) in [
+            ("TERNARY(1 == 1, \(young), \(old))", [1, 2, 3]), ("TERNARY(1 == 2, \(young), \(old))", [2, 3, 4, 5, 6]),
+            (
+                "TERNARY(FETCH(FUNCTION($manager, 'oldestWithMost:', 3), $manager.sourceContext, YES) == 3, \(young), nil)",
+                [1, 2, 3]
+            ),
+            ("(\(young)) INTERSECT (\(old))", [2, 3]), ("(\(all)) MINUS (\(old))", [1]),
+            ("((\(all)) MINUS (\(old))) UNION (\(Self.fetch("age == 60")))", [1, 6]),
+            ("SUBQUERY(\(all), $x, $x.pets.@count > 0)", [1, 2]),
+            ("SUBQUERY((\(all)) MINUS (\(Self.fetch("age == 10"))), $x, $x.pets.@count > 0)", [2]),
+            (
+                "CAST(FETCH(FUNCTION($manager, 'oldestWithMost:', 3), $manager.sourceContext, NO), 'NSSet') UNION {}",
+                [4, 5, 6]
+            ),
+        ] as [(String, [Int])] {
+            fixture.mapping.entityMappings[0].sourceExpression = try ValueExpression(parsing: text)
+            let names = try fixture.run(Self.manager(fixture)).column("Person", "name")
+            #expect(names.sorted { $0.key < $1.key }.map(\.value) == expected.map { .text("person \($0)") }, "\(text)")
+        }
+    }
+
+    @Test("A FETCH whose objects would have to be held all at once is bounded by the memory limit")
+    func bounded() throws {
+        let fixture = try PolicyFixture(persons: 12_000)
+        fixture.isTiny = false
+        fixture.change = { $0.options.memoryRoom = 20 << 20 }
+        fixture.mapping.entityMappings.removeLast(2)
+        fixture.mapping.entityMappings[0].relationshipMappings = []
+        fixture.mapping.entityMappings[0].sourceExpression = try ValueExpression(
+            parsing: "\(Self.fetch("TRUEPREDICATE"))[LAST]")
+        let error = try #require(throws: MigrationError.self) { try fixture.run() }
+        #expect(error.code == "mapping.sourceExpression" && error.description.contains("12000"), "\(error)")
+        fixture.mapping.entityMappings[0].sourceExpression = try ValueExpression(
+            parsing: "(\(Self.fetch("TRUEPREDICATE"))) MINUS (\(Self.fetch("age == 10")))")
+        #expect(try fixture.run().keys("Person").count == 11_999)
+    }
+
     @Test("$source has no value in a source expression, and objects of other entities are refused")
     func wrongObjects() throws {
         let fixture = try PolicyFixture(persons: 2)

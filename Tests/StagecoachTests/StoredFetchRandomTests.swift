@@ -161,7 +161,7 @@ struct StoredFetchRandomTests {
     private static func change(
         _ world: inout World, _ manager: MigrationManager, _ random: inout SeededGenerator, _ place: String
     ) throws {
-        let context = try #require(manager.destinationContext)
+        let context = manager.destinationContext
         // Every object is found by a fetch.
         var persons: [Int64: ManagedObject] = [:]
         for object in try context.fetch(request("Person")) { persons[object.objectID.key] = object }

@@ -3,16 +3,16 @@ import Diagnostics
 /// A mapping model's JSON text, with what every reading of it needs: keys, types and places.
 struct MappingDocument {
     /// The version that is written; this and all before it are read. 2 has more keys than 1 (`sourceExpression`, version
-    /// hashes, `unlisted`, properties as objects), which a program that reads 1 only would call unknown.
+    /// hashes, `unlisted`, `convertedFrom`, properties as objects), which a program that reads 1 only would call unknown.
     static let formatVersion = 2
     /// The keys of an entity mapping.
     static let entityMappingKeys = [
         "name", "mappingType", "sourceEntity", "destinationEntity", "sourceEntityVersionHash",
         "destinationEntityVersionHash", "sourceFilter", "sourceExpression", "migrationPolicy", "userInfo", "unlisted",
-        "attributes", "relationships",
+        "convertedFrom", "attributes", "relationships",
     ]
     /// The keys of a property that is written as an object.
-    static let propertyKeys = ["expression", "userInfo"]
+    static let propertyKeys = ["expression", "keyPath", "entityMapping", "userInfo"]
 
     let root: JSONNode
     let path: String

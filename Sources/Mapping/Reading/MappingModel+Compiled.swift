@@ -29,7 +29,7 @@ extension MappingModel {
             let origin = mapping.sourceEntityName.flatMap { source.entity(named: $0) }
             let target = mapping.destinationEntityName.flatMap { destination.entity(named: $0) }
             try mapping.checkHashes(source: origin.flatMap { hashes.old[$0] }, target.flatMap { hashes.new[$0] }, path)
-            mapping.leavesUnlisted = false
+            mapping.convertedFrom = nil
             guard let target else { continue }
             func listed(_ mappings: [PropertyMapping]?, isRelationship: Bool) -> [PropertyCompletion.Listed] {
                 (mappings ?? []).map {
@@ -176,7 +176,7 @@ private struct CompiledMappingReader {
         mapping.userInfo = try ArchivedUserInfo.dictionary(try object.value("NSUserInfo"), &tree)
         mapping.sourceExpression = try ArchivedExpression.expression(try object.value("NSSourceExpression"), &tree)
         mapping.settleSourceFetch()
-        mapping.leavesUnlisted = mapping.destinationEntityName != nil
+        mapping.convertedFrom = .compiled
         mapping.attributeMappings = try properties(object, "NSAttributeMappings")
         mapping.relationshipMappings = try properties(object, "NSRelationshipMappings")
     }

@@ -17,6 +17,7 @@ extension MappingModel {
     ///   one.
     /// - A property may be listed with an object instead of its expression: `{"expression": "…", "userInfo": {…}}`;
     ///   without `expression` it is mapped as an unlisted one.
+    /// - With `convertedFrom` the mapping was written without its models, and is completed as the form that it names is.
     /// - Version hashes that are written (`sourceEntityVersionHash`, `destinationEntityVersionHash`, base64) must be
     ///   those of the models, as far as they are known there.
     /// - Attribute and relationship mappings are sorted by name, in code point order.
@@ -34,7 +35,16 @@ extension MappingModel {
         earlier: Set<String> = []
     ) throws(MigrationError) -> MappingModel {
         let document = try MappingDocument(json, path: path)
-        var reader = MappingModelReader(document: document, source: source, destination: destination, earlier: earlier)
+        var reader = MappingModelReader(document: document, models: (source, destination), earlier: earlier)
+        return try reader.read()
+    }
+
+    /// Reads JSON that was converted from another form without its models, again without them.
+    ///
+    /// - Throws: `mapping.modelsNeeded` (78) where an entity mapping leaves out what only the models tell; what
+    ///   ``reading(json:path:source:destination:earlier:)`` throws for the text.
+    package static func reading(json: [UInt8], path: String) throws(MigrationError) -> MappingModel {
+        var reader = MappingModelReader(document: try MappingDocument(json, path: path), models: nil, earlier: [])
         return try reader.read()
     }
 }
@@ -49,6 +59,8 @@ private struct MappingModelReader {
         let expression: ValueExpression?
         /// Listed for its userInfo only.
         var isAutomatic = false
+        /// What a converted mapping leaves open.
+        var open: OpenValue?
         var userInfo: [AnyHashable: Any]?
     }
     private struct Draft {
@@ -61,19 +73,18 @@ private struct MappingModelReader {
     }
 
     private let document: MappingDocument
-    private let source: ManagedObjectModel
-    private let destination: ManagedObjectModel
+    private let models: (source: ManagedObjectModel, destination: ManagedObjectModel)?
     /// Names of entity mappings of mapping models that run before.
     private let earlier: Set<String>
     private var drafts: [Draft] = []
 
     init(
-        document: MappingDocument, source: ManagedObjectModel, destination: ManagedObjectModel, earlier: Set<String>
+        document: MappingDocument, models: (source: ManagedObjectModel, destination: ManagedObjectModel)?,
+        earlier: Set<String>
     ) {
         self.earlier = earlier
         self.document = document
-        self.source = source
-        self.destination = destination
+        self.models = models
     }
 
     mutating func read() throws(MigrationError) -> MappingModel {
@@ -126,8 +137,16 @@ private struct MappingModelReader {
                 at: node.position)
         }
         mapping.mappingType = try type(members["mappingType"], of: mapping)
-        try checkEntity(members["sourceEntity"], in: source, mapping, "source")
-        try checkEntity(members["destinationEntity"], in: destination, mapping, "destination")
+        mapping.convertedFrom = try convertedFrom(members["convertedFrom"])
+        if let models {
+            try checkEntity(members["sourceEntity"], in: models.source, mapping, "source")
+            try checkEntity(members["destinationEntity"], in: models.destination, mapping, "destination")
+        } else if mapping.convertedFrom == nil {
+            throw document.failure(
+                "mapping.modelsNeeded", "The mapping model leaves out what follows from its two models",
+                at: node.position, remedy: "Name the model versions with --from and --to",
+                context: .init(entityMapping: mapping.name))
+        }
         let context = MigrationError.Context(entityMapping: mapping.name)
         if let filter = members["sourceFilter"], let text = try document.string(filter) {
             guard mapping.sourceEntityName != nil else {
@@ -194,6 +213,16 @@ private struct MappingModelReader {
         }
     }
 
+    private func convertedFrom(_ member: JSONMember?) throws(MigrationError) -> MappingForm? {
+        guard let member, let word = try document.string(member) else { return nil }
+        guard let form = MappingForm(rawValue: word), form != .json else {
+            throw document.failure(
+                "mapping.valueType", "\"convertedFrom\" must be \"cdm\" or \"xcmappingmodel\", not \"\(word)\"",
+                at: member.value.position)
+        }
+        return form
+    }
+
     private func defaultName(_ mapping: EntityMapping) -> String {
         [mapping.sourceEntityName, mapping.destinationEntityName].compactMap { $0 }.joined(separator: "To")
     }
@@ -252,13 +281,15 @@ private struct MappingModelReader {
         var listed: [String: Listed] = [:]
         for entry in entries {
             let context = MigrationError.Context(property: entry.key, entityMapping: mapping.name)
-            if let problem = mapping.problem(
-                ofProperty: entry.key, isRelationship: isRelationship, destination: destination)
+            // What was converted is completed as its form is, with what the form forgives.
+            if let models, mapping.convertedFrom == nil,
+                let problem = mapping.problem(
+                    ofProperty: entry.key, isRelationship: isRelationship, destination: models.destination)
             {
                 throw document.failure(problem.code, problem.message, at: entry.keyPosition, context: context)
             }
             do throws(MigrationError) {
-                listed[entry.key] = try property(entry)
+                listed[entry.key] = try property(entry, of: mapping, isRelationship: isRelationship)
             } catch {
                 throw error.inside(context)
             }
@@ -267,7 +298,9 @@ private struct MappingModelReader {
     }
 
     /// A property: its expression, `null`, or an object with the expression and a `userInfo`.
-    private func property(_ entry: JSONMember) throws(MigrationError) -> Listed {
+    private func property(
+        _ entry: JSONMember, of mapping: EntityMapping, isRelationship: Bool
+    ) throws(MigrationError) -> Listed {
         guard case .object = entry.value.value else {
             return Listed(
                 key: entry.keyPosition, place: entry.value.position,
@@ -275,10 +308,27 @@ private struct MappingModelReader {
         }
         let members = try document.members(of: entry.value, what: "a property", known: MappingDocument.propertyKeys)
         let userInfo = try userInfo(members["userInfo"])
+        let lookup = (keyPath: members["keyPath"], mapping: members["entityMapping"])
+        if let member = lookup.keyPath ?? lookup.mapping,
+            mapping.convertedFrom != .xcode || members["expression"] != nil || !isRelationship
+        {
+            throw document.failure(
+                "mapping.unknownKey", "\"\(member.key)\" is for relationships of a mapping converted from Xcode's",
+                at: member.keyPosition, remedy: "Write \"expression\"")
+        }
         guard let expression = members["expression"] else {
-            return Listed(
+            var listed = Listed(
                 key: entry.keyPosition, place: entry.value.position, expression: nil, isAutomatic: true,
                 userInfo: userInfo)
+            guard mapping.convertedFrom != nil else { return listed }
+            listed.open = .automatic
+            if lookup.keyPath != nil || lookup.mapping != nil {
+                let keyPath = try lookup.keyPath.map { member throws(MigrationError) in
+                    try self.expression(member.value, key: member.key)
+                }
+                listed.open = .lookup(keyPath: keyPath ?? nil, mapping: try document.string(lookup.mapping))
+            }
+            return listed
         }
         return Listed(
             key: entry.keyPosition, place: expression.value.position,
@@ -306,26 +356,68 @@ private struct MappingModelReader {
         let model = MappingModel()
         model.path = document.path
         model.entityMappings = drafts.map(\.mapping)
+        guard let models else {
+            for draft in drafts {
+                draft.mapping.attributeMappings = open(draft.attributes)
+                draft.mapping.relationshipMappings = open(draft.relationships)
+            }
+            return model
+        }
         let automatic = AutomaticMapping(
-            entityMappings: model.entityMappings, source: source, destination: destination)
-        let hashes = (old: EntityHashes(source), new: EntityHashes(destination))
+            entityMappings: model.entityMappings, source: models.source, destination: models.destination)
+        let hashes = (old: EntityHashes(models.source), new: EntityHashes(models.destination))
         for draft in drafts {
             let mapping = draft.mapping
-            let origin = mapping.sourceEntityName.flatMap { source.entity(named: $0) }
-            let target = mapping.destinationEntityName.flatMap { destination.entity(named: $0) }
+            let origin = mapping.sourceEntityName.flatMap { models.source.entity(named: $0) }
+            let target = mapping.destinationEntityName.flatMap { models.destination.entity(named: $0) }
             try mapping.checkHashes(
                 source: origin.flatMap { hashes.old[$0] }, target.flatMap { hashes.new[$0] }, document.path)
             mapping.attributeMappings = []
             mapping.relationshipMappings = []
             guard let target else { continue }
+            if let form = mapping.convertedFrom {
+                mapping.convertedFrom = nil
+                try PropertyCompletion(mapping: mapping, automatic: automatic, path: document.path).complete(
+                    contents(draft.attributes, isRelationship: false)
+                        + contents(draft.relationships, isRelationship: true),
+                    source: origin, destination: target, matchesAutomatic: form == .compiled)
+                continue
+            }
             let properties = automatic.properties(from: origin, to: target)
             mapping.attributeMappings = try mappings(
                 properties.filter { !$0.isRelationship }, listed: draft.attributes, draft)
             mapping.relationshipMappings = try mappings(
                 properties.filter(\.isRelationship), listed: draft.relationships, draft)
         }
-        try model.validate(source: source, destination: destination, earlier: earlier)
+        try model.validate(source: models.source, destination: models.destination, earlier: earlier)
         return model
+    }
+
+    /// What a converted mapping lists, as its form would say it.
+    private func contents(_ listed: [String: Listed], isRelationship: Bool) -> [PropertyCompletion.Listed] {
+        listed.sorted { $0.key.unicodeScalars.lexicographicallyPrecedes($1.key.unicodeScalars) }.map { name, entry in
+            let content: XcodeMapping.Content =
+                switch entry.open {
+                case .automatic: .automatic
+                case .lookup(let keyPath, let mapping): .lookup(keyPath: keyPath, mapping: mapping)
+                case nil: entry.expression.map { .expression($0) } ?? .unset
+                }
+            return .init(
+                name: name, isRelationship: isRelationship, content: content, userInfo: entry.userInfo,
+                place: entry.place)
+        }
+    }
+
+    /// What a converted mapping lists, as it stands.
+    private func open(_ listed: [String: Listed]) -> [PropertyMapping] {
+        listed.sorted { $0.key.unicodeScalars.lexicographicallyPrecedes($1.key.unicodeScalars) }.map { name, entry in
+            let mapping = PropertyMapping(name: name, valueExpression: entry.expression)
+            mapping.openValue = entry.open
+            mapping.userInfo = entry.userInfo
+            mapping.line = entry.place.line
+            mapping.column = entry.place.column
+            return mapping
+        }
     }
 
     private func mappings(

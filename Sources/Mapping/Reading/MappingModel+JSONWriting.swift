@@ -11,13 +11,16 @@ extension MappingModel {
     /// The keys of an entity mapping, those without a value left out: `name`, `mappingType`, `sourceEntity`,
     /// `destinationEntity`; `sourceEntityVersionHash` and `destinationEntityVersionHash` (base64; only where a compiled
     /// mapping model stated them, else they follow from the models); `sourceFilter`; `sourceExpression` (only where it is
-    /// not the usual fetch of the source entity, which the filter says); `migrationPolicy`; `userInfo`; `unlisted`
-    /// (`untouched` where properties that are not listed are left alone, which is so for a compiled mapping model that
-    /// was read without its models); `attributes`; `relationships`.
+    /// not the usual fetch of the source entity, which the filter says); `migrationPolicy`; `userInfo`; `convertedFrom`
+    /// (`cdm` or `xcmappingmodel`, of a mapping model that was read without its models: what is not listed is left alone,
+    /// and what the form leaves open is filled in as for that form when the JSON is read with the models); `attributes`;
+    /// `relationships`.
     ///
     /// A property is written as its expression, as `null` for none (the property is left alone; `"nil"` is the expression
     /// that sets nil), or as `{"expression": …, "userInfo": {…}}` where it has a `userInfo`
-    /// (without `expression` where reading restores it). Dates, data and decimals in
+    /// (without `expression` where reading restores it). With `convertedFrom`, `{}` is what the models suggest, and
+    /// `{"keyPath": …, "entityMapping": …}`, of which one may be missing, the objects that an entity mapping made of those
+    /// at a key path. Dates, data and decimals in
     /// a `userInfo` are objects of one key (``UserInfoValue``).
     ///
     /// Places are not written.
@@ -95,7 +98,7 @@ extension EntityMapping {
             }
             if hasPolicy { member("migrationPolicy", entityMigrationPolicyClassName) }
             Self.write(userInfo, to: &writer)
-            if leavesUnlisted { member("unlisted", "untouched") }
+            member("convertedFrom", convertedFrom?.rawValue)
             write("attributes", attributeMappings ?? [], to: &writer)
             write("relationships", relationshipMappings ?? [], to: &writer)
         }
@@ -128,11 +131,23 @@ extension EntityMapping {
             }
             for mapping in sorted {
                 writer.key(mapping.name ?? "")
-                if mapping.userInfo?.isEmpty == false {
+                if mapping.userInfo?.isEmpty == false || mapping.openValue != nil {
                     writer.container("{", "}") { writer in
-                        if !isRestored(mapping) {
+                        switch mapping.openValue {
+                        case .automatic: break
+                        case .lookup(let keyPath, let entityMapping):
+                            if let keyPath {
+                                writer.key("keyPath")
+                                writer.string(keyPath.format)
+                            }
+                            if let entityMapping {
+                                writer.key("entityMapping")
+                                writer.string(entityMapping)
+                            }
+                        case nil where !isRestored(mapping):
                             writer.key("expression")
                             Self.write(mapping.valueExpression, to: &writer)
+                        case nil: break
                         }
                         Self.write(mapping.userInfo, to: &writer)
                     }

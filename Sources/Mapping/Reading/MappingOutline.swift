@@ -142,8 +142,17 @@ package struct MappingOutline: Sendable, Equatable, Encodable {
         for entry in entries {
             var value: JSONNode? = entry.value
             if case .object = entry.value.value {
-                value = try document.members(
-                    of: entry.value, what: "a property", known: MappingDocument.propertyKeys)["expression"]?.value
+                let members = try document.members(
+                    of: entry.value, what: "a property", known: MappingDocument.propertyKeys)
+                value = members["expression"]?.value
+                let lookup = [
+                    try document.string(members["keyPath"]),
+                    try document.string(members["entityMapping"]).map { "by \($0)" },
+                ].compactMap { $0 }
+                if value == nil, !lookup.isEmpty {
+                    properties.append(Property(name: entry.key, expression: lookup.joined(separator: " ")))
+                    continue
+                }
             }
             switch value?.value {
             case nil: properties.append(Property(name: entry.key, expression: nil, isAutomatic: true))

@@ -42,6 +42,47 @@ extension XcodeMapping {
         try model.validate(source: source, destination: destination, earlier: earlier)
         return model
     }
+
+    /// The mapping model as the file has it, without its models: what they suggest is left open.
+    func openMappingModel() -> MappingModel {
+        let model = MappingModel()
+        model.path = path
+        model.entityMappings = entities.map { entity in
+            let mapping = entity.entityMapping
+            mapping.convertedFrom = .xcode
+            mapping.attributeMappings = entity.properties.filter { !$0.isRelationship }.map(\.openMapping)
+            mapping.relationshipMappings = entity.properties.filter(\.isRelationship).map(\.openMapping)
+            return mapping
+        }
+        return model
+    }
+}
+
+extension MappingModel {
+    /// Reads an `xcmapping.xml` as it stands, without its models.
+    ///
+    /// - Throws: `mapping.xml` and the like (78), with path, line and column.
+    /// - Complexity: O(file).
+    package static func reading(xcode bytes: [UInt8], path: String) throws(MigrationError) -> MappingModel {
+        try XcodeMapping(bytes, path: path).openMappingModel()
+    }
+}
+
+extension XcodeMapping.Property {
+    fileprivate var openMapping: PropertyMapping {
+        let mapping: PropertyMapping
+        switch content {
+        case .unset: mapping = PropertyMapping(name: name, valueExpression: nil)
+        case .expression(let own): mapping = PropertyMapping(name: name, valueExpression: own)
+        case .automatic:
+            mapping = PropertyMapping(name: name, valueExpression: nil)
+            mapping.openValue = .automatic
+        case .lookup(let keyPath, let entityMapping):
+            mapping = PropertyMapping(name: name, valueExpression: nil)
+            mapping.openValue = .lookup(keyPath: keyPath, mapping: entityMapping)
+        }
+        return mapping
+    }
 }
 
 extension XcodeMapping.Entity {

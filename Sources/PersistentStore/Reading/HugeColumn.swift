@@ -9,7 +9,8 @@ import Rows
 final class HugeColumn: HugeValueSource {
     private static let part = 256 << 10
 
-    private let store: SourceStore
+    /// It keeps its columns.
+    private unowned let store: SourceStore
     private let layout: StoreLayout
     private let table: Int
     private let column: Int

@@ -5,13 +5,16 @@ import Rows
 extension SourceStore {
     /// Adds the rows of many keys to a batch, ascending, until it is full: one statement for 64 keys.
     ///
-    /// - Parameter keys: ascending, each once.
+    /// - Parameters:
+    ///   - keys: ascending, each once.
+    ///   - streamed: slots of own columns whose values, where they are too large to be read, become ``HugeValue``s.
     /// - Returns: the last key that was asked for; keys up to it that are not in the batch have no row. Nil where the
     ///   batch was full before the first.
     /// - Throws: `store.valueTooLarge`, `store.damaged`, `store.io`.
     /// - Precondition: the batch has a slot for each column.
     package func rows(
-        ofKeys keys: [Int64], table: Int, columns: [SelectedColumn], in layout: StoreLayout, into batch: inout RowBatch
+        ofKeys keys: [Int64], table: Int, columns: [SelectedColumn], in layout: StoreLayout, streamed: Set<Int> = [],
+        into batch: inout RowBatch
     ) throws(MigrationError) -> Int64? {
         precondition(batch.slots == columns.count)
         let query = try SelectionQuery(table: table, columns: columns, layout: layout)
@@ -34,6 +37,16 @@ extension SourceStore {
                 if code == SQLITE_DONE { break }
                 guard code == SQLITE_ROW else {
                     statement.reset()
+                    if code & 0xff == SQLITE_TOOBIG, !streamed.isEmpty {
+                        // One row of the chunk has a huge value: the rest of it is read row by row.
+                        let single = try pointReader(table: table, columns: columns, in: layout, streamed: streamed)
+                        for key in chunk where asked.map({ key > $0 }) ?? true {
+                            if batch.isFull { return asked }
+                            _ = try single.fetch(key, into: &batch)
+                            asked = key
+                        }
+                        break
+                    }
                     if code & 0xff == SQLITE_TOOBIG {
                         throw tooLarge(table: table, after: asked, columns: columns, layout: layout)
                     }

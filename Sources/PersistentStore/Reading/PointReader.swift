@@ -4,24 +4,30 @@ import Rows
 
 extension SourceStore {
     /// A reader of single rows by key, for many fetches of the same columns.
+    ///
+    /// - Parameter streamed: slots of own columns whose values, where they are too large to be read, become
+    ///   ``HugeValue``s.
     package func pointReader(
-        table: Int, columns: [SelectedColumn], in layout: StoreLayout
+        table: Int, columns: [SelectedColumn], in layout: StoreLayout, streamed: Set<Int> = []
     ) throws(MigrationError) -> PointReader {
         let sql = try SelectionQuery(table: table, columns: columns, layout: layout)
             .sql(where: ["t.\"Z_PK\" = ?1"], ordered: false)
         let statement = try blamingData { () throws(MigrationError) in try pool.take(sql) }
         return PointReader(
-            store: self, statement: statement, sql: sql, table: table, columns: columns, layout: layout)
+            store: self, statement: statement, sql: sql, table: table, columns: columns, layout: layout,
+            streamed: streamed)
     }
 
     /// Adds one row to a batch.
     ///
+    /// - Parameter streamed: as for ``pointReader(table:columns:in:streamed:)``.
     /// - Returns: false where there is no row of the key.
     /// - Precondition: the batch has a slot for each column, and room for a row.
     package func row(
-        table: Int, key: Int64, columns: [SelectedColumn], in layout: StoreLayout, into batch: inout RowBatch
+        table: Int, key: Int64, columns: [SelectedColumn], in layout: StoreLayout, streamed: Set<Int> = [],
+        into batch: inout RowBatch
     ) throws(MigrationError) -> Bool {
-        try pointReader(table: table, columns: columns, in: layout).fetch(key, into: &batch)
+        try pointReader(table: table, columns: columns, in: layout, streamed: streamed).fetch(key, into: &batch)
     }
 }
 
@@ -33,11 +39,13 @@ package final class PointReader {
     private let table: Int
     private let columns: [SelectedColumn]
     private let layout: StoreLayout
+    private let streamed: Set<Int>
 
     init(
         store: SourceStore, statement: Statement, sql: String, table: Int, columns: [SelectedColumn],
-        layout: StoreLayout
+        layout: StoreLayout, streamed: Set<Int>
     ) {
+        self.streamed = streamed
         self.store = store
         self.statement = statement
         self.sql = sql
@@ -62,6 +70,12 @@ package final class PointReader {
         defer { sqlite3_reset(handle) }
         let code = sqlite3_step(handle)
         if code == SQLITE_DONE { return false }
+        if code & 0xff == SQLITE_TOOBIG, !streamed.isEmpty,
+            try store.rowWithHugeValues(
+                key, table: table, columns: columns, streamed: streamed, in: layout, into: &batch)
+        {
+            return true
+        }
         guard code == SQLITE_ROW else { throw failure(code, key) }
         let row = batch.appendRow(key: key)
         for slot in 0..<columns.count where !batch.read(handle, column: Int32(slot) + 1, row: row, slot: slot) {

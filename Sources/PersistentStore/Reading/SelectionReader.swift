@@ -96,26 +96,10 @@ package final class SelectionReader: RowReader {
         var one = RowBatch(slots: 0, rowCapacity: 1, byteTarget: 1)
         guard try store.rows(probe, in: layout).next(into: &one) else { throw failure(SQLITE_TOOBIG) }
         let key = one.key(0)
-        var slim = selection
-        slim.streamed = []
-        slim.afterKey = lastKey
-        slim.throughKey = key
-        var found: [(slot: Int, value: HugeValue)] = []
-        for slot in selection.streamed.sorted() {
-            guard case .own(let column) = selection.columns[slot] else { continue }
-            let source = HugeColumn(store: store, layout: layout, table: selection.table, column: column)
-            guard let value = try source.value(key: key), value.count > store.valueLimit else { continue }
-            found.append((slot, value))
-            slim.columns[slot] = .computed(slot)
-        }
-        guard !found.isEmpty else { throw failure(SQLITE_TOOBIG) }
-        var rest = RowBatch(slots: batch.slots, rowCapacity: 1, byteTarget: batch.byteTarget)
-        guard try store.rows(slim, in: layout).next(into: &rest), rest.key(0) == key else {
-            throw failure(SQLITE_CORRUPT)
-        }
-        let row = batch.appendRow(key: key)
-        for slot in 0..<batch.slots { batch.copy(rest[0, slot], from: rest, row: row, slot: slot) }
-        for (slot, value) in found { batch[row, slot] = batch.store(value) }
+        let isRead = try store.rowWithHugeValues(
+            key, table: selection.table, columns: selection.columns, streamed: selection.streamed, in: layout,
+            into: &batch)
+        guard isRead else { throw failure(SQLITE_TOOBIG) }
         lastKey = key
         var after = selection
         after.afterKey = key

@@ -22,6 +22,8 @@ package final class SourceStore {
     package var limitNeeded: ((Int) -> Int)?
     let connection: Connection
     let pool: StatementPool
+    /// By table and column.
+    var hugeColumns: [[Int]: HugeColumn] = [:]
 
     /// The path, symbolic links resolved.
     package var path: String { file.path }

@@ -1,4 +1,5 @@
 import Diagnostics
+import Rows
 
 /// The rows that were in the store already and that a mapping model changed: they are validated with its new ones. Kept
 /// in a temporary table of the store's connection, in no memory.
@@ -20,6 +21,7 @@ package final class TouchedRows {
 
     private let store: DestinationStore
     private var insert: Statement?
+    private var insertCell: Statement?
     /// Whether any was noted.
     package private(set) var isEmpty = true
 
@@ -47,11 +49,62 @@ package final class TouchedRows {
         try statement.run()
     }
 
-    /// Whether a row was noted as one of a changed object.
+    /// Notes that a cell gets another value than it had. One that has its first value again in the end is no change.
+    ///
+    /// - Parameters:
+    ///   - before: the batch with the row as it is.
+    ///   - row: the row in it.
+    package func note(
+        cell column: Int, of key: Int64, table: Int, before: borrowing RowBatch, row: Int
+    ) throws(MigrationError) {
+        try note(key, table: table, .row)
+        let statement: Statement
+        if let insertCell {
+            statement = insertCell
+        } else {
+            try store.connection.execute(
+                "CREATE TEMP TABLE IF NOT EXISTS touched_cells (place INTEGER, key INTEGER, slot INTEGER, before, "
+                    + "PRIMARY KEY (place, key, slot)) WITHOUT ROWID; DELETE FROM temp.touched_cells")
+            statement = try store.connection.prepare("INSERT OR IGNORE INTO temp.touched_cells VALUES (?1, ?2, ?3, ?4)")
+            insertCell = statement
+        }
+        statement.bind(Int64(table), at: 1)
+        statement.bind(key, at: 2)
+        statement.bind(Int64(column), at: 3)
+        statement.bind(before[row, column], of: before, at: 4)
+        try statement.run()
+    }
+
+    /// Finds out which of the noted cells differ from what they were: the objects they belong to have changed.
+    ///
+    /// - Complexity: O(noted cells), each a row's lookup by key.
+    package func settleCells() throws(MigrationError) {
+        guard insertCell != nil else { return }
+        insertCell = nil
+        let select = try store.connection.prepare("SELECT DISTINCT place, slot FROM temp.touched_cells")
+        var columns: [(table: Int, slot: Int)] = []
+        while try select.step() { columns.append((Int(select.integer(0)), Int(select.integer(1)))) }
+        for (index, slot) in columns {
+            let table = store.schema.tables[index]
+            try store.connection.execute(
+                """
+                UPDATE temp.touched SET changed = \(Change.values.rawValue)
+                WHERE place = \(index) AND key IN (
+                    SELECT c.key FROM temp.touched_cells AS c JOIN \(SQLName.quoted(table.name)) AS r ON r.Z_PK = c.key
+                    WHERE c.place = \(index) AND c.slot = \(slot)
+                        AND r.\(SQLName.quoted(table.columns[slot].name)) IS NOT c.before)
+                """)
+        }
+        try store.connection.execute("DELETE FROM temp.touched_cells")
+    }
+
+    /// Whether a row was noted as one of a changed object, or had a cell changed, be it back again.
     package func isChanged(_ key: Int64, table: Int) throws(MigrationError) -> Bool {
         guard !isEmpty else { return false }
+        let cells =
+            insertCell == nil ? "" : " OR EXISTS (SELECT 1 FROM temp.touched_cells WHERE place = ?1 AND key = ?2)"
         let statement = try store.connection.prepare(
-            "SELECT 1 FROM temp.touched WHERE place = ?1 AND key = ?2 AND changed")
+            "SELECT 1 FROM temp.touched WHERE place = ?1 AND key = ?2 AND (changed\(cells))")
         statement.bind(Int64(table), at: 1)
         statement.bind(key, at: 2)
         return try statement.step()
@@ -87,5 +140,8 @@ package final class TouchedRows {
     }
 
     /// Gives the statement back, before the store is finished.
-    package func close() { insert = nil }
+    package func close() {
+        insert = nil
+        insertCell = nil
+    }
 }

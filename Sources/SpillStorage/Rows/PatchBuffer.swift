@@ -18,12 +18,12 @@ struct PatchBuffer {
     ///
     /// - Throws: `spill.rowTooLarge` (65).
     mutating func append(
-        key: Int64, row: Int, of batch: borrowing RowBatch, slots: Int
+        key: Int64, row: Int, of batch: borrowing RowBatch, slots: Int, _ huge: HugeReferences
     ) throws(MigrationError) {
         let offset = buffer.count
         link(key)
         do {
-            try RowCodec.append(key: key, row: row, of: batch, slots: slots, to: buffer)
+            try RowCodec.append(key: key, row: row, of: batch, slots: slots, to: buffer, huge)
         } catch {
             buffer.count = offset
             throw error

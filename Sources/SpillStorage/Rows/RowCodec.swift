@@ -10,6 +10,8 @@ import Rows
 ///             real          8 bytes
 ///             text, blob    varint length, the bytes
 ///             reference     varint entity, zigzag varint key
+///             huge          varint number of the source's column (``HugeReferences``), zigzag varint key, varint length,
+///                           UInt8 (1: a text)
 ///
 /// Numbers are little-endian; varints have 7 bits a byte, low bits first, the top bit set where another byte follows.
 enum RowCodec {
@@ -27,12 +29,12 @@ enum RowCodec {
     ///
     /// - Throws: `spill.rowTooLarge` (65) for a row that no block can hold (2 GB).
     static func append(
-        key: Int64, row: Int, of batch: borrowing RowBatch, slots: Int, to target: RawBuffer
+        key: Int64, row: Int, of batch: borrowing RowBatch, slots: Int, to target: RawBuffer, _ huge: HugeReferences
     ) throws(MigrationError) {
         var most = headerBytes
         for slot in 0..<slots {
             let cell = batch[row, slot]
-            most += cell.hasBytes ? Int(cell.length) + 6 : 16
+            most += cell.hasBytes ? Int(cell.length) + 6 : cell.kind == .huge ? 32 : 16
         }
         guard most <= BlockFile.largestBlock - 1024 else {
             throw MigrationError(
@@ -61,7 +63,13 @@ enum RowCodec {
             case .reference:
                 put(UInt64(cell.length), at: &place)
                 put(zigzag(cell.bits), at: &place)
-            case .huge: preconditionFailure("a huge value is only copied")
+            case .huge:
+                let value = batch.huge(cell)
+                put(UInt64(huge.number(of: value.source)), at: &place)
+                put(zigzag(UInt64(bitPattern: value.key)), at: &place)
+                put(UInt64(value.count), at: &place)
+                place.storeBytes(of: value.isText ? 1 : 0, as: UInt8.self)
+                place += 1
             }
         }
         start.storeBytes(of: UInt32(truncatingIfNeeded: place - start - 4).littleEndian, as: UInt32.self)
@@ -102,7 +110,7 @@ enum RowCodec {
     ///
     /// - Returns: whether the bytes were the cells of a row with that many slots.
     static func fill(
-        _ slice: Slice, slots: Int, into batch: inout RowBatch, row: Int
+        _ slice: Slice, slots: Int, into batch: inout RowBatch, row: Int, _ huge: HugeReferences
     ) -> Bool {
         let cells = slice.cells
         var offset = 0
@@ -113,7 +121,16 @@ enum RowCodec {
             switch kind {
             case .null: if isOpen { batch[row, slot] = .null }
             case .absent: break
-            case .huge: return false
+            case .huge:
+                guard let number = varint(cells, &offset), let source = huge.source(number),
+                    let key = varint(cells, &offset), let count = varint(cells, &offset),
+                    count <= UInt64(UInt32.max), offset < cells.count
+                else { return false }
+                let value = HugeValue(
+                    source: source, key: Int64(bitPattern: unzigzag(key)), count: Int(count),
+                    isText: cells[offset] == 1)
+                offset += 1
+                if isOpen { batch[row, slot] = batch.store(value) }
             case .integer:
                 guard let number = varint(cells, &offset) else { return false }
                 if isOpen { batch[row, slot] = Cell(bits: unzigzag(number), length: 0, kind: .integer) }

@@ -13,6 +13,7 @@ package final class RowMemory {
     private var holders: [Holder] = []
     @exclusivity(unchecked) var cache: RowBlockCache
     let scratch = RawBuffer()
+    let huge = HugeReferences()
     private var runs = 0
 
     private struct Holder {

@@ -87,17 +87,19 @@ final class RowRun {
     private var offsets: [Int] = []
     private var firstKeys: [Int64] = []
     private let blockBytes: Int
+    private let huge: HugeReferences
 
     /// A run without rows.
     ///
     /// - Throws: `spill.full`, `spill.io` (74), `spill.permission` (77).
     init(
         directory: WorkDirectory, named name: String, kind: BlockKind, number: Int, level: Int, blockBytes: Int,
-        scratch: RawBuffer
+        scratch: RawBuffer, huge: HugeReferences
     ) throws(MigrationError) {
         self.number = number
         self.level = level
         self.blockBytes = blockBytes
+        self.huge = huge
         file = try BlockFile(directory: directory, named: name, kind: kind, scratch: scratch)
     }
 
@@ -110,12 +112,12 @@ final class RowRun {
     /// - Throws: `spill.rowTooLarge` (65), `spill.full`, `spill.io` (74).
     func append(key: Int64, row: Int, of batch: borrowing RowBatch, slots: Int) throws(MigrationError) {
         let offset = open.buffer.count
-        try RowCodec.append(key: key, row: row, of: batch, slots: slots, to: open.buffer)
+        try RowCodec.append(key: key, row: row, of: batch, slots: slots, to: open.buffer, huge)
         if offset > 0 && open.buffer.count > blockBytes * 2 {
             // A huge row gets a block of its own, so that nothing else needs its memory.
             open.buffer.count = offset
             try flush()
-            try RowCodec.append(key: key, row: row, of: batch, slots: slots, to: open.buffer)
+            try RowCodec.append(key: key, row: row, of: batch, slots: slots, to: open.buffer, huge)
             open.note(key, at: 0)
         } else {
             open.note(key, at: offset)

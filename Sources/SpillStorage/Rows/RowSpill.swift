@@ -13,7 +13,7 @@ import Rows
 /// three times its size while it is written or read. For use by one thread. After an error of writing it is only to be
 /// released.
 /// Complexity: append O(row); a read by key a binary search in the rows and in each run of patches, and a block's
-/// decoding on a miss.
+/// decoding on a miss. Huge values are kept as references to their cells in the source, which the reader gives back.
 package final class RowSpill {
     static let blockBytes = 64 * 1024
     private static let patchBlockBytes = 16 * 1024
@@ -93,7 +93,7 @@ package final class RowSpill {
     /// - Throws: `spill.rowTooLarge` (65), `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func patch(key: Int64, row: Int, of batch: borrowing RowBatch) throws(MigrationError) {
         precondition(batch.slots == slots)
-        try patches.append(key: key, row: row, of: batch, slots: slots)
+        try patches.append(key: key, row: row, of: batch, slots: slots, memory.huge)
         try memory.note(patches.bytes, of: self)
     }
 
@@ -161,7 +161,7 @@ package final class RowSpill {
         try patches.forEach(key: key) { slice throws(MigrationError) in
             isDeleted = slice.isDeleted
             guard !isDeleted else { return false }
-            guard RowCodec.fill(slice, slots: slots, into: &batch, row: row) else {
+            guard RowCodec.fill(slice, slots: slots, into: &batch, row: row, memory.huge) else {
                 throw MigrationError("spill.patch", .internal, "a patch in memory does not decode")
             }
             return true
@@ -175,7 +175,9 @@ package final class RowSpill {
     ) throws(MigrationError) -> Bool {
         guard let slice = block.slice(place) else { throw run.damaged(block: index) }
         if slice.isDeleted { return true }
-        guard RowCodec.fill(slice, slots: slots, into: &batch, row: row) else { throw run.damaged(block: index) }
+        guard RowCodec.fill(slice, slots: slots, into: &batch, row: row, memory.huge) else {
+            throw run.damaged(block: index)
+        }
         return false
     }
 
@@ -254,6 +256,6 @@ package final class RowSpill {
     private func newRun(_ kind: BlockKind, level: Int, blockBytes: Int) throws(MigrationError) -> RowRun {
         try RowRun(
             directory: directory, named: kind == .rows ? name : name + "-patches", kind: kind,
-            number: memory.nextRun(), level: level, blockBytes: blockBytes, scratch: memory.scratch)
+            number: memory.nextRun(), level: level, blockBytes: blockBytes, scratch: memory.scratch, huge: memory.huge)
     }
 }

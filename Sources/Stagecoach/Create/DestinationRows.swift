@@ -338,13 +338,14 @@ final class DestinationRows {
     ) throws(MigrationError) {
         present.removeAll()
         guard try earlier.fetch(key, into: &present) else { return }
-        var isChanged = false
         try change(key) { scratch, row throws(MigrationError) in
             try body(&scratch, row)
+            var isChanged = false
             for slot in 0..<columns where scratch[row, slot].kind != .absent {
                 if scratch.isEqual(scratch[row, slot], to: present[0, slot], of: present) {
                     scratch[row, slot] = .absent
                 } else {
+                    try touched?.note(cell: slot, of: key, table: table, before: present, row: 0)
                     isChanged = true
                 }
             }
@@ -352,7 +353,6 @@ final class DestinationRows {
             try changes?.note(key)
             try earlier.update(key, from: scratch, row: row)
         }
-        if isChanged { try touched?.note(key, table: table, .values) }
     }
 
     /// Runs `body` on a row without cells.

@@ -60,7 +60,7 @@ extension StagedRuntime {
     ) throws {
         guard let source = mapping.source, let table = mapping.sourceTable else { return }
         let reader = try SourceReader(
-            session: session, slots: slots, table: table, entities: [source.index])
+            session: session, slots: slots, table: table, entities: [source.index], streams: true)
         sources.openWindow(session.sourceBatch(slots: slots.columns.count), table: table)
         defer { sources.closeWindow() }
         while try reader.next(into: &sources.window) {

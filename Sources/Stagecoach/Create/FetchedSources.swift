@@ -11,13 +11,22 @@ enum SourceExpressionFailure {
             "mapping.sourceExpression", .configuration, "The source expression gives no source objects: \(reason)",
             remedy: "Give a FETCH of source objects, a collection of them, or a source filter instead")
     }
+
+    static func tooMany(_ count: Int, most: Int) -> MigrationError {
+        MigrationError(
+            "mapping.sourceExpression", .configuration,
+            "A FETCH in the source expression gives \(count) objects at once, and the memory limit holds \(most)",
+            remedy: "Write the FETCH by itself or under TERNARY, SUBQUERY, UNION, INTERSECT or MINUS, "
+                + "where its objects are taken one by one; or give a greater --memory-limit")
+    }
 }
 
 /// The source objects that an expression gives, in its order: those of a FETCH with subentities, sort and limit, or of
 /// any other expression. A set has ascending order; an object counts once.
 ///
-/// Memory: the keys of a FETCH, 24 bytes an object, go to a log with the session's share for sorts; the objects of other
-/// expressions are held while the log is written.
+/// Objects of a FETCH are shown one by one, wherever it stands under TERNARY, SUBQUERY, UNION, INTERSECT and MINUS.
+/// Memory: 24 bytes an object, which go to a log with the session's share for sorts; the sides of set operations are
+/// sorted within theirs. What other forms give is held while the log is written, and is bounded.
 struct FetchedSources {
     let session: MigrationSession
     let runtime: StagedRuntime
@@ -25,12 +34,16 @@ struct FetchedSources {
 
     /// Evaluates the expression, once, when the mapping's stage 1 begins.
     ///
-    /// - Throws: `mapping.sourceExpression` (78) where it gives no objects, or those of another context or entity;
-    ///   what fetches and evaluations throw.
+    /// - Throws: `mapping.sourceExpression` (78) where it gives no objects, those of another context or entity, or too
+    ///   many at once; what fetches and evaluations throw.
     func evaluate(_ expression: ValueExpression, _ variables: [String: Any?]) throws -> SourcePlaces {
         let places = SourcePlaces(session: session, runtime: runtime, mapping: mapping)
         do {
-            try collect(expression, variables, places)
+            var scope = EvaluationScope.current
+            scope.mostFetched = most
+            try EvaluationScope.$current.withValue(scope) {
+                try forEachObject(of: expression.node, variables) { try places.append($0) }
+            }
             try runtime.failures.rethrow()
         } catch let error as MigrationError {
             var context = mapping.context
@@ -41,21 +54,48 @@ struct FetchedSources {
         return places
     }
 
-    private func collect(
-        _ expression: ValueExpression, _ variables: [String: Any?], _ places: SourcePlaces
+    /// Objects that a form of which nothing is known may give: each takes some 300 bytes.
+    private var most: Int { max(10_000, session.budget.sorts / 300) }
+
+    private func value(_ node: ExpressionNode, _ variables: [String: Any?]) throws -> Any? {
+        try ValueExpression(node: node).evaluate(with: nil, variables: variables)
+    }
+
+    /// Shows the objects that an expression gives: in its order, each once; those of a set ascending by key.
+    private func forEachObject(
+        of node: ExpressionNode, _ variables: [String: Any?], _ body: (ManagedObject) throws -> Void
     ) throws {
-        if case .fetch(let request, let context, countOnly: false) = expression.node {
-            let request = try ValueExpression(node: request).evaluate(with: nil, variables: variables)
-            let context = try ValueExpression(node: context).evaluate(with: nil, variables: variables)
-            if let context = context as? ManagedObjectContext {
+        switch node {
+        case .fetch(let request, let context, countOnly: false):
+            let request = try value(request, variables)
+            if let context = try value(context, variables) as? ManagedObjectContext {
                 let isRead = try context.forEachObject(of: request) { object in
-                    try places.append(object)
+                    try body(object)
                     return true
                 }
                 if isRead { return }
             }
+        case .ternary(let condition, let yes, let no):
+            let holds = try value(.ternary(condition, .constant(.integer(1)), .constant(.integer(0))), variables)
+            return try forEachObject(of: (holds as? NSNumber)?.intValue == 1 ? yes : no, variables, body)
+        case .subquery(let collection, let variable, let condition) where collection.holdsFetch:
+            let predicate = SourcePredicate(node: condition)
+            return try forEachObject(of: collection, variables) { object in
+                var inner = variables
+                inner[variable] = object
+                if try predicate.evaluate(with: nil, variables: inner) { try body(object) }
+            }
+        case .cast(let collection, "NSSet") where collection.holdsFetch:
+            return try combine(.union, sorted(collection, variables), session.sorter(width: 2).finish(), body)
+        case .setOperation(let sign, let left, let right) where left.holdsFetch:
+            return try combine(sign, sorted(left, variables), sorted(right, variables), body)
+        default: break
         }
-        let value = try expression.evaluate(with: nil, variables: variables)
+        try forEachObject(in: try value(node, variables), body)
+    }
+
+    /// Shows the objects in a value that was evaluated as a whole.
+    private func forEachObject(in value: Any?, _ body: (ManagedObject) throws -> Void) throws {
         guard let value else { throw SourceExpressionFailure.noObjects("it gives nil") }
         let members = (value as? ManagedObject).map { [$0 as Any] } ?? ParameterValue.members(value)
         guard let objects = members as? [ManagedObject] else {
@@ -65,7 +105,66 @@ struct FetchedSources {
         var seen: Set<Int64> = []
         for object in isOrdered ? objects : objects.sorted(by: { $0.place.key < $1.place.key })
         where seen.insert(object.place.key).inserted {
-            try places.append(object)
+            try body(object)
+        }
+    }
+
+    // MARK: - Set operations
+
+    /// The objects of one side, as keys and entities in ascending order.
+    private func sorted(_ node: ExpressionNode, _ variables: [String: Any?]) throws -> SortedRecords {
+        let sorter = session.sorter(width: 2)
+        try forEachObject(of: node, variables) { object in
+            guard object.context === runtime.sourceContext else {
+                throw SourceExpressionFailure.noObjects("\(object.objectID) is no object of the source")
+            }
+            try sorter.append(SortKey.encode(object.place.key), UInt64(object.entity.index))
+        }
+        return try sorter.finish()
+    }
+
+    private func combine(
+        _ sign: SetOperator, _ left: SortedRecords, _ right: SortedRecords, _ body: (ManagedObject) throws -> Void
+    ) throws {
+        let model = session.layout.schema.model
+        func show(_ key: UInt64, _ entity: UInt64) throws {
+            let entity = model.entity(at: Int(entity))
+            let place = runtime.sources.place(
+                entity: entity, table: session.layout.schema.tableIndex(of: entity), key: SortKey.decode(key))
+            try body(runtime.sourceContext.object(at: place))
+        }
+        try withRecords(2) { one, other in
+            var hasOne = try left.next(into: one)
+            var hasOther = try right.next(into: other)
+            // A key may come again: the objects of a side need not be distinct.
+            func pass(_ key: UInt64, _ entity: UInt64) throws {
+                while hasOne, one[0] == key, one[1] == entity { hasOne = try left.next(into: one) }
+                while hasOther, other[0] == key, other[1] == entity { hasOther = try right.next(into: other) }
+            }
+            while hasOne || hasOther {
+                let isLeft = hasOne && (!hasOther || (one[0], one[1]) <= (other[0], other[1]))
+                let isRight = hasOther && (!hasOne || (other[0], other[1]) <= (one[0], one[1]))
+                let (key, entity) = isLeft ? (one[0], one[1]) : (other[0], other[1])
+                switch sign {
+                case .union: try show(key, entity)
+                case .intersection: if isLeft, isRight { try show(key, entity) }
+                case .difference: if isLeft, !isRight { try show(key, entity) }
+                }
+                try pass(key, entity)
+            }
+        }
+    }
+}
+
+extension ExpressionNode {
+    /// Whether the objects of a FETCH are among what the expression gives.
+    fileprivate var holdsFetch: Bool {
+        switch self {
+        case .fetch(_, _, let countOnly): !countOnly
+        case .ternary(_, let yes, let no): yes.holdsFetch || no.holdsFetch
+        case .subquery(let collection, _, _), .cast(let collection, "NSSet"): collection.holdsFetch
+        case .setOperation(_, let left, _): left.holdsFetch
+        default: false
         }
     }
 }
@@ -130,7 +229,8 @@ final class SourcePlaces {
         func read(_ keys: [Int64]) throws(MigrationError) {
             sources.window.removeAll()
             _ = try session.source.rows(
-                ofKeys: keys, table: table, columns: slots.columns, in: session.layout, into: &sources.window)
+                ofKeys: keys, table: table, columns: slots.columns, in: session.layout, streamed: slots.streamed,
+                into: &sources.window)
             try folds.fill(&sources.window)
         }
         var isAtEnd = false

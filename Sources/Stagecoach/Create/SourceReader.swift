@@ -35,17 +35,20 @@ final class SourceReader {
     }
 }
 
-/// Single source rows by key, with everything that programs read of them.
+/// Single source rows by key, with everything that programs read of them; huge values that are only copied come as
+/// references.
 final class SourceRowReader {
     private let session: MigrationSession
     private let table: Int
     private let columns: [SelectedColumn]
+    private let streamed: Set<Int>
     private let folds: SourceFolds
 
     init(session: MigrationSession, slots: SourceSlots, table: Int) throws(MigrationError) {
         self.session = session
         self.table = table
         columns = slots.columns
+        streamed = slots.streamed
         folds = try SourceFolds(session: session, slots: slots, isScan: false)
     }
 
@@ -55,7 +58,8 @@ final class SourceRowReader {
     func fetch(_ key: Int64, into batch: inout RowBatch) throws(MigrationError) -> Bool {
         batch.removeAll()
         guard
-            try session.source.row(table: table, key: key, columns: columns, in: session.layout, into: &batch)
+            try session.source.row(
+                table: table, key: key, columns: columns, in: session.layout, streamed: streamed, into: &batch)
         else { return false }
         try folds.fill(&batch)
         return true

@@ -45,6 +45,13 @@ struct SourceSlots: KeyPathResolver {
         self.init(entities: [entity], scope: ["source"], schema: schema, columns: columns)
     }
 
+    /// All own columns of the entity's table, which nobody looks into yet: slot by column index.
+    init(allColumnsOf entity: EntityDescription, schema: StoreSchema) {
+        let own = schema.tables[schema.tableIndex(of: entity)].columns.count
+        self.init(entity: entity, schema: schema, columns: (0..<own).map { .own($0) })
+        streamed = Set(0..<own)
+    }
+
     private init(
         entities: [EntityDescription], scope: [String], schema: StoreSchema, columns: [SelectedColumn]
     ) {

@@ -208,7 +208,7 @@ final class DestinationObjects: ManagedObjectContext.Backing {
             guard let column = property.column else { return nil }
             let value: Any? =
                 try rows[place.table].read(place.key) { batch, row throws(MigrationError) in
-                    ValueBridge.object(
+                    try ValueBridge.object(
                         batch[row, column], in: batch, type: property.type, isExternal: property.isExternal)
                 } ?? nil
             guard let reference = value as? StoredReference else { return value }
@@ -322,6 +322,7 @@ final class DestinationObjects: ManagedObjectContext.Backing {
 
     /// An object as a member of a relationship; nil for a deleted one.
     func member(_ object: ManagedObject, of property: ObjectProperties.Property) throws -> LinkMember? {
+        if object is UnreadMembers { throw UnreadMembers.failure }
         guard object.context === context else {
             throw MigrationError("value.type", .data, "\(object.objectID) is an object of another context")
         }

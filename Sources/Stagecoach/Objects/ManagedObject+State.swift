@@ -74,13 +74,16 @@ extension ManagedObject {
     /// Does nothing: changes are not observed.
     public final func didChangeValue(forKey key: String) {}
 
-    /// The members of a to-many relationship; what is added or removed reaches the object at once. Each read shows the
-    /// members of now.
+    /// The members of a to-many relationship; what is added or removed reaches the object at once.
+    /// Each read shows the members of now; a cast to Swift's `Set` does not: ``value(forKey:)`` gives what can be cast.
     public func mutableSetValue(forKey key: String) -> NSMutableSet { RelationshipSet(object: self, key: key) }
 
     /// The members of an ordered to-many relationship in their order; changes reach the object at once.
     public func mutableOrderedSetValue(forKey key: String) -> NSMutableOrderedSet {
-        RelationshipOrderedSet(object: self, key: key)
+        if let known: RelationshipOrderedSet = context?.mutableView(of: self, key), known.isCurrent { return known }
+        let view = RelationshipOrderedSet(object: self, key: key)
+        context?.noteMutableView(view, of: self, key)
+        return view
     }
 
     /// Checks the object against the model's rules: required values, bounds, lengths, patterns, counts.

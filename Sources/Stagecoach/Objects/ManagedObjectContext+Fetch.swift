@@ -155,17 +155,20 @@ extension ManagedObjectContext {
 
 extension ManagedObjectContext: ExpressionFetching {
     package func fetchForExpression(request: Any?, countOnly: Bool) throws -> Any? {
+        func results<Result>(_ request: FetchRequest<Result>) throws -> Any? {
+            guard !countOnly else { return NSNumber(value: try count(for: request)) }
+            if let most = EvaluationScope.current.mostFetched {
+                let found = try count(for: request)
+                guard found <= most else { throw SourceExpressionFailure.tooMany(found, most: most) }
+            }
+            return try fetch(request)
+        }
         switch request {
-        case let request as FetchRequest<any FetchRequestResult>:
-            return countOnly ? NSNumber(value: try count(for: request)) : try fetch(request)
-        case let request as FetchRequest<ManagedObject>:
-            return countOnly ? NSNumber(value: try count(for: request)) : try fetch(request)
-        case let request as FetchRequest<NSDictionary>:
-            return countOnly ? NSNumber(value: try count(for: request)) : try fetch(request)
-        case let request as FetchRequest<NSNumber>:
-            return countOnly ? NSNumber(value: try count(for: request)) : try fetch(request)
-        case let request as FetchRequest<ManagedObjectID>:
-            return countOnly ? NSNumber(value: try count(for: request)) : try fetch(request)
+        case let request as FetchRequest<any FetchRequestResult>: return try results(request)
+        case let request as FetchRequest<ManagedObject>: return try results(request)
+        case let request as FetchRequest<NSDictionary>: return try results(request)
+        case let request as FetchRequest<NSNumber>: return try results(request)
+        case let request as FetchRequest<ManagedObjectID>: return try results(request)
         default:
             throw MigrationError("fetch.unsupported", .data, "FETCH was given no fetch request")
         }

@@ -50,6 +50,8 @@ public final class ManagedObjectContext {
     let isDestination: Bool
     private var live = LiveObjects()
     private var placeholders: Int64 = 0
+    /// The mutable view that was made last: who adds member after member asks for it each time.
+    private var mutableView: (object: ObjectPlace, key: String, view: NSObject)?
 
     /// The store that the objects are of, and its model.
     public let persistentStoreCoordinator: PersistentStoreCoordinator!
@@ -76,10 +78,37 @@ public final class ManagedObjectContext {
         self.isDestination = isDestination
     }
 
+    /// A context without a store.
+    ///
+    /// - Parameter isDestination: on which side it stands.
+    init(idle isDestination: Bool) {
+        backing = nil
+        failures = FailureRecord()
+        persistentStoreCoordinator = nil
+        storeUUID = ""
+        self.isDestination = isDestination
+    }
+
     var isOpen: Bool { backing != nil }
 
     /// Lets rows and links go at the end of the migration.
-    func close() { backing = nil }
+    func close() {
+        backing = nil
+        mutableView = nil
+    }
+
+    /// The mutable view of an object's relationship that was made last.
+    func mutableView<View: NSObject>(of object: ManagedObject, _ key: String) -> View? {
+        guard let mutableView, mutableView.object.key == object.place.key,
+            mutableView.object.table == object.place.table,
+            mutableView.key == key
+        else { return nil }
+        return mutableView.view as? View
+    }
+
+    func noteMutableView(_ view: NSObject, of object: ManagedObject, _ key: String) {
+        mutableView = (object.place, key, view)
+    }
 
     func id(of place: ObjectPlace) -> ManagedObjectID {
         ManagedObjectID(place: place, storeUUID: storeUUID, isDestination: isDestination)

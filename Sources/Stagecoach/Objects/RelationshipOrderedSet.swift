@@ -1,19 +1,27 @@
 import Foundation
 import ManagedModel
 
-/// An ordered to-many relationship as a mutable ordered set: reads and changes go to the object.
+/// An ordered to-many relationship as a mutable ordered set: changes go to the object.
 ///
-/// Memory: none of its own but the members that were read last. Adding and inserting at the end, removing, counting and
-/// asking for a member cost the same whatever the number of members; other insertions and moves set all members anew.
+/// Much of what Foundation's class can do reads its own storage and cannot be overridden (`array`, `reversed`, iteration,
+/// `firstObject` …), so the members stand there too: as they were when the view was made, and as it changes them.
+/// Memory: up to ``UnreadMembers/most`` members; of more none is held, and reading them that way fails. Adding and
+/// inserting at the end, removing, counting and asking for a member cost the same whatever the number of members; other
+/// insertions and moves set all members anew.
 final class RelationshipOrderedSet: NSMutableOrderedSet {
     private let object: ManagedObject?
     private let key: String
     private var read: (version: UInt64, members: NSOrderedSet)?
+    /// Whether Foundation's own storage is meant.
+    private var isOwn = false
+    /// The version of the members that stand in Foundation's storage.
+    private var ownVersion: UInt64?
 
     init(object: ManagedObject, key: String) {
         self.object = object
         self.key = key
         super.init(capacity: 0)
+        fill()
     }
 
     override init(capacity: Int) {
@@ -43,31 +51,85 @@ final class RelationshipOrderedSet: NSMutableOrderedSet {
         return members
     }
 
-    override var count: Int { object?.memberCount(of: key) ?? members.count }
-    override func object(at index: Int) -> Any { members.object(at: index) }
-    override func index(of object: Any) -> Int { members.index(of: object) }
-    override func contains(_ object: Any) -> Bool {
-        self.object?.hasMember(object, of: key) ?? members.contains(object)
+    // MARK: - Foundation's storage
+
+    /// Works on Foundation's own storage.
+    private func own(_ body: () -> Void) {
+        isOwn = true
+        body()
+        isOwn = false
     }
 
-    override func insert(_ member: Any, at index: Int) {
-        if contains(member) { return }
-        if index == count {
-            object?.changeMembers(of: key, adding: [member], removing: [])
+    /// Whether Foundation's storage holds the members of now.
+    var isCurrent: Bool { ownVersion != nil && ownVersion == object?.memberVersion(of: key) }
+
+    /// Puts the members of now into Foundation's storage.
+    private func fill() {
+        guard let object else { return }
+        ownVersion = object.memberVersion(of: key)
+        var held: [Any] = []
+        if let count = object.memberCount(of: key), count > UnreadMembers.most {
+            if let context = object.context { held = [UnreadMembers(place: context.noPlace, context: context)] }
         } else {
-            set(members) { $0.insert(member, at: index) }
+            held = members.array
+        }
+        own {
+            super.removeAllObjects()
+            for (index, member) in held.enumerated() { super.insert(member, at: index) }
         }
     }
-    override func add(_ member: Any) { object?.changeMembers(of: key, adding: [member], removing: []) }
-    override func addObjects(from otherArray: [Any]) {
-        object?.changeMembers(of: key, adding: otherArray, removing: [])
+
+    /// Changes the members at their end, in the object and in Foundation's storage.
+    private func append(_ added: [Any]) {
+        let isKnown = isCurrent && count + added.count <= UnreadMembers.most
+        let new = isKnown ? added.filter { !contains($0) } : []
+        object?.changeMembers(of: key, adding: added, removing: [])
+        guard isKnown else {
+            if count <= UnreadMembers.most + added.count { fill() } else { ownVersion = object?.memberVersion(of: key) }
+            return
+        }
+        own { for member in new where !super.contains(member) { super.insert(member, at: super.count) } }
+        ownVersion = object?.memberVersion(of: key)
     }
+
+    // MARK: - Reading
+
+    override var count: Int { isOwn ? super.count : object?.memberCount(of: key) ?? members.count }
+    override func object(at index: Int) -> Any { isOwn ? super.object(at: index) : members.object(at: index) }
+    override func index(of object: Any) -> Int { isOwn ? super.index(of: object) : members.index(of: object) }
+    override func contains(_ object: Any) -> Bool {
+        isOwn ? super.contains(object) : self.object?.hasMember(object, of: key) ?? members.contains(object)
+    }
+    override func copy(with zone: NSZone? = nil) -> Any { NSOrderedSet(array: members.array) }
+    override func mutableCopy(with zone: NSZone? = nil) -> Any { NSMutableOrderedSet(array: members.array) }
+
+    // MARK: - Changing
+
+    override func insert(_ member: Any, at index: Int) {
+        if isOwn { return super.insert(member, at: index) }
+        if contains(member) { return }
+        if index == count { append([member]) } else { set(members) { $0.insert(member, at: index) } }
+    }
+    override func add(_ member: Any) { append([member]) }
+    override func addObjects(from otherArray: [Any]) { append(otherArray) }
     override func removeObject(at index: Int) {
+        if isOwn { return super.removeObject(at: index) }
         object?.changeMembers(of: key, adding: [], removing: [members.object(at: index)])
+        fill()
     }
-    override func remove(_ member: Any) { object?.changeMembers(of: key, adding: [], removing: [member]) }
-    override func removeAllObjects() { object?.setValue(NSOrderedSet(), forKey: key) }
+    override func remove(_ member: Any) {
+        if isOwn { return super.remove(member) }
+        let isLarge = count > UnreadMembers.most + 1
+        object?.changeMembers(of: key, adding: [], removing: [member])
+        if isLarge { ownVersion = object?.memberVersion(of: key) } else { fill() }
+    }
+    override func removeAllObjects() {
+        if isOwn { return super.removeAllObjects() }
+        object?.setValue(NSOrderedSet(), forKey: key)
+        fill()
+    }
     override func replaceObject(at index: Int, with member: Any) {
+        if isOwn { return super.replaceObject(at: index, with: member) }
         set(members) { $0.replaceObject(at: index, with: member) }
     }
     override func exchangeObject(at one: Int, withObjectAt other: Int) {
@@ -76,12 +138,17 @@ final class RelationshipOrderedSet: NSMutableOrderedSet {
     override func moveObjects(at indexes: IndexSet, to index: Int) {
         set(members) { $0.moveObjects(at: indexes, to: index) }
     }
-    override func copy(with zone: NSZone? = nil) -> Any { NSOrderedSet(array: members.array) }
-    override func mutableCopy(with zone: NSZone? = nil) -> Any { NSMutableOrderedSet(array: members.array) }
+    override func intersect(_ other: NSOrderedSet) { set(members) { $0.intersect(other) } }
+    override func intersectSet(_ other: Set<AnyHashable>) { set(members) { $0.intersectSet(other) } }
+    override func sort(comparator: (Any, Any) -> ComparisonResult) { set(members) { $0.sort(comparator: comparator) } }
+    override func sort(options: NSSortOptions = [], usingComparator comparator: (Any, Any) -> ComparisonResult) {
+        set(members) { $0.sort(options: options, usingComparator: comparator) }
+    }
 
     private func set(_ present: NSOrderedSet, _ change: (NSMutableOrderedSet) -> Void) {
         let copy = NSMutableOrderedSet(array: present.array)
         change(copy)
         object?.setValue(copy, forKey: key)
+        fill()
     }
 }

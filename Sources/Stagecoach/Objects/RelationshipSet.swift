@@ -5,6 +5,9 @@ import ManagedModel
 ///
 /// Memory: none of its own but the members that were read last. Adding, removing, counting and asking for a member cost
 /// the same whatever the number of members.
+///
+/// A cast to Swift's `Set` reads Foundation's own storage, which no subclass can fill: `value(forKey:)` gives what can be
+/// cast.
 final class RelationshipSet: NSMutableSet {
     private let object: ManagedObject?
     private let key: String

@@ -126,7 +126,8 @@ final class SourceObjects: ManagedObjectContext.Backing {
                 reader = known
             } else {
                 reader = try session.source.pointReader(
-                    table: table, columns: (0..<columns).map { .own($0) }, in: session.layout)
+                    table: table, columns: (0..<columns).map { .own($0) }, in: session.layout,
+                    streamed: Set(0..<columns))
                 readers[table] = reader
             }
             guard try reader.fetch(key, into: &slot.batch) else { return nil }
@@ -214,7 +215,7 @@ final class SourceObjects: ManagedObjectContext.Backing {
             guard let column = property.column else { return nil }
             let value: Any? =
                 try read(table: place.table, key: place.key) { batch, row throws(MigrationError) in
-                    ValueBridge.object(
+                    try ValueBridge.object(
                         batch[row, column], in: batch, type: property.type, isExternal: property.isExternal)
                 } ?? nil
             guard let reference = value as? StoredReference else { return value }

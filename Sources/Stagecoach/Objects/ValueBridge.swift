@@ -8,7 +8,11 @@ import Rows
 enum ValueBridge {
     /// A stored value as Core Data gives it: NSNumber for integers, floats and Booleans, NSDecimalNumber, String,
     /// Date, Data, UUID, URL. A value in an external file is a ``StoredReference``, which the caller resolves.
-    static func object(_ cell: Cell, in batch: borrowing RowBatch, type: AttributeType, isExternal: Bool) -> Any? {
+    ///
+    /// - Throws: `store.valueTooLarge` for a value that does not fit the memory limit.
+    static func object(
+        _ cell: Cell, in batch: borrowing RowBatch, type: AttributeType, isExternal: Bool
+    ) throws(MigrationError) -> Any? {
         switch cell.kind {
         case .null, .absent, .reference: return nil
         case .integer: return number(integer: cell.integerValue, type)
@@ -21,7 +25,9 @@ enum ValueBridge {
             default: return text
             }
         case .blob: return data(batch.bytes(cell), type, isExternal)
-        case .huge: preconditionFailure("a huge value is only copied")
+        case .huge:
+            let value = batch.huge(cell)
+            throw value.source.refusal(value, for: "a policy or expression that reads it")
         }
     }
 

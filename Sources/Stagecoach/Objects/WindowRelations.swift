@@ -215,7 +215,8 @@ final class WindowRelations {
             byteTarget: max(4096, session.budget.batch / WindowRelations.most))
         guard
             let last = try session.source.rows(
-                ofKeys: keys, table: table, columns: (0..<columns).map { .own($0) }, in: session.layout, into: &batch)
+                ofKeys: keys, table: table, columns: (0..<columns).map { .own($0) }, in: session.layout,
+                streamed: Set(0..<columns), into: &batch)
         else { return nil }
         groupedReads += 1
         return Related(keys: keys[0]...last, asked: wanted.filter { $0 <= last }, batch: batch)

@@ -65,8 +65,9 @@ final class DeclaredLinks {
             case .some(.none): try clear(owner, planned.relationship)
             case .dynamic(let expression): try link(owner, expression, planned, source: source, in: mapping)
             case .lookup(let argument, let candidates):
-                try forEachMember(Lookup(argument, candidates, planned.relationship), of: source, in: mapping) {
-                    member, order, candidate in
+                try forEachMember(
+                    Lookup(argument, candidates, planned.relationship), for: owner, of: source, in: mapping
+                ) { member, order, candidate in
                     try link(owner, member, planned.relationship, order: order, memberMapping: candidate)
                 }
             }
@@ -90,7 +91,7 @@ final class DeclaredLinks {
                 members = try dynamicMembers(
                     of: owner, dynamic.expression, dynamic.planned, source: source, in: mapping)
             } else if let lookup = step.lookup {
-                try forEachMember(lookup, of: source, in: mapping) { member, order, _ in
+                try forEachMember(lookup, for: owner, of: source, in: mapping) { member, order, _ in
                     members.append(LinkMember(end: member, order: order))
                 }
                 if lookup.isToMany { arrange() }
@@ -137,7 +138,7 @@ final class DeclaredLinks {
         if !isExclusive { try store.reset(owner, side: side) }
         var isLinked = false
         if let lookup = step.lookup {
-            try forEachMember(lookup, of: source, in: mapping) { member, _, _ in
+            try forEachMember(lookup, for: owner, of: source, in: mapping) { member, _, _ in
                 isLinked = true
                 try store.add(owner, member, side: side)
             }
@@ -192,7 +193,8 @@ final class DeclaredLinks {
         /// The path of to-one steps to the argument's object, or to the owner of its to-many.
         let path: [ToOneStep]
         let candidates: [Int]
-        let isToMany: Bool
+        let relationship: RelationshipDescription
+        var isToMany: Bool { relationship.isToMany }
         /// Whether objects of an entity fit the relationship, by entity index.
         let fits: [Bool]
         /// The path's column in the mapping's ``SourceStream``.
@@ -203,7 +205,7 @@ final class DeclaredLinks {
         init(_ argument: SourceArgument, _ candidates: [Int], _ relationship: RelationshipDescription) {
             self.argument = argument
             self.candidates = candidates
-            isToMany = relationship.isToMany
+            self.relationship = relationship
             fits = relationship.entity.managedObjectModel.entities.map { $0.isKindOf(entity: relationship.destination) }
             switch argument {
             case .object: path = []
@@ -233,9 +235,11 @@ final class DeclaredLinks {
 
     /// The destination objects that a lookup gives for one source object; of a to-one relationship the first.
     ///
-    /// - Parameter body: gets the object, its place and the mapping that made it.
+    /// - Parameters:
+    ///   - owner: the destination object that they are for.
+    ///   - body: gets the object, its place and the mapping that made it.
     private func forEachMember(
-        _ lookup: Lookup, of source: Int64, in mapping: PlannedMapping,
+        _ lookup: Lookup, for owner: LinkEnd, of source: Int64, in mapping: PlannedMapping,
         _ body: (LinkEnd, MemberOrder, Int) throws -> Void
     ) throws {
         var first: (rank: Int, member: LinkEnd, order: MemberOrder)?
@@ -256,7 +260,7 @@ final class DeclaredLinks {
                     }
                 }
             }
-            if !isFound { try countMissing(table, key) }
+            if !isFound { try countMissing(lookup.argument, key, lookup.relationship, of: owner.key) }
         }
         if let first { try body(first.member, first.order, lookup.candidates[first.rank]) }
     }
@@ -300,7 +304,6 @@ final class DeclaredLinks {
         let lookup = Lookup(argument, candidates, relationship)
         let isSorted = !relationship.isToMany || candidates.contains { associations[$0].hasPairs }
         let sorter = isSorted ? session.sorter(width: 8) : nil
-        var counts = ReferenceCounts()
         var sequence: UInt64 = 0
         try SourcePairs(session: session).forEach(mapping, keys, argument) { source, key, order in
             guard let owner = try keys.destinationKey(of: source) else { return }
@@ -321,15 +324,11 @@ final class DeclaredLinks {
                         order.words.kind, order.words.value)
                 }
             }
-            guard !isFound else { return }
-            if try session.sourceKeys?.byTable[argument.table]?.contains(key) ?? true {
-                counts.unmigrated += 1
-            } else {
-                counts.dangling += 1
-            }
+            if !isFound { try countMissing(argument, key, relationship, of: owner) }
         }
-        if let sorter { counts.surplus = try link(try sorter.finish(), number, relationship) }
-        session.add(counts)
+        if let sorter {
+            session.add(ReferenceCounts(surplus: try link(try sorter.finish(), number, relationship)))
+        }
     }
 
     /// Links every owner to the objects found for it, owner by owner; of a to-one to the first.
@@ -573,13 +572,31 @@ final class DeclaredLinks {
         return current
     }
 
-    /// Counts a reference that found nothing.
-    private func countMissing(_ table: Int, _ key: Int64) throws(MigrationError) {
-        if try session.sourceKeys?.byTable[table]?.contains(key) ?? true {
-            session.counts.unmigratedReferences += 1
-        } else {
+    /// Whether a lookup's argument reads links from a join table.
+    private func isJoined(_ argument: SourceArgument) -> Bool {
+        guard case .toMany(_, let relationship, _) = argument,
+            case .join = session.layout.schema.storage(of: relationship)
+        else { return false }
+        return true
+    }
+
+    /// Counts a reference that found nothing, or notes it where it may be set yet.
+    private func countMissing(
+        _ argument: SourceArgument, _ key: Int64, _ relationship: RelationshipDescription, of owner: Int64
+    ) throws(MigrationError) {
+        let table = argument.table
+        guard try session.sourceKeys?.byTable[table]?.contains(key) ?? true else {
             session.counts.danglingReferences += 1
+            return
         }
+        // A member that holds the link itself takes it along: the owner's side refers to nothing that became nil.
+        guard !relationship.isToMany || isJoined(argument) else { return }
+        guard let unmigrated = session.unmigrated else {
+            session.counts.unmigratedReferences += 1
+            return
+        }
+        try unmigrated.note(
+            unmigrated.number(of: relationship, sourceTable: table), owner: owner, source: key)
     }
 
     /// A constant nil sets nil.

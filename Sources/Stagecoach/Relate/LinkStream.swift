@@ -47,6 +47,8 @@ struct LinkStream {
         let candidates = keys.candidates(indices, in: session.destinationSchema)
         let existing = keys.byTable[argument.table]
         var counts = ReferenceCounts()
+        let unmigrated = session.unmigrated
+        let number = unmigrated?.number(of: planned.relationship, sourceTable: argument.table)
         try SourcePairs(session: session).forEach(mapping, own, argument) { ownerSource, memberSource, order in
             guard let owner = try own.destinationKey(of: ownerSource) else { return }
             var found = false
@@ -62,6 +64,8 @@ struct LinkStream {
             guard !found, countsMissing else { return }
             if let existing, try !existing.contains(memberSource) {
                 counts.dangling += 1
+            } else if let unmigrated, let number {
+                try unmigrated.note(number, owner: owner, source: memberSource)
             } else {
                 counts.unmigrated += 1
             }

@@ -27,6 +27,8 @@ struct ReferenceProgram {
         let entityColumn: Int?
         /// The place in an ordered to-many, copied from the source row: slot and column.
         let order: (slot: Int, column: Int)?
+        /// Where references that find nothing are noted; nil: they are counted at once.
+        let unmigrated: (log: UnmigratedReferences, number: UInt64)?
     }
 
     private var steps: [Step] = []
@@ -34,9 +36,10 @@ struct ReferenceProgram {
     /// - Parameters:
     ///   - direct: the relationships to look up here, with where to copy an ordering key from.
     ///   - slots: collects the source columns that the program reads.
+    ///   - unmigrated: takes references that find nothing, where they may be set later.
     init(
         mapping: PlannedMapping, direct: [DirectReference], keys: SourceKeys, destination: StoreSchema,
-        slots: inout SourceSlots
+        slots: inout SourceSlots, unmigrated: UnmigratedReferences? = nil
     ) {
         for reference in direct {
             guard case .lookup(let argument, let candidates)? = reference.planned.value,
@@ -55,7 +58,10 @@ struct ReferenceProgram {
             steps.append(
                 Step(
                     sourceSlot: sourceSlot, candidates: keys.candidates(candidates, in: destination),
-                    existing: keys.byTable[argument.table], column: column, entityColumn: entityColumn, order: order))
+                    existing: keys.byTable[argument.table], column: column, entityColumn: entityColumn, order: order,
+                    unmigrated: unmigrated.map {
+                        ($0, $0.number(of: reference.planned.relationship, sourceTable: argument.table))
+                    }))
         }
     }
 
@@ -91,6 +97,9 @@ struct ReferenceProgram {
                 if let order = step.order { destination[destinationRow, order.column] = source[row, order.slot] }
             } else if let existing = step.existing, try !existing.contains(sourceKey) {
                 counts.dangling += 1
+            } else if let unmigrated = step.unmigrated {
+                try unmigrated.log.note(
+                    unmigrated.number, owner: destination.key(destinationRow), source: sourceKey)
             } else {
                 counts.unmigrated += 1
             }

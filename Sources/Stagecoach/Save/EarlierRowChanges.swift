@@ -18,6 +18,7 @@ struct EarlierRowChanges {
     ///
     /// - Complexity: O(changed links), each an update by key.
     func write() throws {
+        try touched.settleCells()
         for store in links.all {
             guard let earlier = store.earlier else { continue }
             try noteEnds(store, earlier)

@@ -84,7 +84,7 @@ final class OptimisticLoad {
         try store.destination.closeUnfinished()
         let rounds = try reject(ledger)
         guard let checkpoint else { return highest }
-        if case .publish = purpose { try checkLimit(ledger) }
+        if case .publish(let file) = purpose { try checkLimit(ledger, rounds: rounds, file) }
         let rejected = try RejectedKeys(ledger, session: session)
         session.written = before
         session.validation.rejected = rejected
@@ -138,7 +138,8 @@ final class OptimisticLoad {
         try CountRules(session: session, mappings: mappings, isExcused: excuses).check(store.destination)
     }
 
-    private func checkLimit(_ ledger: RejectLedger) throws {
+    /// Ends the run where too many objects are rejected. The reject file is written all the same: it says which.
+    private func checkLimit(_ ledger: RejectLedger, rounds: Int, _ file: RejectFile?) throws {
         let count = earlierRejects.objects + ledger.count
         guard let limit = session.options.maximumRejects, count > limit else { return }
         var first: RejectLedger.Entry?
@@ -157,10 +158,18 @@ final class OptimisticLoad {
                 entity: name, objectID: "\(name)/p\(first.key)", property: first.property,
                 entityMapping: origin?.mappingName)
         }
+        var listed = "look at them with stagecoach check or name a --reject-file"
+        if let file, let origins = session.validation.origins {
+            let lines = RejectLines(session: session, ledger: ledger, origins: origins)
+            try lines.show { object, _, _ in try file.append(object) }
+            try file.finish()
+            try file.place()
+            listed = "see them in \(file.path)"
+        }
         throw MigrationError(
             "validation.tooManyRejects", .data,
-            "\(count) objects would be rejected (\(rules)), and \(limit) are allowed; the first is named",
-            remedy: "Look at them with stagecoach check, change the mapping model, or allow more with --max-rejects",
+            "\(count) objects would be rejected (\(rules)), and \(limit) are allowed; the first is named; \(listed)",
+            remedy: "Change the mapping model, or allow more with --max-rejects",
             context: context)
     }
 }

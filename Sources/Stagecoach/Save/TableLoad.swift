@@ -136,10 +136,11 @@ struct TableLoad {
         // Key paths resolve from the mapping's own entity; the slots are shared by all mappings of the scan.
         var mine = slots.seen(from: source)
         let attributes = try AttributeProgram(
-            mapping: mapping, slots: &mine, indexed: indexedColumns, external: session.external, streams: true)
+            mapping: mapping, slots: &mine, indexed: session.indexedColumns(of: mapping), external: session.external,
+            streams: true)
         let references = ReferenceProgram(
             mapping: mapping, direct: links.direct[mapping.index] ?? [], keys: keys,
-            destination: session.destinationSchema, slots: &mine)
+            destination: session.destinationSchema, slots: &mine, unmigrated: session.unmigrated)
         slots = mine.seen(from: slots.entity)
         let rules = try RowRules(
             entity: entity, schema: session.destinationSchema, mapping: mapping, copied: attributes.copiedAttributes,
@@ -147,18 +148,6 @@ struct TableLoad {
         return Compiled(
             mapping: mapping, attributes: attributes, references: references, rules: rules, keys: own,
             entity: entity, entityNumber: Int64(session.destinationSchema.number(of: entity)))
-    }
-
-    /// Columns of the table that an index is over, or that the condition of one names.
-    private var indexedColumns: Set<Int> {
-        let schema = session.destinationSchema
-        let conditions = schema.indexes[table.table].compactMap(\.condition)
-        var columns = Set(schema.indexes[table.table].flatMap { $0.terms.map(\.column) })
-        for (column, description) in schema.tables[table.table].columns.enumerated()
-        where conditions.contains(where: { $0.contains(description.name) }) {
-            columns.insert(column)
-        }
-        return columns
     }
 
     /// Merges the patches, leaves rejected rows out, checks the rules, writes the rows.
@@ -171,5 +160,21 @@ struct TableLoad {
         try writer.append(batch)
         session.rowsWritten[table.table] += batch.count
         batch.removeAll()
+    }
+}
+
+extension MigrationSession {
+    /// Columns of a mapping's destination table that an index is over, or that the condition of one names: their values
+    /// are needed as a whole.
+    func indexedColumns(of mapping: PlannedMapping) -> Set<Int> {
+        guard let table = mapping.destinationTable else { return [] }
+        let indexes = destinationSchema.indexes[table]
+        let conditions = indexes.compactMap(\.condition)
+        var columns = Set(indexes.flatMap { $0.terms.map(\.column) })
+        for (column, description) in destinationSchema.tables[table].columns.enumerated()
+        where conditions.contains(where: { $0.contains(description.name) }) {
+            columns.insert(column)
+        }
+        return columns
     }
 }

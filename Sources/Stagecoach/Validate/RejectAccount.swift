@@ -25,15 +25,9 @@ struct RejectAccount {
         var report = earlier
         report.removedReferences += rejected.removedReferences
         report.rounds += rounds
-        let model = session.destinationSchema.model
-        try ledger.forEachEntry(in: session.destinationSchema) { entry in
-            try session.checkCancelled()
-            let name = model.entity(at: entry.entity).definition.name
-            let origin = try origins.origin(table: entry.table, key: entry.key, entity: entry.entity)
-            let others = (origin?.sources.count ?? 0) > 1 ? origin.map { Array($0.sources.dropFirst()) } : nil
-            let object = RejectedObject(
-                entity: name, id: "\(name)/p\(entry.key)", sourceID: origin?.sources.first, otherSourceIDs: others,
-                property: entry.property, rule: entry.rule, value: entry.value, mapping: origin?.mappingName)
+        let lines = RejectLines(session: session, ledger: ledger, origins: origins)
+        try lines.show { object, entry, origin in
+            let name = object.entity
             report.objects += 1
             report.byRule[entry.rule.rawValue, default: 0] += 1
             report.byEntity[name, default: 0] += 1

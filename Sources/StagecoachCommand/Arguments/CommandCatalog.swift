@@ -196,8 +196,9 @@ package enum CommandCatalog {
     static let convert = CommandSpecification(
         "convert", summary: "Write a mapping model of any form as JSON",
         discussion: """
-            MAPPING is Xcode's .xcmappingmodel (or the xcmapping.xml in it), a compiled .cdm, or JSON. Xcode's compiler
-            and JSON leave out what follows from the two models, which must be named then; a .cdm leaves out nothing.
+            MAPPING is Xcode's .xcmappingmodel (or the xcmapping.xml in it), a compiled .cdm, or JSON. With the two models
+            everything is filled in. Without them, what only they tell is left open ("convertedFrom" in the JSON) until
+            the JSON is read with them; JSON that leaves out properties needs them.
             """,
         operands: ["MAPPING"],
         options: [

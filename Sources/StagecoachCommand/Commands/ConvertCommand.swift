@@ -5,8 +5,9 @@ import Mapping
 enum ConvertCommand {
     /// Reads a mapping model of any form and writes it as JSON.
     ///
-    /// What Xcode's compiler fills in follows from the two models, and so does what JSON may leave out; a compiled mapping
-    /// model has everything filled in and can be written without them.
+    /// What Xcode's compiler fills in follows from the two models, and so does what JSON may leave out. Without the models
+    /// it is left open: the JSON says which form it was converted from, and is filled in like that form when it is read
+    /// with them.
     ///
     /// - Throws: `mapping.modelsNeeded` (78) where models are needed and not given; errors of the mapping model and of the
     ///   models (66, 77, 78), of the output file (73, 74, 77).
@@ -24,10 +25,12 @@ enum ConvertCommand {
         _ file: MappingFile, _ arguments: ParsedArguments
     ) throws(MigrationError) -> MappingModel {
         guard let from = arguments[option: "from"], let to = arguments[option: "to"] else {
-            if file.form == .compiled, arguments[option: "from"] == nil, arguments[option: "to"] == nil {
-                return try MappingModel.reading(compiled: file.bytes, path: file.path)
+            guard arguments[option: "from"] == nil, arguments[option: "to"] == nil else { throw modelsNeeded(file) }
+            return switch file.form {
+            case .compiled: try MappingModel.reading(compiled: file.bytes, path: file.path)
+            case .xcode: try MappingModel.reading(xcode: file.bytes, path: file.path)
+            case .json: try MappingModel.reading(json: file.bytes, path: file.path)
             }
-            throw modelsNeeded(file)
         }
         return try MappingModel.read(
             file, sourceModel: try ModelArgument.load(from).model, destinationModel: try ModelArgument.load(to).model)
@@ -43,9 +46,7 @@ enum ConvertCommand {
         }
         return MigrationError(
             "mapping.modelsNeeded", .configuration,
-            file.form == .compiled
-                ? "A mapping model is between two models, and only one is named"
-                : "The mapping model leaves out what follows from its two models",
+            "A mapping model is between two models, and only one is named",
             remedy: remedy, context: .init(path: file.path))
     }
 }

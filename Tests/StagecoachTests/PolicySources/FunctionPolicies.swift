@@ -20,7 +20,7 @@ class FunctionPolicy: NSEntityMigrationPolicy {
     func describe(
         _ source: NSManagedObject, manager: NSMigrationManager, mapping: NSEntityMapping, price: Decimal?, any: Any?
     ) -> String {
-        "\(mapping.name!) \(source.entity.name!) \(price ?? -1) \(any == nil) \(manager.sourceContext != nil)"
+        "\(mapping.name!) \(source.entity.name!) \(price ?? -1) \(any == nil) \(manager.sourceContext === source.managedObjectContext)"
     }
 }
 

@@ -103,7 +103,7 @@ final class MutablePolicy: NSEntityMigrationPolicy {
 /// Predicates of the forms that policies use.
 final class PredicatePolicy: NSEntityMigrationPolicy {
     override func end(_ mapping: NSEntityMapping, manager: NSMigrationManager) throws {
-        let context = manager.destinationContext!
+        let context = manager.destinationContext
         func titles(_ predicate: NSPredicate) throws -> [String] {
             let request = NSFetchRequest<NSManagedObject>(entityName: "Book")
             request.predicate = predicate
@@ -132,7 +132,7 @@ final class IdentityPolicy: NSEntityMigrationPolicy {
         forDestination dInstance: NSManagedObject, in mapping: NSEntityMapping, manager: NSMigrationManager
     ) throws {
         let source = manager.sourceInstances(forEntityMappingName: mapping.name, destinationInstances: [dInstance])[0]
-        let context = manager.sourceContext!
+        let context = manager.sourceContext
         let uri = source.objectID.uriRepresentation()
         guard let coordinator = context.persistentStoreCoordinator,
             let id = coordinator.managedObjectID(forURIRepresentation: uri), id == source.objectID,

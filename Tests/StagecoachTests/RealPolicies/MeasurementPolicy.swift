@@ -13,7 +13,7 @@ final class MeasurementToMeasurementPolicy: NSEntityMigrationPolicy {
             ).first, let oldLocations = sInstance.value(forKey: "geoLocations") as? NSOrderedSet
         else { return }
 
-        let context = manager.destinationContext!
+        let context = manager.destinationContext
         let track = NSEntityDescription.insertNewObject(forEntityName: "Track", into: context)
         let locations = NSMutableOrderedSet()
         for case let oldLocation as NSManagedObject in oldLocations {

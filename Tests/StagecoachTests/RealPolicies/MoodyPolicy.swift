@@ -13,7 +13,7 @@ final class Country5ToCountry6Policy: NSEntityMigrationPolicy {
             ).first
         else { return }
         let context = manager.destinationContext
-        country.setValue(try continent(code, in: context!), forKey: "continent")
+        country.setValue(try continent(code, in: context), forKey: "continent")
     }
 
     private func continent(_ code: NSNumber, in context: NSManagedObjectContext) throws -> NSManagedObject {

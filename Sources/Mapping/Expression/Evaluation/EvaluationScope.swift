@@ -11,6 +11,9 @@ package struct EvaluationScope: Sendable {
     /// are dropped, and the call gives nil or false.
     package var record: (@Sendable (any Error) -> Void)?
 
+    /// Objects that one FETCH may give at a time, where nothing else bounds them; nil: any number.
+    package var mostFetched: Int?
+
     package init(now: Double? = nil, record: (@Sendable (any Error) -> Void)? = nil) {
         self.now = now
         self.record = record

@@ -21,6 +21,7 @@ extension DestinationObjects: FetchSide {
             repeat {
                 guard try scan.next() else { return }
                 try session.checkCancelled()
+                try refuseHugeValues(scan.batch, columns)
                 for row in 0..<scan.batch.count {
                     statistics.scannedRows += 1
                     guard let index = entity(of: scan.batch, row, wanted.table), entities.contains(index) else {
@@ -36,6 +37,17 @@ extension DestinationObjects: FetchSide {
         }
     }
 
+    /// Refuses values that a fetch would have to look into and that do not fit the memory limit.
+    private func refuseHugeValues(_ batch: borrowing RowBatch, _ columns: [Int]) throws(MigrationError) {
+        guard batch.hasHugeValues else { return }
+        for row in 0..<batch.count {
+            for column in columns where batch[row, column].kind == .huge {
+                let value = batch.huge(batch[row, column])
+                throw value.source.refusal(value, for: "a fetch that looks into it")
+            }
+        }
+    }
+
     private func entity(of batch: borrowing RowBatch, _ row: Int, _ table: Int) -> Int? {
         schema.entity(inTable: table, number: batch[row, EntityTable.entityColumn].integerValue)
     }
@@ -45,6 +57,7 @@ extension DestinationObjects: FetchSide {
     ) throws {
         guard !keys.isEmpty else { return }
         let table = rows[wanted.table]
+        let columns = wanted.columns.compactMap { if case .own(let column) = $0 { column } else { nil } }
         // A batch of its own: what is asked of objects inside the closure reads other rows.
         var copy = RowBatch(slots: table.columns, rowCapacity: 1, byteTarget: 4096)
         for key in keys {
@@ -52,7 +65,7 @@ extension DestinationObjects: FetchSide {
             statistics.probedRows += 1
             let found = try table.read(key) { batch, row throws(MigrationError) in
                 let new = copy.appendRow(key: key)
-                for case .own(let column) in wanted.columns {
+                for column in columns {
                     copy.copy(batch[row, column], from: batch, row: new, slot: column)
                 }
                 return true
@@ -60,6 +73,7 @@ extension DestinationObjects: FetchSide {
             guard found != nil, let index = entity(of: copy, 0, wanted.table), wanted.entities.contains(index) else {
                 continue
             }
+            try refuseHugeValues(copy, columns)
             guard try body(copy, 0, schema.model.entity(at: index)) else { return }
         }
     }

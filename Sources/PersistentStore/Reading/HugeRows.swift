@@ -1,0 +1,45 @@
+import Diagnostics
+import Rows
+
+extension SourceStore {
+    /// Adds a row that has values above the limit to a batch, those of streamed slots as references.
+    ///
+    /// - Parameter streamed: slots whose values may be huge; only own columns are looked at.
+    /// - Returns: false where no streamed slot has a value above the limit; the batch is then as it was.
+    /// - Throws: `store.valueTooLarge` for another value above the limit; `store.damaged`, `store.io`.
+    func rowWithHugeValues(
+        _ key: Int64, table: Int, columns: [SelectedColumn], streamed: Set<Int>, in layout: StoreLayout,
+        into batch: inout RowBatch
+    ) throws(MigrationError) -> Bool {
+        var slim = RowSelection(table: table, columns: columns)
+        slim.afterKey = key == .min ? nil : key - 1
+        slim.throughKey = key
+        var found: [(slot: Int, value: HugeValue)] = []
+        for slot in streamed.sorted() {
+            guard case .own(let column) = columns[slot] else { continue }
+            let source = hugeColumn(table: table, column: column, in: layout)
+            guard let value = try source.value(key: key), value.count > valueLimit else { continue }
+            found.append((slot, value))
+            slim.columns[slot] = .computed(slot)
+        }
+        guard !found.isEmpty else { return false }
+        var rest = RowBatch(slots: batch.slots, rowCapacity: 1, byteTarget: batch.byteTarget)
+        guard try rows(slim, in: layout).next(into: &rest), rest.key(0) == key else {
+            throw MigrationError(
+                "store.damaged", .data, "A row of \(layout.tables[table].name) is not found again",
+                remedy: "Run PRAGMA integrity_check on a copy", context: context(table, key, layout))
+        }
+        let row = batch.appendRow(key: key)
+        for slot in 0..<batch.slots { batch.copy(rest[0, slot], from: rest, row: row, slot: slot) }
+        for (slot, value) in found { batch[row, slot] = batch.store(value) }
+        return true
+    }
+
+    /// The reader of a column's huge values, one for each column.
+    private func hugeColumn(table: Int, column: Int, in layout: StoreLayout) -> HugeColumn {
+        if let known = hugeColumns[[table, column]] { return known }
+        let made = HugeColumn(store: self, layout: layout, table: table, column: column)
+        hugeColumns[[table, column]] = made
+        return made
+    }
+}

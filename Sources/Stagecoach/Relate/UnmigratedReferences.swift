@@ -1,0 +1,119 @@
+import Diagnostics
+import ManagedModel
+import PersistentStore
+import SpillStorage
+
+/// References to source objects that a mapping model does not migrate, kept until it is known what became of them: a
+/// policy or a later mapping model may set the relationship yet. Counted are those that are nil in the end.
+///
+/// Memory: a small buffer; the rest is a log on disk, 24 bytes a reference before compression.
+final class UnmigratedReferences {
+    /// A relationship whose lookup found nothing.
+    private struct Lookup {
+        let relationship: RelationshipDescription
+        /// Table of the source objects that were looked up.
+        let sourceTable: Int
+    }
+
+    private var lookups: [Lookup] = []
+    /// Words: the lookup's number, the owner's key, the source key that was looked up.
+    private let log: RecordLog
+
+    init(session: MigrationSession) {
+        log = RecordLog(
+            directory: session.work, name: "unmigrated", width: 3, indexWords: 2,
+            memory: max(256 << 10, session.budget.sorts / 16))
+    }
+
+    /// A number for a relationship whose lookups are noted.
+    ///
+    /// - Parameter sourceTable: index of the table whose objects are looked up.
+    func number(of relationship: RelationshipDescription, sourceTable: Int) -> UInt64 {
+        if let known = lookups.lastIndex(where: { $0.relationship == relationship && $0.sourceTable == sourceTable }) {
+            return UInt64(known)
+        }
+        lookups.append(Lookup(relationship: relationship, sourceTable: sourceTable))
+        return UInt64(lookups.count - 1)
+    }
+
+    /// Notes that a lookup found nothing.
+    ///
+    /// - Parameters:
+    ///   - owner: key of the destination object that has the relationship.
+    ///   - source: key of the source object that was looked up.
+    func note(_ number: UInt64, owner: Int64, source: Int64) throws(MigrationError) {
+        try log.append(number, SortKey.encode(owner), SortKey.encode(source))
+    }
+
+    /// Counts the references that are nil in the end, each once; those of objects that are no more do not count.
+    ///
+    /// - Parameters:
+    ///   - destination: the store with all its rows.
+    ///   - session: knows the associations of all mapping models.
+    /// - Complexity: a lookup by key for each reference noted.
+    func countOfNil(in destination: DestinationStore, _ session: MigrationSession) throws -> Int {
+        let cursor = try log.scan()
+        var last: (UInt64, UInt64, UInt64)?
+        var ends: (number: UInt64, end: RelationshipEnd)?
+        var count = 0
+        try withRecords(3) { record, _ in
+            while try cursor.next(into: record) {
+                let reference = (record[0], record[1], record[2])
+                if let last, last == reference { continue }
+                last = reference
+                try session.checkCancelled()
+                if ends?.number != record[0] {
+                    let lookup = lookups[Int(record[0])]
+                    ends = (
+                        record[0],
+                        try RelationshipEnd(
+                            lookup.relationship, sourceTable: lookup.sourceTable, in: destination, session)
+                    )
+                }
+                if try ends?.end.isNil(owner: SortKey.decode(record[1]), source: SortKey.decode(record[2])) == true {
+                    count += 1
+                }
+            }
+        }
+        return count
+    }
+}
+
+/// What a relationship of the filled store holds.
+private final class RelationshipEnd {
+    private let session: MigrationSession
+    private let sourceTable: Int
+    private let owner: Statement
+    private let links: StoredLinks?
+    private let isToMany: Bool
+    private var found: [ObjectReference] = []
+
+    init(
+        _ relationship: RelationshipDescription, sourceTable: Int, in destination: DestinationStore,
+        _ session: MigrationSession
+    ) throws(MigrationError) {
+        self.session = session
+        self.sourceTable = sourceTable
+        isToMany = relationship.isToMany
+        let schema = session.destinationSchema
+        let table = SQLName.quoted(schema.tables[schema.tableIndex(of: relationship.entity)].name)
+        owner = try destination.connection.prepare("SELECT 1 FROM \(table) WHERE Z_PK = ?1")
+        links = try StoredLinks(destination, relationship: relationship, isReversed: false)
+    }
+
+    /// Whether an object that exists has nothing for a source object: a to-one nothing at all, a to-many none of the
+    /// objects that the source object became.
+    func isNil(owner key: Int64, source: Int64) throws(MigrationError) -> Bool {
+        owner.bind(key, at: 1)
+        let exists = try owner.step()
+        owner.reset()
+        guard exists, let links else { return false }
+        guard isToMany else { return try links.links(of: key).isEmpty }
+        for table in session.associations.tables {
+            found.removeAll(keepingCapacity: true)
+            try table.destinations(ofKey: source, table: sourceTable, into: &found)
+            for object in found where try links.link(of: key, to: object.key) != nil { return false }
+        }
+        return true
+    }
+}

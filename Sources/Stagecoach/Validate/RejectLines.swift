@@ -1,0 +1,23 @@
+/// The lines of a reject file: every rejected object with the reason that first rejected it.
+struct RejectLines {
+    let session: MigrationSession
+    let ledger: RejectLedger
+    let origins: ObjectOrigins
+
+    /// Shows the objects by entity, then key, each once.
+    ///
+    /// - Complexity: O(rejected objects), a lookup of the origin each.
+    func show(_ body: (RejectedObject, RejectLedger.Entry, ObjectOrigin?) throws -> Void) throws {
+        let model = session.destinationSchema.model
+        try ledger.forEachEntry(in: session.destinationSchema) { entry in
+            try session.checkCancelled()
+            let name = model.entity(at: entry.entity).definition.name
+            let origin = try origins.origin(table: entry.table, key: entry.key, entity: entry.entity)
+            let others = (origin?.sources.count ?? 0) > 1 ? origin.map { Array($0.sources.dropFirst()) } : nil
+            let object = RejectedObject(
+                entity: name, id: "\(name)/p\(entry.key)", sourceID: origin?.sources.first, otherSourceIDs: others,
+                property: entry.property, rule: entry.rule, value: entry.value, mapping: origin?.mappingName)
+            try body(object, entry, origin)
+        }
+    }
+}
