@@ -87,6 +87,7 @@ extension Migration {
         let source = try SourceStore(
             path: sourcePath, cacheBytes: reading.sourceCache, valueLimit: reading.value,
             temporaryDirectory: temporaryDirectory ?? place.spillDirectory(in: options.workDirectory))
+        source.readsPages = options.reader == .pages
         source.limitNeeded = { MemoryShares.limit(forValueOf: $0, resident: resident, needs: first) }
         try StoreMatch.check(source.metadata, against: sourceModel, path: sourcePath)
         var names = Set((archive?.mappings ?? []).map(\.name))
