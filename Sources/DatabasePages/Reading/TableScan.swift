@@ -7,31 +7,9 @@ import Rows
 /// Leaves all lie in one depth, no deeper than 20; no page but the root is empty; keys ascend and stay within the bounds
 /// that the interior pages give them. So a loop of pages is found, and a walk ends.
 ///
-/// Memory: 128 KiB of leaves, a page for each level, and a page for overflow.
+/// Memory: 64 KiB of leaves, a page for each level, and a page for overflow.
 /// Complexity: O(pages of the key range).
 package final class TableScan {
-    private static let windowBytes = 128 << 10
-    /// Pages between two wanted ones that are read with them.
-    private static let mostGap: UInt32 = 8
-    /// The most levels that SQLite follows.
-    private static let mostLevels = 20
-
-    /// A page with children, on the way from the root to the leaf at hand.
-    private final class Level {
-        let bytes: UnsafeMutableRawPointer
-        var page: UInt32 = 0
-        /// Cells; the child of this number is the rightmost one.
-        var count = 0
-        /// The child that comes next.
-        var next = 0
-        /// No key below is greater; nil: any key.
-        var upper: Int64?
-
-        init(pageSize: Int) { bytes = .allocate(byteCount: pageSize, alignment: 16) }
-
-        deinit { bytes.deallocate() }
-    }
-
     /// The leaf at hand.
     private struct Leaf {
         var bytes: UnsafeRawPointer
@@ -46,15 +24,12 @@ package final class TableScan {
     private let after: Int64?
     private let through: Int64?
     private let decoder: RecordDecoder
-    private var levels: [Level] = []
+    private var levels: [InteriorPage] = []
     /// Levels in use.
     private var depth = 0
     /// How many levels stand above the leaves, once it is known.
     private var leafDepth: Int?
-    private let window: UnsafeMutableRawPointer
-    private let windowCapacity: Int
-    private var windowFirst: UInt32 = 0
-    private var windowCount = 0
+    private let window: PageWindow
     private var leaf: Leaf
     private var lastKey: Int64?
     private var isStarted = false
@@ -68,12 +43,9 @@ package final class TableScan {
         after = request.after
         through = request.through
         decoder = RecordDecoder(file: file, request: request)
-        windowCapacity = max(1, Self.windowBytes / file.pageSize)
-        window = .allocate(byteCount: windowCapacity * file.pageSize, alignment: 4096)
-        leaf = Leaf(bytes: UnsafeRawPointer(window))
+        window = PageWindow(file: file)
+        leaf = Leaf(bytes: window.start)
     }
-
-    deinit { window.deallocate() }
 
     /// Whether a root page is that of a table whose rows have keys of their own; else SQLite has to read it.
     package static func isTable(_ file: PageFile, root: UInt32) throws(MigrationError) -> Bool {
@@ -168,21 +140,19 @@ package final class TableScan {
     private func start() throws(MigrationError) {
         isStarted = true
         try file.check(root, namedBy: root)
-        let level = self.level(0)
-        try file.read(root, count: 1, into: level.bytes)
-        if level.bytes.load(as: UInt8.self) == PageKind.tableLeaf.rawValue {
+        let top = level(0)
+        try file.read(root, count: 1, into: top.bytes)
+        if top.bytes.load(as: UInt8.self) == PageKind.tableLeaf.rawValue {
             leafDepth = 0
-            window.copyMemory(from: level.bytes, byteCount: file.pageSize)
-            (windowFirst, windowCount) = (root, 1)
-            leaf = try openLeaf(UnsafeRawPointer(window), root, upper: nil)
+            leaf = try openLeaf(UnsafeRawPointer(top.bytes), root, upper: nil)
         } else {
-            try open(level, root, upper: nil)
+            try top.open(root, .tableInterior, root: root)
             depth = 1
         }
     }
 
-    private func level(_ index: Int) -> Level {
-        if index == levels.count { levels.append(Level(pageSize: file.pageSize)) }
+    private func level(_ index: Int) -> InteriorPage {
+        if index == levels.count { levels.append(InteriorPage(file: file)) }
         return levels[index]
     }
 
@@ -199,12 +169,12 @@ package final class TableScan {
             let upper = index < level.count ? try divider(level, index) : level.upper
             // All keys of the child lie before the range.
             if let after, let upper, upper <= after { continue }
-            let page = try child(level, index)
+            let page = try level.child(index)
             if depth == leafDepth {
                 leaf = try openLeaf(try readAhead(page, index, level), page, upper: upper)
                 return true
             }
-            guard depth < Self.mostLevels else { throw file.damaged(page, "it lies deeper than 20 levels") }
+            guard depth < PageFile.mostLevels else { throw file.damaged(page, "it lies deeper than 20 levels") }
             let below = self.level(depth)
             try file.read(page, count: 1, into: below.bytes)
             if leafDepth == nil, below.bytes.load(as: UInt8.self) == PageKind.tableLeaf.rawValue {
@@ -212,7 +182,8 @@ package final class TableScan {
                 leaf = try openLeaf(try readAhead(page, index, level), page, upper: upper)
                 return true
             }
-            try open(below, page, upper: upper)
+            try below.open(page, .tableInterior, root: root)
+            below.upper = upper
             depth += 1
         }
         return false
@@ -221,75 +192,26 @@ package final class TableScan {
     private func openLeaf(
         _ bytes: UnsafeRawPointer, _ page: UInt32, upper: Int64?
     ) throws(MigrationError) -> Leaf {
-        let count = try cells(bytes, page, .tableLeaf)
+        let count = try file.cells(bytes, page, .tableLeaf, root: root)
         return Leaf(bytes: bytes, page: page, count: count, next: 0, upper: upper)
     }
 
-    private func open(_ level: Level, _ page: UInt32, upper: Int64?) throws(MigrationError) {
-        level.count = try cells(UnsafeRawPointer(level.bytes), page, .tableInterior)
-        level.page = page
-        level.next = 0
-        level.upper = upper
-    }
-
-    /// Checks a page's header and returns its cells.
-    private func cells(
-        _ bytes: UnsafeRawPointer, _ page: UInt32, _ kind: PageKind
-    ) throws(MigrationError) -> Int {
-        guard bytes.load(as: UInt8.self) == kind.rawValue else {
-            throw file.damaged(page, "it is no page of the table that starts at page \(root)")
-        }
-        let count = Int(UInt16(bigEndian: bytes.loadUnaligned(fromByteOffset: 3, as: UInt16.self)))
-        guard kind.headerSize + 2 * count <= file.usableSize, count > 0 || (page == root && kind == .tableLeaf) else {
-            throw file.damaged(page, "it says that it has \(count) cells")
-        }
-        return count
-    }
-
-    private func cell(_ level: Level, _ index: Int) throws(MigrationError) -> Int {
-        let pointer = PageKind.tableInterior.headerSize + 2 * index
-        let place = Int(UInt16(bigEndian: level.bytes.loadUnaligned(fromByteOffset: pointer, as: UInt16.self)))
-        guard place >= PageKind.tableInterior.headerSize + 2 * level.count, place <= file.usableSize - 5 else {
-            throw file.damaged(level.page, "cell \(index) lies outside the page")
-        }
-        return place
-    }
-
     /// The greatest key that the child of a cell may have.
-    private func divider(_ level: Level, _ index: Int) throws(MigrationError) -> Int64 {
-        var place = try cell(level, index) + 4
+    private func divider(_ level: InteriorPage, _ index: Int) throws(MigrationError) -> Int64 {
+        var place = try level.cell(index) + 4
         guard let word = RecordForm.varint(UnsafeRawPointer(level.bytes), &place, end: file.usableSize) else {
             throw file.damaged(level.page, "cell \(index) lies outside the page")
         }
         return Int64(bitPattern: word)
     }
 
-    private func child(_ level: Level, _ index: Int) throws(MigrationError) -> UInt32 {
-        let place = index < level.count ? try cell(level, index) : 8
-        let page = UInt32(bigEndian: level.bytes.loadUnaligned(fromByteOffset: place, as: UInt32.self))
-        try file.check(page, namedBy: level.page)
-        return page
-    }
-
-    /// A leaf's bytes: of the window, or read together with the leaves that follow it closely.
-    private func readAhead(_ page: UInt32, _ index: Int, _ level: Level) throws(MigrationError) -> UnsafeRawPointer {
-        // Between the pages of a window there may be such as the -wal has anew.
-        if page >= windowFirst, Int(page - windowFirst) < windowCount, windowCount == 1 || !file.isLogged(page) {
-            return UnsafeRawPointer(window) + Int(page - windowFirst) * file.pageSize
+    private func readAhead(
+        _ page: UInt32, _ index: Int, _ level: InteriorPage
+    ) throws(MigrationError) -> UnsafeRawPointer {
+        var further = index
+        return try window.bytes(of: page) { () throws(MigrationError) in
+            further += 1
+            return further <= level.count ? try level.child(further) : nil
         }
-        var last = page
-        if !file.isLogged(page) {
-            for further in (index + 1)..<(level.count + 2) where further <= level.count {
-                let next = try child(level, further)
-                guard next > last, next - last <= Self.mostGap, Int(next - page) < windowCapacity, !file.isLogged(next)
-                else { break }
-                last = next
-            }
-        }
-        let count = Int(last - page) + 1
-        windowCount = 0
-        try file.read(page, count: count, into: window)
-        (windowFirst, windowCount) = (page, count)
-        return UnsafeRawPointer(window)
     }
 }

@@ -21,6 +21,19 @@ extension SourceStore {
         }
     }
 
+    /// A scan of an index that has a join table's keys in the order of a side; nil where SQLite has to read them.
+    func pairScan(_ join: SourceJoinTable, side: Int) throws(MigrationError) -> PairScan? {
+        guard readsPages, join.sides.allSatisfy({ $0.orderColumn == nil }) else { return nil }
+        return try blamingData { () throws(MigrationError) in
+            let pages = try openPages()
+            let columns = [join.sides[side].column, join.sides[1 - side].column]
+            guard let file = pages.file,
+                let root = try pages.index(ofTable: join.name, columns: columns, connection)
+            else { return nil }
+            return PairScan(file: file, root: root, table: join.name, slots: (side, 1 - side))
+        }
+    }
+
     private func openPages() throws(MigrationError) -> SourcePages {
         if let pages { return pages }
         let (made, refusal) = try SourcePages.open(connection, path: path)

@@ -139,4 +139,44 @@ final class SourcePages {
         }
         return keys == 1 ? Table(root: root, columns: columns) : nil
     }
+
+    /// The root page of an index over some columns of integers, in this order and ascending, and over nothing else.
+    ///
+    /// - Returns: nil where there is none.
+    func index(ofTable table: String, columns: [String], _ connection: Connection) throws(MigrationError) -> UInt32? {
+        guard let file else { return nil }
+        let wanted = columns.map { $0.lowercased() }
+        let literal = SQLName.literal(table)
+        var integers: Set<String> = []
+        let types = try connection.prepare("SELECT name, type FROM pragma_table_info(\(literal))")
+        while try types.step() {
+            guard let name = types.text(0)?.lowercased() else { continue }
+            if ColumnAffinity(declaredType: types.text(1) ?? "") == .integer { integers.insert(name) }
+        }
+        guard integers.isSuperset(of: wanted) else { return nil }
+        var names: [String] = []
+        let list = try connection.prepare("SELECT name FROM pragma_index_list(\(literal)) WHERE partial = 0")
+        while try list.step() { names.append(list.text(0) ?? "") }
+        for name in names {
+            let terms = try connection.prepare(
+                "SELECT name, \"desc\", coll, cid FROM pragma_index_xinfo(\(SQLName.literal(name))) ORDER BY seqno")
+            var found: [String] = []
+            var isPlain = true
+            var hasRowID = false
+            while try terms.step() {
+                if terms.integer(3) == -1 {
+                    hasRowID = true
+                } else {
+                    found.append(terms.text(0)?.lowercased() ?? "")
+                    isPlain = isPlain && !hasRowID && terms.integer(1) == 0 && terms.text(2) == "BINARY"
+                }
+            }
+            guard isPlain, hasRowID, found == wanted else { continue }
+            let page = try connection.integer(
+                "SELECT rootpage FROM sqlite_master WHERE type = 'index' AND name = \(SQLName.literal(name))")
+            guard let page, let root = UInt32(exactly: page), try PairScan.isIndex(file, root: root) else { continue }
+            return root
+        }
+        return nil
+    }
 }

@@ -6,9 +6,13 @@ import Rows
 
 /// Computes the attributes of a mapping's destination rows: compiled once, then slots only.
 struct AttributeProgram {
+    /// A cell as it is stored.
+    private struct Copy {
+        let from: Int
+        let to: Int
+    }
+
     private enum Step {
-        /// The cell as it is stored.
-        case copy(from: Int, to: Int)
         case value(StoredValue, to: Int)
         case compute(ExpressionProgram, to: Int, attribute: String)
         /// A binary value that gains the marker byte of inline external storage.
@@ -17,13 +21,11 @@ struct AttributeProgram {
         case stripMarker(from: Int, to: Int, attribute: String)
         /// Automatic mapping to a required attribute: nil becomes the model's default.
         case fillNull(StoredValue, at: Int)
-
-        var isFilling: Bool {
-            if case .fillNull = self { true } else { false }
-        }
     }
 
     private let mapping: PlannedMapping
+    /// What most attributes are, before all other steps: each column is the work of its own steps only.
+    private var copies: [Copy] = []
     private var steps: [Step] = []
     /// Attributes that are plain copies of a source attribute, by destination column: what a rule check may excuse.
     private(set) var copiedAttributes: [Int: AttributeDescription] = [:]
@@ -45,10 +47,10 @@ struct AttributeProgram {
             }
             // Objects evaluate those, after the row is made.
             if planned.needsObjects { continue }
-            let (known, streamed) = (slots.columns.count, slots.streamed)
+            let (known, streamed, copied) = (slots.columns.count, slots.streamed, copies.count)
             try compile(planned, expression, slots: &slots)
-            if case .copy(let slot, _)? = steps.last(where: { !$0.isFilling }), !indexed.contains(planned.column) {
-                slots.stream(slot, known: known, streamed: streamed)
+            if copies.count > copied, !indexed.contains(planned.column) {
+                slots.stream(copies[copied].from, known: known, streamed: streamed)
             }
         }
     }
@@ -70,7 +72,7 @@ struct AttributeProgram {
             case (true, false):
                 steps.append(.stripMarker(from: slot, to: planned.column, attribute: planned.attribute.name))
             case (false, true): steps.append(.addMarker(from: slot, to: planned.column))
-            default: steps.append(.copy(from: slot, to: planned.column))
+            default: copies.append(Copy(from: slot, to: planned.column))
             }
         } else {
             steps.append(.compute(program, to: planned.column, attribute: planned.attribute.name))
@@ -90,14 +92,22 @@ struct AttributeProgram {
 
     /// Fills the attribute columns of one destination row.
     ///
+    /// - Parameter borrows: whether copied bytes stay in the source batch, which then has to stay as it is until the
+    ///   destination batch is cleared.
     /// - Throws: `value.…` with the mapping, object and property named.
     func run(
-        _ source: borrowing RowBatch, row: Int, into destination: inout RowBatch, destinationRow: Int
+        _ source: borrowing RowBatch, row: Int, into destination: inout RowBatch, destinationRow: Int,
+        borrows: Bool = false
     ) throws(MigrationError) {
+        for copy in copies {
+            if borrows {
+                destination.borrow(source[row, copy.from], from: source, row: destinationRow, slot: copy.to)
+            } else {
+                destination.copy(source[row, copy.from], from: source, row: destinationRow, slot: copy.to)
+            }
+        }
         for step in steps {
             switch step {
-            case .copy(let from, let to):
-                destination.copy(source[row, from], from: source, row: destinationRow, slot: to)
             case .value(let value, let to):
                 value.store(in: &destination, row: destinationRow, slot: to)
             case .compute(let program, let to, let attribute):

@@ -84,6 +84,7 @@ struct TableLoad {
         var references = ReferenceCounts()
         var number: Int64 = -1
         var current: Compiled?
+        let isKept = table.keys == .kept
         let rules = Dictionary(
             byEntity.values.filter { !$0.rules.isEmpty }.map { ($0.entityNumber, $0.rules) },
             uniquingKeysWith: { first, _ in first })
@@ -106,9 +107,10 @@ struct TableLoad {
                 destination[target, EntityTable.entityColumn] = .integer(compiled.entityNumber)
                 let lock = source[row, 1]
                 destination[target, EntityTable.lockColumn] =
-                    table.keys == .kept && lock.kind == .integer ? lock : .integer(1)
+                    isKept && lock.kind == .integer ? lock : .integer(1)
                 do throws(MigrationError) {
-                    try compiled.attributes.run(source, row: row, into: &destination, destinationRow: target)
+                    try compiled.attributes.run(
+                        source, row: row, into: &destination, destinationRow: target, borrows: true)
                 } catch {
                     try session.validation.note(
                         error, table: table.table, key: key, entity: compiled.entity.index,
@@ -119,9 +121,10 @@ struct TableLoad {
                 compiled.made += 1
                 highest = max(highest, key)
             }
+            // Its rows have borrowed their texts from the source's batch.
+            try flush(&destination, rules, to: writer)
             session.progress.advance(rows: source.count)
         }
-        try flush(&destination, rules, to: writer)
         session.add(references)
         for compiled in byEntity.values {
             session.counts.mappings[compiled.mapping.index].created += compiled.made
