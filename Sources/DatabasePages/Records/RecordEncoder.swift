@@ -12,6 +12,7 @@ final class RecordEncoder {
     private let count: Int
     /// Whether the record begins with the row's own key, which is NULL there.
     private let isKeyed: Bool
+    // One thread encodes: checks of exclusive access cost as much as the encoding.
     private let serials: UnsafeMutablePointer<UInt64>
     /// A number's bits.
     private let bits: UnsafeMutablePointer<UInt64>
@@ -19,13 +20,13 @@ final class RecordEncoder {
     private let pointers: UnsafeMutablePointer<UnsafeRawPointer?>
     private var conversion: AffinityConversion?
     /// The row's huge values, by slot.
-    private var huge: [(slot: Int, value: HugeValue)] = []
+    @exclusivity(unchecked) private var huge: [(slot: Int, value: HugeValue)] = []
     /// Bytes that a conversion made, until the record is written.
-    private var converted: [UnsafeMutableRawBufferPointer] = []
-    private var headerSize = 0
-    private var headerLengthSize = 1
+    @exclusivity(unchecked) private var converted: [UnsafeMutableRawBufferPointer] = []
+    @exclusivity(unchecked) private var headerSize = 0
+    @exclusivity(unchecked) private var headerLengthSize = 1
     /// Bytes of the record.
-    private(set) var size = 0
+    @exclusivity(unchecked) private(set) var size = 0
 
     /// - Parameters:
     ///   - affinities: of the columns that have a slot.

@@ -12,9 +12,22 @@ struct AttributeProgram {
         let to: Int
     }
 
+    /// A class: going through the steps row by row copies nothing.
+    private final class Computation {
+        let program: ExpressionProgram
+        let column: Int
+        let attribute: String
+
+        init(_ program: ExpressionProgram, to column: Int, attribute: String) {
+            self.program = program
+            self.column = column
+            self.attribute = attribute
+        }
+    }
+
     private enum Step {
         case value(StoredValue, to: Int)
-        case compute(ExpressionProgram, to: Int, attribute: String)
+        case compute(Computation)
         /// A binary value that gains the marker byte of inline external storage.
         case addMarker(from: Int, to: Int)
         /// A binary value that loses its marker byte.
@@ -75,7 +88,7 @@ struct AttributeProgram {
             default: copies.append(Copy(from: slot, to: planned.column))
             }
         } else {
-            steps.append(.compute(program, to: planned.column, attribute: planned.attribute.name))
+            steps.append(.compute(Computation(program, to: planned.column, attribute: planned.attribute.name)))
         }
         if planned.isAutomatic, !planned.attribute.isOptional, let initial = planned.defaultValue {
             steps.append(.fillNull(initial, at: planned.column))
@@ -110,12 +123,12 @@ struct AttributeProgram {
             switch step {
             case .value(let value, let to):
                 value.store(in: &destination, row: destinationRow, slot: to)
-            case .compute(let program, let to, let attribute):
+            case .compute(let computation):
                 do {
-                    try program.evaluate(
-                        source, row: row, into: &destination, destinationRow: destinationRow, slot: to)
+                    try computation.program.evaluate(
+                        source, row: row, into: &destination, destinationRow: destinationRow, slot: computation.column)
                 } catch {
-                    throw located(error, source.key(row), attribute)
+                    throw located(error, source.key(row), computation.attribute)
                 }
             case .addMarker(let from, let to):
                 AttributeProgram.addMarker(source[row, from], source, &destination, destinationRow, to)

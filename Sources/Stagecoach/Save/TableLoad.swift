@@ -26,6 +26,8 @@ struct TableLoad {
         let entity: EntityDescription
         let entityNumber: Int64
         var made = 0
+        /// The highest key made.
+        var highest: Int64 = 0
 
         init(
             mapping: PlannedMapping, attributes: AttributeProgram, references: ReferenceProgram, rules: RowRules,
@@ -84,14 +86,16 @@ struct TableLoad {
         var references = ReferenceCounts()
         var number: Int64 = -1
         var current: Compiled?
-        let isKept = table.keys == .kept
         let rules = Dictionary(
             byEntity.values.filter { !$0.rules.isEmpty }.map { ($0.entityNumber, $0.rules) },
             uniquingKeysWith: { first, _ in first })
         while try reader.next(into: &source) {
             try session.checkCancelled()
-            for row in 0..<source.count {
+            var row = 0
+            while row < source.count {
                 let entityNumber = source[row, 0].integerValue
+                var end = row + 1
+                while end < source.count, source[end, 0].integerValue == entityNumber { end += 1 }
                 if entityNumber != number {
                     number = entityNumber
                     current = session.layout.entity(
@@ -99,27 +103,13 @@ struct TableLoad {
                     )
                     .flatMap { byEntity[$0] }
                 }
-                guard let compiled = current else { continue }
-                let sourceKey = source.key(row)
-                guard let key = try compiled.keys.destinationKey(of: sourceKey) else { continue }
-                if destination.isFull { try flush(&destination, rules, to: writer) }
-                let target = destination.appendRow(key: key)
-                destination[target, EntityTable.entityColumn] = .integer(compiled.entityNumber)
-                let lock = source[row, 1]
-                destination[target, EntityTable.lockColumn] =
-                    isKept && lock.kind == .integer ? lock : .integer(1)
-                do throws(MigrationError) {
-                    try compiled.attributes.run(
-                        source, row: row, into: &destination, destinationRow: target, borrows: true)
-                } catch {
-                    try session.validation.note(
-                        error, table: table.table, key: key, entity: compiled.entity.index,
-                        entityName: compiled.entity.definition.name)
+                if let current {
+                    try make(current, of: source, row..<end, into: &destination, counts: &references) { full in
+                        try flush(&full, rules, to: writer)
+                    }
+                    highest = max(highest, current.highest)
                 }
-                try compiled.references.run(
-                    source, row: row, into: &destination, destinationRow: target, counts: &references)
-                compiled.made += 1
-                highest = max(highest, key)
+                row = end
             }
             // Its rows have borrowed their texts from the source's batch.
             try flush(&destination, rules, to: writer)
@@ -131,6 +121,39 @@ struct TableLoad {
             guard let entity = compiled.mapping.destination else { continue }
             session.counts.created[entity.definition.name, default: 0] += compiled.made
         }
+    }
+
+    /// Makes the destination rows of some source rows of one entity.
+    private func make(
+        _ compiled: Compiled, of source: borrowing RowBatch, _ rows: Range<Int>, into destination: inout RowBatch,
+        counts: inout ReferenceCounts, whenFull flush: (inout RowBatch) throws -> Void
+    ) throws {
+        // Here and not in the loop: each of these is counted when it is taken.
+        let (attributes, references, keys) = (compiled.attributes, compiled.references, compiled.keys)
+        let entityNumber = Cell.integer(compiled.entityNumber)
+        let isKept = table.keys == .kept
+        var made = 0
+        var highest = compiled.highest
+        for row in rows {
+            guard let key = try keys.destinationKey(of: source.key(row)) else { continue }
+            if destination.isFull { try flush(&destination) }
+            let target = destination.appendRow(key: key)
+            destination[target, EntityTable.entityColumn] = entityNumber
+            let lock = source[row, 1]
+            destination[target, EntityTable.lockColumn] = isKept && lock.kind == .integer ? lock : .integer(1)
+            do throws(MigrationError) {
+                try attributes.run(source, row: row, into: &destination, destinationRow: target, borrows: true)
+            } catch {
+                try session.validation.note(
+                    error, table: table.table, key: key, entity: compiled.entity.index,
+                    entityName: compiled.entity.definition.name)
+            }
+            try references.run(source, row: row, into: &destination, destinationRow: target, counts: &counts)
+            made += 1
+            highest = max(highest, key)
+        }
+        compiled.made += made
+        compiled.highest = highest
     }
 
     private func compile(_ mapping: PlannedMapping, slots: inout SourceSlots) throws(MigrationError) -> Compiled? {
