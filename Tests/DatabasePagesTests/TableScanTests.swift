@@ -136,12 +136,14 @@ import Testing
 
     private enum SceneError: Error { case sqlite(String) }
 
-    private static let limits = ScanRequest.LargeValues(
-        limit: 1 << 20, streamed: [],
-        reference: { _, _, _, _ in preconditionFailure("nothing is large") },
-        refusal: { slot, key, bytes in
-            MigrationError("store.valueTooLarge", .configuration, "slot \(slot), key \(key), \(bytes) bytes")
-        })
+    private static var limits: ScanRequest.LargeValues {
+        ScanRequest.LargeValues(
+            limit: 1 << 20, streamed: [],
+            reference: { _, _, _, _ in preconditionFailure("nothing is large") },
+            refusal: { slot, key, bytes in
+                MigrationError("store.valueTooLarge", .configuration, "slot \(slot), key \(key), \(bytes) bytes")
+            })
+    }
 
     private static func lines(_ scan: TableScan, slots: Int, capacity: Int) throws -> [String] {
         var batch = RowBatch(slots: slots, rowCapacity: capacity, byteTarget: 20_000)

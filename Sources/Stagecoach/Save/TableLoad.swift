@@ -134,8 +134,20 @@ struct TableLoad {
         let isKept = table.keys == .kept
         var made = 0
         var highest = compiled.highest
+        let (holdsEveryRow, isIdentity) = (keys.holdsEveryRow, keys.holdsEveryRow && keys.mode == .kept)
+        // Rows of one entity that stand together have keys that follow each other.
+        var following: Int64?
         for row in rows {
-            guard let key = try keys.destinationKey(of: source.key(row)) else { continue }
+            let key: Int64
+            if isIdentity {
+                key = source.key(row)
+            } else if let following {
+                key = following
+            } else {
+                guard let found = try keys.destinationKey(of: source.key(row)) else { continue }
+                key = found
+            }
+            if holdsEveryRow, !isIdentity { following = key &+ 1 }
             if destination.isFull { try flush(&destination) }
             let target = destination.appendRow(key: key)
             destination[target, EntityTable.entityColumn] = entityNumber

@@ -34,6 +34,13 @@ struct RowRules {
         let hasBounds: Bool
         let hasLengths: Bool
 
+        init(_ rule: Rule) {
+            column = rule.column
+            isRequired = rule.isRequired
+            hasBounds = rule.minimum != nil || rule.maximum != nil
+            hasLengths = rule.minimumLength != nil || rule.maximumLength != nil || rule.pattern != nil
+        }
+
         /// Whether a cell keeps the rule without a closer look.
         @inline(__always)
         func passes(_ kind: CellKind) -> Bool {
@@ -46,16 +53,7 @@ struct RowRules {
         }
     }
 
-    private var rules: [Rule] = [] {
-        didSet {
-            glances = rules.map { rule in
-                Glance(
-                    column: rule.column, isRequired: rule.isRequired,
-                    hasBounds: rule.minimum != nil || rule.maximum != nil,
-                    hasLengths: rule.minimumLength != nil || rule.maximumLength != nil || rule.pattern != nil)
-            }
-        }
-    }
+    private var rules: [Rule] = []
     /// In step with the rules.
     private var glances: [Glance] = []
     private let entity: Int
@@ -100,6 +98,7 @@ struct RowRules {
                     column: column, property: relationship.name, type: nil, isRequired: true,
                     excused: excuses && isOld ? [.required] : []))
         }
+        glances = rules.map(Glance.init)
     }
 
     private static func rule(
