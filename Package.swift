@@ -19,7 +19,7 @@ let package = Package(
         .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(name: "CLZ4", providers: [.apt(["liblz4-dev"])]),
         .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
-        .systemLibrary(name: "CMalloc"),
+        .systemLibrary(name: "CLinux"),
 
         // What went wrong, where, and what to do: one error type for all layers.
         .target(name: "Diagnostics", swiftSettings: strict),
@@ -34,7 +34,7 @@ let package = Package(
             name: "Mapping", dependencies: ["Diagnostics", "Rows", "Archives", "ManagedModel"],
             swiftSettings: strict),
         // Keys and rows on disk: blocks, spills, association tables, sorted runs. Knows no models.
-        .target(name: "SpillStorage", dependencies: ["Diagnostics", "Rows", "CLZ4", "CMalloc"], swiftSettings: strict),
+        .target(name: "SpillStorage", dependencies: ["Diagnostics", "Rows", "CLZ4", "CLinux"], swiftSettings: strict),
         // Database files by their pages: trees built from the leaves up. Knows no models.
         .target(
             name: "DatabasePages", dependencies: ["Diagnostics", "Rows", "SpillStorage", "CSQLite"],

@@ -63,6 +63,6 @@ struct Arguments {
             "benchmark.usage", .usage, message,
             remedy:
                 "store --books N [--seed N] OUT | run --store FILE [--rounds N] [--memory-limit 64M] [--json FILE] | "
-                + "associations [--pairs N] [--memory 16M]")
+                + "associations [--pairs N] [--memory 16M] | spill --store FILE [--model MODEL]")
     }
 }

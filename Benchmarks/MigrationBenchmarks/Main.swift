@@ -6,6 +6,7 @@ import Glibc
 ///     MigrationBenchmarks store --books 98000 library.sqlite
 ///     MigrationBenchmarks run --store library.sqlite --rounds 3 --memory-limit 64M --json results.json
 ///     MigrationBenchmarks associations --pairs 100000000
+///     MigrationBenchmarks spill --store library.sqlite
 @main
 struct Main {
     static func main() {
@@ -15,9 +16,10 @@ struct Main {
             case "store": try StoreCommand.run(Array(arguments))
             case "run": exit(try RunCommand.run(Array(arguments)))
             case "associations": try AssociationsCommand.run(Array(arguments))
+            case "spill": try SpillCommand.run(Array(arguments))
             // Not for people: what the children of `run`, and tests of the memory limit, execute.
             case "migrate": try MigrateCommand.run(Array(arguments))
-            default: throw Arguments.usage("Name a subcommand: store, run or associations")
+            default: throw Arguments.usage("Name a subcommand: store, run, associations or spill")
             }
         } catch let error as MigrationError {
             complain("\(error)")

@@ -44,6 +44,12 @@ package enum Command {
         case "port": work = { try PortCommand.run(arguments, console: console) }
         case "convert": work = { try ConvertCommand.run(arguments, console: console) }
         case "inspect": work = { try InspectCommand.run(arguments, console: console) }
+        case "completions":
+            let script = try CompletionsCommand.script(arguments)
+            work = { console.output.write(script) }
+        case "man":
+            let page = try ManualCommand.page(arguments)
+            work = { console.output.write(page) }
         default: work = { try DemoCommand(arguments, console: console).run() }
         }
         do {

@@ -14,14 +14,16 @@ struct CommandHelpTests {
                     Migrates Core Data stores from one model version to the next, out of core, within a memory limit.
 
                     Commands:
-                      migrate  Migrate a store to another model version
-                      plan     Show the passes, tables and keys of a migration
-                      check    Count what breaks the new model's rules, without migrating
-                      infer    Infer the mapping model between two model versions
-                      convert  Write a mapping model of any form as JSON
-                      inspect  Show what a store, a model or a mapping model holds
-                      port     List what to change in policy sources for Linux
-                      demo     Make a store, migrate it and show what happened
+                      migrate      Migrate a store to another model version
+                      plan         Show the passes, tables and keys of a migration
+                      check        Count what breaks the new model's rules, without migrating
+                      infer        Infer the mapping model between two model versions
+                      convert      Write a mapping model of any form as JSON
+                      inspect      Show what a store, a model or a mapping model holds
+                      port         List what to change in policy sources for Linux
+                      demo         Make a store, migrate it and show what happened
+                      completions  Write completions for a shell
+                      man          Write a manual page
 
                       -h, --help     Show help, also after a command
                           --version  Show the version
@@ -118,7 +120,8 @@ struct CommandHelpTests {
                       --check full          Run SQLite's integrity check before publishing.
                       --report FILE         Write the report to a new file, NAME.json.
                       --progress CHOICE     auto (on a terminal only), bar (elsewhere a line
-                                            every ten seconds), or none.
+                                            every ten seconds), json (an object a line on
+                                            standard error), or none.
                       --writer CHOICE       How a fresh store's rows are written: pages (faster)
                                             or sqlite, to compare the two. The rows are the
                                             same.

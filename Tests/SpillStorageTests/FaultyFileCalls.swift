@@ -8,17 +8,30 @@ final class FaultyFileCalls: FileCalls {
     private let spaceLeft: Atomic<Int>
     private let calls = Atomic<Int>(0)
     private let isUnsteady: Bool
+    private let discards = Atomic<Int>(0)
+    /// The file system cannot punch holes.
+    private let keepsAll: Bool
 
     /// - Parameters:
     ///   - space: bytes that can be written before the disk is full.
     ///   - isUnsteady: every third read or write is interrupted, every other one is cut short.
-    init(space: Int = .max, isUnsteady: Bool = false) {
+    ///   - keepsAll: bytes cannot be given back before the file is gone.
+    init(space: Int = .max, isUnsteady: Bool = false, keepsAll: Bool = false) {
+        self.keepsAll = keepsAll
         spaceLeft = Atomic(space)
         self.isUnsteady = isUnsteady
     }
 
     /// Reads and writes so far.
     var callCount: Int { calls.load(ordering: .relaxed) }
+
+    /// Calls that gave bytes back, or tried to.
+    var discardCount: Int { discards.load(ordering: .relaxed) }
+
+    func discard(_ descriptor: Int32, at offset: Int, count: Int) -> Int {
+        discards.add(1, ordering: .relaxed)
+        return keepsAll ? -Int(EOPNOTSUPP) : system.discard(descriptor, at: offset, count: count)
+    }
 
     func makeDirectory(_ path: String, mode: UInt32) -> Int { system.makeDirectory(path, mode: mode) }
     func removeDirectory(_ path: String) -> Int { system.removeDirectory(path) }

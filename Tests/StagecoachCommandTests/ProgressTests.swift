@@ -43,7 +43,8 @@ struct ProgressTests {
         arguments: [
             (nil, true, [:], .redrawn), (nil, false, [:], .none), ("auto", true, ["TERM": "dumb"], .lines),
             ("auto", true, ["NO_COLOR": "1"], .redrawn), ("bar", false, [:], .lines), ("bar", true, [:], .redrawn),
-            ("bar", true, ["TERM": "dumb"], .lines), ("none", true, [:], .none), ("none", false, [:], .none),
+            ("bar", true, ["TERM": "dumb"], .lines), ("json", true, [:], .events),
+            ("json", false, ["TERM": "dumb"], .events), ("none", true, [:], .none), ("none", false, [:], .none),
         ] as [(String?, Bool, [String: String], ProgressDisplay.Style)])
     func styles(choice: String?, isTerminal: Bool, environment: [String: String], style: ProgressDisplay.Style) {
         let console = Console(

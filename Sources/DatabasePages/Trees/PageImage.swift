@@ -54,6 +54,17 @@ struct PageImage: ~Copyable {
         return (taken, overflow)
     }
 
+    /// Whether the cells fill the space from the end down to where the contents start.
+    private var isConsistent: Bool {
+        var end = PageGeometry.pageSize
+        for index in 0..<count {
+            let start = cell(index) - bytes
+            guard start < end, end - start >= 4 else { return false }
+            end = start
+        }
+        return end == contentStart && contentStart >= kind.headerSize + 2 * count
+    }
+
     /// Writes the header, puts the page at a place and empties the image.
     ///
     /// - Parameters:
@@ -62,6 +73,7 @@ struct PageImage: ~Copyable {
     mutating func put(
         at place: UnsafeMutableRawPointer, number: UInt32, rightmost: UInt32?, map: PointerMap
     ) throws(MigrationError) {
+        assert(isConsistent, "cells stand one below the other, apart from their pointers")
         bytes.storeBytes(of: kind.rawValue, as: UInt8.self)
         bytes.storeBytes(of: 0, toByteOffset: 1, as: UInt16.self)
         bytes.storeBytes(of: UInt16(truncatingIfNeeded: count).bigEndian, toByteOffset: 3, as: UInt16.self)

@@ -80,6 +80,7 @@ final class TableTree {
         if level == levels.count { levels.append(Level()) }
         let here = levels[level]
         if let right = here.right {
+            assert(key > right.key, "children ascend")
             let size = 4 + Varint.length(UInt64(bitPattern: right.key))
             if !here.image.hasRoom(for: size) {
                 let divider = here.lastKey

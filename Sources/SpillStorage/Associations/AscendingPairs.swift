@@ -54,6 +54,7 @@ final class AscendingPairs {
         try sources.seal()
         try destinations.seal()
         try starts.seal()
+        assert(sources.count == starts.count && destinations.count >= sources.count, "each source begins at a pair")
     }
 
     /// The numbers of a source's pairs; nil where it has none.

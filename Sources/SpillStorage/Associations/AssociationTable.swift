@@ -200,9 +200,11 @@ package final class AssociationTable {
         layout = PairLayout(isWide: false)
         let walk = orderedWalk()
         forward = newLog("pairs")
+        let count = ascending?.count ?? monotonic?.keys.count ?? 0
         monotonic = nil
         ascending = nil
         while let pair = try walk?.next() { try addGeneral(source: pair.source, destination: pair.destination) }
+        assert(forward?.count == count && sequence == UInt64(count), "every pair goes over once")
     }
 
     private func addGeneral(source: ObjectReference, destination: ObjectReference) throws(MigrationError) {

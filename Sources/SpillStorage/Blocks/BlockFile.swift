@@ -136,6 +136,14 @@ final class BlockFile {
         scratch.reset(keeping: 128 * 1024)
     }
 
+    /// Gives the disk back the blocks before an offset, which are not read any more.
+    ///
+    /// - Throws: `spill.damaged`, `spill.io` (74): the header is checked before it goes.
+    func discard(before offset: Int) throws(MigrationError) {
+        try checkHeader()
+        file.discard(before: offset)
+    }
+
     /// The error for a block whose content is not what its writer writes.
     func damaged(_ offset: Int, _ what: String) -> MigrationError {
         SpillFailure.damaged(file.path, block: offset, what)

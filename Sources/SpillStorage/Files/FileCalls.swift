@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// The system calls that the module makes, one to one: every byte it reads or writes goes through here.
@@ -20,6 +21,8 @@ package protocol FileCalls: Sendable {
     func read(_ descriptor: Int32, into bytes: UnsafeMutableRawBufferPointer, at offset: Int) -> Int
     /// `pwrite`: the bytes written, or the negative error number.
     func write(_ descriptor: Int32, from bytes: UnsafeRawBufferPointer, at offset: Int) -> Int
+    /// `fallocate` that punches a hole: the bytes read as zero and take no disk; 0, or the negative error number.
+    func discard(_ descriptor: Int32, at offset: Int, count: Int) -> Int
     /// `fdatasync`: 0, or the negative error number.
     func sync(_ descriptor: Int32) -> Int
     /// `unlink`: 0, or the negative error number.
@@ -78,6 +81,11 @@ package struct SystemFileCalls: FileCalls {
     package func write(_ descriptor: Int32, from bytes: UnsafeRawBufferPointer, at offset: Int) -> Int {
         let count = Glibc.pwrite(descriptor, bytes.baseAddress, bytes.count, offset)
         return count < 0 ? -Int(errno) : count
+    }
+
+    package func discard(_ descriptor: Int32, at offset: Int, count: Int) -> Int {
+        // FALLOC_FL_PUNCH_HOLE and FALLOC_FL_KEEP_SIZE.
+        Int(negative(fallocate64(descriptor, 0x2 | 0x1, offset, count)))
     }
 
     package func sync(_ descriptor: Int32) -> Int { Int(negative(Glibc.fdatasync(descriptor))) }

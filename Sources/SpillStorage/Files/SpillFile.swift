@@ -10,6 +10,9 @@ package final class SpillFile {
     package let path: String
     /// Bytes written.
     private(set) var size = 0
+    /// Bytes at the beginning that were given back to the disk.
+    private(set) var discarded = 0
+    private var mayDiscard = true
     private let directory: WorkDirectory
     private let descriptor: Int32
 
@@ -30,8 +33,25 @@ package final class SpillFile {
     deinit {
         _ = directory.calls.close(descriptor)
         _ = directory.calls.unlink(path)
-        directory.count(released: size)
+        directory.count(released: size - discarded)
     }
+
+    /// Gives the disk back what stands before an offset, which is not read any more.
+    ///
+    /// It goes by whole mebibytes. On a file system that cannot do that the bytes stay until the file is gone.
+    func discard(before offset: Int) {
+        let end = min(offset, size) & ~(Self.discardedAtATime - 1)
+        guard mayDiscard, end > discarded else { return }
+        let result = directory.calls.discard(descriptor, at: discarded, count: end - discarded)
+        guard result == 0 else {
+            mayDiscard = result == -Int(EINTR)
+            return
+        }
+        directory.count(released: end - discarded)
+        discarded = end
+    }
+
+    private static let discardedAtATime = 1 << 20
 
     /// Writes all bytes at the file's end.
     ///

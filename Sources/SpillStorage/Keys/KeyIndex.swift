@@ -141,6 +141,16 @@ package final class KeyIndex {
         hot.pointee.live = nil
         hot.pointee.far?.deallocate()
         hot.pointee.far = nil
+        assert(isConsistent, "chunks ascend, and their keys are all there are")
+    }
+
+    /// Whether the directory of a sealed set fits its keys.
+    private var isConsistent: Bool {
+        for chunk in 0..<chunkCount {
+            guard keysIn(chunk) > 0 else { return false }
+            if chunk > 0, chunks[chunk].firstKey <= chunks[chunk - 1].firstKey { return false }
+        }
+        return hot.pointee.chunkedKeys == count && (chunkCount == 0 || chunks[0].rank == 0)
     }
 
     /// Whether the key is in the set.

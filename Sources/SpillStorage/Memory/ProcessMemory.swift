@@ -1,4 +1,4 @@
-import CMalloc
+import CLinux
 import Glibc
 
 /// What the kernel says of the process's memory, in bytes.

@@ -5,6 +5,7 @@ import Diagnostics
 /// Memory: one block, or the records it was given. It keeps the run, and so its file, alive.
 final class RecordSource {
     private let run: RecordRun?
+    private let isOnlyReading: Bool
     private var nextBlock: Int
     private let endBlock: Int
     private let space: UnsafeMutablePointer<UInt64>
@@ -13,8 +14,11 @@ final class RecordSource {
     @exclusivity(unchecked) private(set) var count: Int
 
     /// The blocks of a run as it is now.
-    init(run: RecordRun, from block: Int = 0) {
+    ///
+    /// - Parameter isOnlyReading: nobody else reads them: a block that was read is given back to the disk.
+    init(run: RecordRun, from block: Int = 0, isOnlyReading: Bool = false) {
         self.run = run
+        self.isOnlyReading = isOnlyReading
         nextBlock = block
         endBlock = run.blockCount
         space = .allocate(capacity: max(1, run.recordsPerBlock * run.width))
@@ -25,6 +29,7 @@ final class RecordSource {
     /// A copy of sorted records.
     init(copying records: UnsafePointer<UInt64>, count: Int, width: Int) {
         run = nil
+        isOnlyReading = false
         nextBlock = 0
         endBlock = 0
         space = .allocate(capacity: max(1, count * width))
@@ -43,6 +48,7 @@ final class RecordSource {
         count = try run.read(nextBlock, into: space)
         start = UnsafePointer(space)
         nextBlock += 1
+        if isOnlyReading { try run.discard(before: nextBlock) }
         return true
     }
 

@@ -65,9 +65,17 @@ final class RecordRun {
     func append(_ record: UnsafePointer<UInt64>) throws(MigrationError) {
         let space = pending ?? .allocate(capacity: recordsPerBlock * width)
         pending = space
+        assert(isInOrder(record, space), "a run's records never go down")
         (space + pendingCount * width).update(from: record, count: width)
         pendingCount += 1
         if pendingCount == recordsPerBlock { try writePending() }
+    }
+
+    /// Whether a record is not before the one appended last.
+    private func isInOrder(_ record: UnsafePointer<UInt64>, _ space: UnsafePointer<UInt64>) -> Bool {
+        guard pendingCount > 0 || count > 0 else { return true }
+        let previous = pendingCount > 0 ? space + (pendingCount - 1) * width : UnsafePointer(lastRecord)
+        return !RecordOrder.isLess(record, previous, words: width)
     }
 
     /// Writes what was appended as a block.
@@ -103,6 +111,13 @@ final class RecordRun {
             throw file.damaged(offset, "its records do not unpack")
         }
         return count
+    }
+
+    /// Gives the disk back the blocks before one, which are not read any more.
+    ///
+    /// - Throws: `spill.damaged`, `spill.io` (74).
+    func discard(before index: Int) throws(MigrationError) {
+        try file.discard(before: index < offsets.count ? offsets[index] : file.end)
     }
 
     /// The block in which the first record that is not before the prefix can be, searched from a block on.

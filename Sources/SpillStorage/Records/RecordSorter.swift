@@ -8,7 +8,7 @@ import Diagnostics
 /// open.
 ///
 /// Memory: the allowance (records and as much scratch space again share it; then a block a run being merged).
-/// Complexity: O(n log n) time; on disk the packed records once, twice during a merge of several passes.
+/// Complexity: O(n log n) time; on disk the packed records once: a merge gives back what it has read.
 package final class RecordSorter {
     /// What happens to records that are equal in all words.
     package enum Duplicates: Sendable {
@@ -126,7 +126,7 @@ package final class RecordSorter {
         } else {
             shrink()
             while runs.count > fanIn { try mergeNewest(min(fanIn, runs.count - fanIn + 1)) }
-            sources = runs.map { RecordSource(run: $0) }
+            sources = runs.map { RecordSource(run: $0, isOnlyReading: true) }
         }
         let sorted = SortedRecords(sources, width: width, count: appended, dropsDuplicates: duplicates == .dropped)
         runs.removeAll()
@@ -199,7 +199,8 @@ package final class RecordSorter {
     private func mergeNewest(_ number: Int) throws(MigrationError) {
         let first = runs.count - number
         let run = try newRun(level: (runs[first...].map(\.level).max() ?? 0) + 1)
-        var merger = RecordMerger(runs[first...].map { RecordSource(run: $0) }, width: width)
+        var merger = RecordMerger(
+            runs[first...].map { RecordSource(run: $0, isOnlyReading: true) }, width: width)
         while let record = try merger.current() {
             try run.append(record)
             try merger.advance()

@@ -163,6 +163,13 @@ final class RowRun {
         return block
     }
 
+    /// Gives the disk back the blocks before one, which are not read any more.
+    ///
+    /// - Throws: `spill.damaged`, `spill.io` (74).
+    func discard(before index: Int) throws(MigrationError) {
+        try file.discard(before: index < offsets.count ? offsets[index] : file.end)
+    }
+
     /// The block in which a key can be, ``blockCount`` for the open one; nil where the key is before all rows.
     func blockHolding(_ key: Int64) -> Int? {
         if let first = open.firstKey, key >= first { return blockCount }

@@ -139,7 +139,11 @@ package final class RowSpill {
     }
 
     /// A reader of all rows in order, from a key on. It sees rows, patches and deletions that come while it reads.
-    package func makeReader(from key: Int64 = .min) -> RowSpillReader { RowSpillReader(self, from: key) }
+    ///
+    /// - Parameter isLast: nothing is read again, by nobody: blocks of rows that were read are given back to the disk.
+    package func makeReader(from key: Int64 = .min, isLast: Bool = false) -> RowSpillReader {
+        RowSpillReader(self, from: key, isLast: isLast)
+    }
 
     // MARK: Merging patches
 

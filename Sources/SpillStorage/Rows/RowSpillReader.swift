@@ -64,8 +64,11 @@ package final class RowSpillReader {
     private var index = -1
     private var walks: [RowWalk] = []
 
-    init(_ spill: RowSpill, from key: Int64) {
+    private let isLast: Bool
+
+    init(_ spill: RowSpill, from key: Int64, isLast: Bool) {
         self.spill = spill
+        self.isLast = isLast
         nextKey = key
     }
 
@@ -90,6 +93,7 @@ package final class RowSpillReader {
                 index += 1
                 current = index < rows.blockCount ? try rows.read(index) : rows.open
                 block = current
+                if isLast { try rows.discard(before: index) }
                 place = current.lowerBound(nextKey)
                 if index == rows.blockCount && place >= current.count { return batch.count > before }
             }

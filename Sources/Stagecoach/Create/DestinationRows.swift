@@ -195,7 +195,8 @@ final class DestinationRows {
             let number = min(most, runs.count - most + 1)
             let joined = makeRun(keys: runs[..<number].flatMap(\.keys))
             var batch = session.destinationBatch(slots: columns)
-            try forEachRow(of: Array(runs[..<number])) { row in
+            // The runs that were joined are dropped: nothing reads them again.
+            try forEachRow(of: Array(runs[..<number]), isLast: true) { row in
                 if batch.isFull {
                     for row in 0..<batch.count { try joined.spill.append(row: row, of: batch) }
                     batch.removeAll()
@@ -214,14 +215,16 @@ final class DestinationRows {
     /// Shows the rows of some runs in ascending order of their keys.
     ///
     /// Memory: a batch, which the runs share, and what each reads from its spill.
-    func forEachRow(of runs: [Run], _ body: (RowHead) throws -> Void) throws {
+    ///
+    /// - Parameter isLast: no row is read again: the disk gets back what was read.
+    func forEachRow(of runs: [Run], isLast: Bool = false, _ body: (RowHead) throws -> Void) throws {
         if runs.count > 1 { for run in runs { try run.spill.joinPatches() } }
         var heads = try runs.map { run in
             try RowHead(
                 run: run,
                 batch: RowBatch(
                     slots: columns, rowCapacity: max(1, session.rowCapacity(slots: columns) / runs.count),
-                    byteTarget: max(4096, session.budget.batch / runs.count)))
+                    byteTarget: max(4096, session.budget.batch / runs.count)), isLast: isLast)
         }
         heads.removeAll { $0.isAtEnd }
         while var least = heads.indices.first {
@@ -238,8 +241,8 @@ final class DestinationRows {
         private var batch: RowBatch
         private var row = 0
 
-        fileprivate init(run: Run, batch: consuming RowBatch) throws(MigrationError) {
-            reader = run.spill.makeReader()
+        fileprivate init(run: Run, batch: consuming RowBatch, isLast: Bool) throws(MigrationError) {
+            reader = run.spill.makeReader(isLast: isLast)
             self.batch = batch
             _ = try reader.next(into: &self.batch)
         }

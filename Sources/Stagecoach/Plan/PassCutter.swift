@@ -225,6 +225,10 @@ struct PassCutter {
     /// which both its sides are closed.
     private func finished(_ passes: [[PlannedStep]]) -> [PlannedPass] {
         var passes = passes
+        assert(
+            tables.allSatisfy { table in
+                table.mappings.isEmpty || covers(passes.flatMap { $0 }.filter { $0.table == table.table }, table)
+            }, "the steps read every row once")
         for table in tables where table.mappings.isEmpty { passes[passes.count - 1].append(whole(table)) }
         var lastPass: [Int: Int] = [:]
         var seen: Set<Int> = []

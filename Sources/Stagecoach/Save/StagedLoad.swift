@@ -77,8 +77,12 @@ struct StagedLoad {
             out.removeAll()
         }
         var highest: Int64 = 0
-        try rows.forEachRow(of: rows.runs) { row in
+        var last = Int64.min
+        // Where objects are to be rejected there may be a second load.
+        try rows.forEachRow(of: rows.runs, isLast: session.validation.ledger == nil) { row in
             if out.isFull { try flush() }
+            assert(row.key > last, "rows come in order, each once")
+            last = row.key
             highest = max(highest, row.key)
             row.copy(to: &out)
         }

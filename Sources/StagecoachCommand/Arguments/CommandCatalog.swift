@@ -2,8 +2,12 @@
 package enum CommandCatalog {
     /// The program's version.
     package static let version = "0.1.0"
+    /// The day of the version, which manual pages show.
+    package static let date = "2026-11-22"
 
-    package static let all: [CommandSpecification] = [migrate, plan, check, infer, convert, inspect, port, demo]
+    package static let all = withoutManual + [man]
+
+    private static let withoutManual = [migrate, plan, check, infer, convert, inspect, port, demo, completions]
 
     private static let migrationOptions: [OptionSpecification] = [
         .init("to", .text, "MODEL", isRequired: true, help: "The model version to migrate to."),
@@ -70,8 +74,10 @@ package enum CommandCatalog {
         .init("check", .choice(["full"]), "full", help: "Run SQLite's integrity check before publishing."),
         .init("report", .file(ending: ".json"), "FILE", help: "Write the report to a new file, NAME.json."),
         .init(
-            "progress", .choice(["auto", "bar", "none"]), "CHOICE",
-            help: "auto (on a terminal only), bar (elsewhere a line every ten seconds), or none."),
+            "progress", .choice(["auto", "bar", "json", "none"]), "CHOICE",
+            help:
+                "auto (on a terminal only), bar (elsewhere a line every ten seconds), json (an object a line on standard error), or none."
+        ),
     ]
 
     static let migrate = CommandSpecification(
@@ -245,4 +251,31 @@ package enum CommandCatalog {
             .init("keep", .text, "DIR", help: "Keep stores, models and mapping model in a new or empty folder.")
         ],
         examples: [("stagecoach demo --keep library-demo", "look at the stores afterwards")])
+
+    static let completions = CommandSpecification(
+        "completions", summary: "Write completions for a shell",
+        discussion: """
+            Writes a script to standard output that lets SHELL, which is bash, zsh or fish, complete commands, options
+            and their values.
+            """,
+        operands: ["SHELL"], operandWords: CompletionsCommand.shells, options: [],
+        examples: [
+            (
+                "stagecoach completions bash > ~/.local/share/bash-completion/completions/stagecoach",
+                "for bash, from the next shell on"
+            ),
+            ("stagecoach completions zsh > /usr/local/share/zsh/site-functions/_stagecoach", "for zsh"),
+            ("stagecoach completions fish > ~/.config/fish/completions/stagecoach.fish", "for fish"),
+        ])
+
+    static let man = CommandSpecification(
+        "man", summary: "Write a manual page",
+        discussion: "Writes the manual page of stagecoach, or of one COMMAND, to standard output.",
+        operands: ["COMMAND"], optionalOperands: 1,
+        operandWords: withoutManual.map(\.name) + ["man"],
+        options: [],
+        examples: [
+            ("stagecoach man | man -l -", "read it"),
+            ("stagecoach man migrate > /usr/local/share/man/man1/stagecoach-migrate.1", "install one"),
+        ])
 }

@@ -52,19 +52,22 @@ package struct CommandSpecification: Sendable {
     package let operands: [String]
     /// How many of the last operands may be left out.
     package let optionalOperands: Int
+    /// What an operand may be, where it is no path.
+    package let operandWords: [String]
     package let options: [OptionSpecification]
     /// Command line and what it does.
     package let examples: [(line: String, effect: String)]
 
     package init(
         _ name: String, summary: String, discussion: String, operands: [String], optionalOperands: Int = 0,
-        options: [OptionSpecification], examples: [(line: String, effect: String)]
+        operandWords: [String] = [], options: [OptionSpecification], examples: [(line: String, effect: String)]
     ) {
         self.name = name
         self.summary = summary
         self.discussion = discussion
         self.operands = operands
         self.optionalOperands = optionalOperands
+        self.operandWords = operandWords
         self.options = options
         self.examples = examples
     }

@@ -11,6 +11,7 @@ package enum UsageError: Error, Equatable, Sendable {
     case missingOperand(String)
     case surplusOperand(String)
     case emptyOperand(String)
+    case notAnOperand(name: String, value: String, choices: [String], nearest: String?)
     case notACount(option: String, value: String, least: Int)
     case notASize(option: String, value: String)
     case notAChoice(option: String, value: String, choices: [String], nearest: String?)

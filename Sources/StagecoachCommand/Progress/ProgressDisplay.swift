@@ -1,4 +1,6 @@
+import Diagnostics
 import Dispatch
+import Foundation
 import SpillStorage
 import Stagecoach
 import Synchronization
@@ -12,12 +14,15 @@ final class ProgressDisplay: Sendable {
         case redrawn
         /// A line every ten seconds.
         case lines
+        /// A line of JSON every second, and where the phase or the pass changes.
+        case events
 
         /// - Parameter choice: the value of `--progress`; nil means `auto`.
         init(choice: String?, console: Console) {
             let isDumb = console.environment["TERM"] == "dumb"
             switch choice ?? "auto" {
             case "none": self = .none
+            case "json": self = .events
             case "bar": self = console.isTerminal && !isDumb ? .redrawn : .lines
             default: self = !console.isTerminal ? .none : isDumb ? .lines : .redrawn
             }
@@ -27,6 +32,10 @@ final class ProgressDisplay: Sendable {
     private struct State {
         /// Moment and rows of the last few looks, for the rate.
         var looks: [(elapsed: Double, rows: Int)] = []
+        /// Lines of JSON so far.
+        var sequence = 0
+        /// What the last of them showed.
+        var shown: (phase: ProgressCounter.Phase, pass: Int, elapsed: Double)?
     }
 
     private let counter: ProgressCounter
@@ -35,6 +44,7 @@ final class ProgressDisplay: Sendable {
     private let start = ContinuousClock.now
     private let state = Mutex(State())
     private let queue = DispatchQueue(label: "progress")
+    private let run = UUID().uuidString
 
     private init(counter: ProgressCounter, console: Console, style: Style) {
         self.counter = counter
@@ -49,23 +59,64 @@ final class ProgressDisplay: Sendable {
         guard style != .none else { return try work() }
         let display = ProgressDisplay(counter: counter, console: console, style: style)
         let timer = DispatchSource.makeTimerSource(queue: display.queue)
-        let interval: DispatchTimeInterval = style == .redrawn ? .milliseconds(100) : .seconds(10)
+        let interval: DispatchTimeInterval = style == .lines ? .seconds(10) : .milliseconds(100)
         timer.schedule(deadline: .now() + interval, repeating: interval)
         timer.setEventHandler { display.show() }
+        if style == .events { display.write(.started) }
         timer.activate()
-        defer {
+        func end(_ event: ProgressEvent.Kind, _ error: (any Error)? = nil) {
             timer.cancel()
             // A handler that is at work finishes before the line is taken away.
             display.queue.sync {}
-            console.messages.redraw("")
+            if style == .events { display.write(event, error) } else { console.messages.redraw("") }
         }
-        return try work()
+        do {
+            let result = try work()
+            end(.finished)
+            return result
+        } catch {
+            end(.failed, error)
+            throw error
+        }
+    }
+
+    private func write(_ kind: ProgressEvent.Kind, _ error: (any Error)? = nil) {
+        let figures = figures()
+        let sequence = state.withLock { state in
+            state.sequence += 1
+            state.shown = (figures.phase, figures.pass, figures.elapsed)
+            return state.sequence
+        }
+        var event = ProgressEvent(kind, run: run, sequence: sequence, figures)
+        if kind == .finished { event.exitCode = 0 }
+        if let error {
+            event.exitCode = ErrorWording.exitCode(error)
+            let known = error as? MigrationError
+            event.error = known?.code.rawValue
+            event.message = known.map(\.description) ?? "\(error)"
+        }
+        if let line = event.line { console.messages.write(line) }
+    }
+
+    /// Whether there is something to tell: a second has passed, or the phase or the pass is another.
+    private var isDue: Bool {
+        let snapshot = counter.snapshot
+        let passed = start.duration(to: .now)
+        return state.withLock { state in
+            guard let shown = state.shown else { return true }
+            return snapshot.phase != shown.phase || snapshot.pass != shown.pass
+                || passed >= .seconds(1) + .seconds(shown.elapsed)
+        }
     }
 
     private func show() {
+        if style == .events {
+            if isDue { write(.progress) }
+            return
+        }
         let figures = figures()
         switch style {
-        case .none: break
+        case .none, .events: break
         case .redrawn: console.messages.redraw(figures.line(width: console.lineWidth))
         case .lines: console.messages.write("stagecoach: \(figures.plainLine)\n")
         }

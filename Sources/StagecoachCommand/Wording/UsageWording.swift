@@ -22,6 +22,8 @@ package enum UsageWording {
         case .missingOperand(let name): return "operand \(name) is missing"
         case .surplusOperand(let text): return "unexpected operand '\(text)'"
         case .emptyOperand(let name): return "operand \(name) is empty"
+        case .notAnOperand(let name, let value, let choices, let nearest):
+            return "\(name) is one of \(choices.joined(separator: ", ")), not '\(value)'\(meant(nearest))"
         case .notACount(let option, let value, let least):
             return "option '\(option)' needs a whole number of at least \(least), not '\(value)'"
         case .notASize(let option, let value):

@@ -1,2 +1,0 @@
-// glibc's malloc tunables, which the toolchain's Glibc module does not show.
-#include <malloc.h>

@@ -1,0 +1,20 @@
+/// `stagecoach completions`.
+enum CompletionsCommand {
+    static let shells = ["bash", "zsh", "fish"]
+
+    /// Prints the completion script for a shell.
+    ///
+    /// - Throws: ``UsageError/notAnOperand(name:value:choices:nearest:)`` for another shell.
+    static func script(_ arguments: ParsedArguments) throws(UsageError) -> String {
+        let shell = arguments.operands[0]
+        let commands = CommandCatalog.all
+        switch shell {
+        case "bash": return BashCompletion.script(commands)
+        case "zsh": return ZshCompletion.script(commands)
+        case "fish": return FishCompletion.script(commands)
+        default:
+            throw .notAnOperand(
+                name: "SHELL", value: shell, choices: shells, nearest: EditDistance.nearest(to: shell, among: shells))
+        }
+    }
+}

@@ -1,0 +1,13 @@
+/// `stagecoach man`.
+enum ManualCommand {
+    /// The manual page of the program, or of one command.
+    ///
+    /// - Throws: ``UsageError/unknownCommand(_:nearest:)``.
+    static func page(_ arguments: ParsedArguments) throws(UsageError) -> String {
+        guard let name = arguments.operands.first else { return ManualPage.program(CommandCatalog.all) }
+        guard let command = CommandCatalog.all.first(where: { $0.name == name }) else {
+            throw .unknownCommand(name, nearest: EditDistance.nearest(to: name, among: CommandCatalog.all.map(\.name)))
+        }
+        return ManualPage.command(command)
+    }
+}

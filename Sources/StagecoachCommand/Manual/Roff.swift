@@ -1,0 +1,54 @@
+/// A manual page while it is written.
+struct Roff {
+    private(set) var output: String
+
+    /// A page of section 1.
+    init(title: String, version: String, date: String) {
+        output = ".TH \(Roff.escaped(title)) 1 \(date) \"stagecoach \(version)\" \"User Commands\"\n.nh\n.ad l\n"
+    }
+
+    mutating func section(_ name: String) { output += ".SH \(name)\n" }
+
+    mutating func bold(_ text: String) { output += ".B \(Roff.escaped(text))\n" }
+
+    mutating func text(_ text: String) { output += Roff.line(text) + "\n" }
+
+    /// Paragraphs that blank lines part.
+    mutating func paragraphs(_ text: String) {
+        var isFirst = true
+        for paragraph in text.split(separator: "\n\n") {
+            if !isFirst { output += ".PP\n" }
+            isFirst = false
+            for line in paragraph.split(separator: "\n") { output += Roff.line(String(line)) + "\n" }
+        }
+    }
+
+    /// A tagged paragraph.
+    mutating func item(_ tag: String, _ text: String) {
+        output += ".TP\n.B \(Roff.escaped(tag))\n\(Roff.line(text))\n"
+    }
+
+    /// A line that no request begins.
+    private static func line(_ text: String) -> String {
+        let escaped = escaped(text)
+        return escaped.hasPrefix(".") || escaped.hasPrefix("'") ? "\\&" + escaped : escaped
+    }
+
+    /// Text whose every character is printed as it is.
+    private static func escaped(_ text: String) -> String {
+        var result = ""
+        for character in text {
+            switch character {
+            case "\\": result += "\\e"
+            case "-": result += "\\-"
+            case "\"": result += "\\(dq"
+            case "'": result += "\\(aq"
+            case "`": result += "\\(ga"
+            case "^": result += "\\(ha"
+            case "~": result += "\\(ti"
+            default: result.append(character)
+            }
+        }
+        return result
+    }
+}
