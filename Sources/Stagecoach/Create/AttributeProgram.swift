@@ -10,6 +10,8 @@ struct AttributeProgram {
     private struct Copy {
         let from: Int
         let to: Int
+        /// How many of the other steps come before it.
+        let order: Int
     }
 
     /// A class: going through the steps row by row copies nothing.
@@ -85,7 +87,7 @@ struct AttributeProgram {
             case (true, false):
                 steps.append(.stripMarker(from: slot, to: planned.column, attribute: planned.attribute.name))
             case (false, true): steps.append(.addMarker(from: slot, to: planned.column))
-            default: copies.append(Copy(from: slot, to: planned.column))
+            default: copies.append(Copy(from: slot, to: planned.column, order: steps.count))
             }
         } else {
             steps.append(.compute(Computation(program, to: planned.column, attribute: planned.attribute.name)))
@@ -119,7 +121,7 @@ struct AttributeProgram {
                 destination.copy(source[row, copy.from], from: source, row: destinationRow, slot: copy.to)
             }
         }
-        for step in steps {
+        for (index, step) in steps.enumerated() {
             switch step {
             case .value(let value, let to):
                 value.store(in: &destination, row: destinationRow, slot: to)
@@ -128,6 +130,7 @@ struct AttributeProgram {
                     try computation.program.evaluate(
                         source, row: row, into: &destination, destinationRow: destinationRow, slot: computation.column)
                 } catch {
+                    clear(after: index, &destination, destinationRow)
                     throw located(error, source.key(row), computation.attribute)
                 }
             case .addMarker(let from, let to):
@@ -135,6 +138,7 @@ struct AttributeProgram {
             case .stripMarker(let from, let to, let attribute):
                 let cell = source[row, from]
                 guard AttributeProgram.stripMarker(cell, source, &destination, destinationRow, to) else {
+                    clear(after: index, &destination, destinationRow)
                     throw located(
                         MigrationError(
                             "value.externalData", .data,
@@ -148,6 +152,11 @@ struct AttributeProgram {
                 }
             }
         }
+    }
+
+    /// Takes copies back that come after a step that failed: its object has no values from there on.
+    private func clear(after step: Int, _ destination: inout RowBatch, _ row: Int) {
+        for copy in copies where copy.order > step { destination[row, copy.to] = .null }
     }
 
     private func located(_ error: MigrationError, _ key: Int64, _ attribute: String) -> MigrationError {
