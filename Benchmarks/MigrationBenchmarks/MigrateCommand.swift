@@ -26,7 +26,7 @@ enum MigrateCommand {
             list,
             options: [
                 "store", "output", "from", "to", "mapping", "memory-limit", "keys", "batch-size", "passes", "work-dir",
-                "policy",
+                "policy", "writer", "reader",
             ], flags: ["staged", "append"])
         var options = MigrationOptions()
         options.memoryLimit = try arguments.bytes("memory-limit")
@@ -38,6 +38,14 @@ enum MigrateCommand {
         if let text = arguments.text("keys") {
             guard let keys = KeyChoice(rawValue: text) else { throw Arguments.usage("--keys auto, kept or sequential") }
             options.keys = keys
+        }
+        if let text = arguments.text("writer") {
+            guard let writer = StoreWriter(rawValue: text) else { throw Arguments.usage("--writer pages or sqlite") }
+            options.writer = writer
+        }
+        if let text = arguments.text("reader") {
+            guard let reader = StoreReader(rawValue: text) else { throw Arguments.usage("--reader pages or sqlite") }
+            options.reader = reader
         }
         let (source, destination, mapping) = try work(arguments)
         if let policy = arguments.text("policy") { try BenchmarkPolicies.use(policy, in: mapping) }

@@ -45,7 +45,7 @@ enum SpillCommand {
     }
 
     private static func measure(
-        _ reader: SelectionReader, slots: Int, name: String, memory: Int, directory: WorkDirectory
+        _ reader: any RowReader, slots: Int, name: String, memory: Int, directory: WorkDirectory
     ) throws -> (rows: Int, raw: Int, disk: Int, writing: Double, reading: Double) {
         let before = directory.bytesHeld
         let spill = RowSpill(directory: directory, name: name, slots: slots, memory: memory)

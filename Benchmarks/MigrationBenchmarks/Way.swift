@@ -20,6 +20,7 @@ struct Way {
         Way(name: "(b) row path", kind: .stagecoach([])),
         Way(name: "(c) staged path", kind: .stagecoach(["--staged"])),
         Way(name: "(d) row path, new keys", kind: .stagecoach(["--keys", "sequential"])),
+        Way(name: "(e) row path, source read through SQLite", kind: .stagecoach(["--reader", "sqlite"])),
     ]
 
     /// Does the work once.

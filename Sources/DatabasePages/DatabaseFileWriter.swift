@@ -109,25 +109,33 @@ package final class TableLoader {
 /// Fills the tree of one index with entries in ascending order.
 package final class IndexLoader {
     private let tree: IndexTree
-    /// The entry at hand; its room is used again.
-    private var record: [UInt8] = []
+    /// The entry at hand.
+    private let space: UnsafeMutableRawPointer
 
-    init(tree: IndexTree) { self.tree = tree }
+    /// The most integers of an entry.
+    package static let mostIntegers = 16
+
+    init(tree: IndexTree) {
+        self.tree = tree
+        space = .allocate(byteCount: 2 + 9 * (Self.mostIntegers + 1) + 8, alignment: 8)
+    }
+
+    deinit { space.deallocate() }
 
     /// Adds an entry of integers and the row's id.
-    package func append(integers: [Int64], _ rowID: Int64) throws(MigrationError) {
-        record.removeAll(keepingCapacity: true)
-        record.append(0)
-        for value in integers { record.append(UInt8(IntegerForm(value).serial)) }
-        record.append(UInt8(IntegerForm(rowID).serial))
-        record[0] = UInt8(record.count)
-        for value in integers { IntegerForm(value).append(to: &record) }
-        IntegerForm(rowID).append(to: &record)
-        var failure: MigrationError?
-        record.withUnsafeBytes { bytes in
-            do throws(MigrationError) { try tree.append(bytes) } catch { failure = error }
+    ///
+    /// - Precondition: there are ``mostIntegers`` at most.
+    package func append(integers: UnsafeBufferPointer<Int64>, _ rowID: Int64) throws(MigrationError) {
+        precondition(integers.count <= Self.mostIntegers)
+        let header = integers.count + 2
+        space.storeBytes(of: UInt8(truncatingIfNeeded: header), as: UInt8.self)
+        var place = space + header
+        for index in 0...integers.count {
+            let form = NumberForm(integer: index < integers.count ? integers[index] : rowID)
+            space.storeBytes(of: form.serial, toByteOffset: 1 + index, as: UInt8.self)
+            form.write(to: &place)
         }
-        if let failure { throw failure }
+        try tree.append(UnsafeRawBufferPointer(start: space, count: place - space))
     }
 
     /// Adds an entry, a complete record.

@@ -1,4 +1,5 @@
 /// What a cell holds: SQLite's storage classes, and three of the engine's own.
+@frozen
 public enum CellKind: UInt8, Sendable {
     case null = 0
     /// `bits` is the Int64's bit pattern.
@@ -18,32 +19,40 @@ public enum CellKind: UInt8, Sendable {
 }
 
 /// One value of a row: 16 bytes, its variable part in the arena of the batch it belongs to.
+@frozen
 public struct Cell: Sendable, Equatable {
     public var bits: UInt64
     public var length: UInt32
     public var kind: CellKind
 
+    /// In the bits of a text or blob: they are an offset in another batch's arena.
+    @inlinable static var borrowed: UInt64 { 1 << 63 }
+
+    @inlinable
     public init(bits: UInt64, length: UInt32, kind: CellKind) {
         self.bits = bits
         self.length = length
         self.kind = kind
     }
 
-    public static var null: Cell { Cell(bits: 0, length: 0, kind: .null) }
-    public static var absent: Cell { Cell(bits: 0, length: 0, kind: .absent) }
+    @inlinable public static var null: Cell { Cell(bits: 0, length: 0, kind: .null) }
+    @inlinable public static var absent: Cell { Cell(bits: 0, length: 0, kind: .absent) }
+    @inlinable
     public static func integer(_ value: Int64) -> Cell {
         Cell(bits: UInt64(bitPattern: value), length: 0, kind: .integer)
     }
+    @inlinable
     public static func real(_ value: Double) -> Cell { Cell(bits: value.bitPattern, length: 0, kind: .real) }
+    @inlinable
     public static func reference(key: Int64, entity: UInt32) -> Cell {
         Cell(bits: UInt64(bitPattern: key), length: entity, kind: .reference)
     }
 
-    public var isNull: Bool { kind == .null }
+    @inlinable public var isNull: Bool { kind == .null }
     /// The value of an `integer` cell, or the key of a `reference`.
-    public var integerValue: Int64 { Int64(bitPattern: bits) }
+    @inlinable public var integerValue: Int64 { Int64(bitPattern: bits) }
     /// The value of a `real` cell.
-    public var realValue: Double { Double(bitPattern: bits) }
+    @inlinable public var realValue: Double { Double(bitPattern: bits) }
     /// Whether the value lies in the arena.
-    public var hasBytes: Bool { kind == .text || kind == .blob }
+    @inlinable public var hasBytes: Bool { kind == .text || kind == .blob }
 }

@@ -13,17 +13,23 @@ public struct RowBatch: ~Copyable {
     public let rowCapacity: Int
     /// Bytes after which the batch counts as full.
     public let byteTarget: Int
-    /// Rows in the batch.
-    public private(set) var count = 0
-    /// Bytes in the arena.
-    public private(set) var arenaCount = 0
-
-    private var arenaCapacity: Int
-    private var arena: UnsafeMutableRawPointer
-    private let cells: UnsafeMutablePointer<Cell>
-    private let keys: UnsafeMutablePointer<Int64>
+    @usableFromInline var rowCount = 0
+    @usableFromInline var byteCount = 0
+    @usableFromInline var arenaCapacity: Int
+    @usableFromInline var arena: UnsafeMutableRawPointer
+    @usableFromInline let cells: UnsafeMutablePointer<Cell>
+    @usableFromInline let keys: UnsafeMutablePointer<Int64>
+    /// The arena of the batch that some cells borrow their bytes from, and how many it has.
+    @usableFromInline var lender: UnsafeRawPointer?
+    @usableFromInline var lenderCount = 0
+    @usableFromInline var holdsHugeValues = false
     /// What cells of kind `huge` refer to.
     private var hugeValues: [HugeValue] = []
+
+    /// Rows in the batch.
+    @inlinable public var count: Int { rowCount }
+    /// Bytes in the arena.
+    @inlinable public var arenaCount: Int { byteCount }
 
     /// An empty batch.
     ///
@@ -49,37 +55,52 @@ public struct RowBatch: ~Copyable {
     }
 
     /// Whether a filler should stop: no row fits, or the arena has reached its target.
-    public var isFull: Bool { count == rowCapacity || arenaCount >= byteTarget }
-    public var isEmpty: Bool { count == 0 }
+    @inlinable public var isFull: Bool { rowCount == rowCapacity || byteCount >= byteTarget }
+    @inlinable public var isEmpty: Bool { rowCount == 0 }
 
     /// Forgets the rows, keeps the storage. An arena that one huge row blew up is given back.
+    @inlinable
     public mutating func removeAll() {
-        count = 0
-        arenaCount = 0
-        if !hugeValues.isEmpty { hugeValues.removeAll() }
-        if arenaCapacity > byteTarget * 2 {
-            arena.deallocate()
-            arenaCapacity = byteTarget
-            arena = .allocate(byteCount: arenaCapacity, alignment: 16)
-        }
+        rowCount = 0
+        byteCount = 0
+        lender = nil
+        lenderCount = 0
+        if holdsHugeValues { forgetHugeValues() }
+        if arenaCapacity > byteTarget * 2 { shrink() }
+    }
+
+    @usableFromInline
+    mutating func forgetHugeValues() {
+        hugeValues.removeAll()
+        holdsHugeValues = false
+    }
+
+    @usableFromInline
+    mutating func shrink() {
+        arena.deallocate()
+        arenaCapacity = byteTarget
+        arena = .allocate(byteCount: arenaCapacity, alignment: 16)
     }
 
     /// Adds a row of nulls and returns its index.
     ///
     /// - Precondition: `count < rowCapacity`.
+    @inlinable
+    @discardableResult
     public mutating func appendRow(key: Int64) -> Int {
-        precondition(count < rowCapacity)
-        let row = count
+        precondition(rowCount < rowCapacity)
+        let row = rowCount
         keys[row] = key
         (cells + row * slots).initialize(repeating: .null, count: slots)
-        count += 1
+        rowCount += 1
         return row
     }
 
     /// Takes the last row back. Its bytes stay in the arena until the batch is cleared.
+    @inlinable
     public mutating func removeLastRow() {
-        precondition(count > 0)
-        count -= 1
+        precondition(rowCount > 0)
+        rowCount -= 1
     }
 
     /// Keeps some of the rows, in their order. The bytes of the others stay in the arena until the batch is cleared.
@@ -96,58 +117,80 @@ public struct RowBatch: ~Copyable {
             }
             kept += 1
         }
-        count = kept
+        rowCount = kept
     }
 
+    @inlinable
     public func key(_ row: Int) -> Int64 {
-        precondition(row >= 0 && row < count)
+        precondition(row >= 0 && row < rowCount)
         return keys[row]
     }
 
+    @inlinable
     public mutating func setKey(_ key: Int64, row: Int) {
-        precondition(row >= 0 && row < count)
+        precondition(row >= 0 && row < rowCount)
         keys[row] = key
     }
 
     /// The cell of a row and slot.
+    @inlinable
     public subscript(row: Int, slot: Int) -> Cell {
         get {
-            precondition(row >= 0 && row < count && slot >= 0 && slot < slots)
+            precondition(row >= 0 && row < rowCount && slot >= 0 && slot < slots)
             return cells[row * slots + slot]
         }
         set {
-            precondition(row >= 0 && row < count && slot >= 0 && slot < slots)
+            precondition(row >= 0 && row < rowCount && slot >= 0 && slot < slots)
             cells[row * slots + slot] = newValue
         }
     }
 
+    /// The cells of a row, one after the other, for loops over all of them: ``slots`` cells, valid until the batch ends.
+    @inlinable
+    public func cells(ofRow row: Int) -> UnsafeMutablePointer<Cell> {
+        precondition(row >= 0 && row < rowCount)
+        return cells + row * slots
+    }
+
     /// The bytes of a text or blob cell; empty for every other kind.
+    @inlinable
     public func bytes(_ cell: Cell) -> UnsafeRawBufferPointer {
         guard cell.hasBytes, cell.length > 0 else { return UnsafeRawBufferPointer(start: arena, count: 0) }
+        let length = Int(cell.length)
+        if cell.bits & Cell.borrowed != 0 {
+            let offset = Int(cell.bits & ~Cell.borrowed)
+            guard let lender, offset <= lenderCount - length else {
+                preconditionFailure("a cell borrows bytes that are gone")
+            }
+            return UnsafeRawBufferPointer(start: lender + offset, count: length)
+        }
         let offset = Int(cell.bits)
-        precondition(offset >= 0 && offset + Int(cell.length) <= arenaCount)
-        return UnsafeRawBufferPointer(start: arena + offset, count: Int(cell.length))
+        precondition(offset >= 0 && offset <= byteCount - length)
+        return UnsafeRawBufferPointer(start: UnsafeRawPointer(arena) + offset, count: length)
     }
 
     /// Copies bytes into the arena and sets the cell to them.
     ///
     /// - Precondition: `kind` is text or blob, and there are fewer than 4 GiB.
+    @inlinable
     public mutating func setBytes(_ bytes: UnsafeRawBufferPointer, kind: CellKind, row: Int, slot: Int) {
         self[row, slot] = store(bytes, kind: kind)
     }
 
     /// Copies bytes into the arena and returns a cell for them.
+    @inlinable
     public mutating func store(_ bytes: UnsafeRawBufferPointer, kind: CellKind) -> Cell {
         precondition(kind == .text || kind == .blob)
         precondition(bytes.count <= Int(UInt32.max))
-        let offset = arenaCount
+        let offset = byteCount
         let space = reserve(bytes.count)
         if let base = bytes.baseAddress, bytes.count > 0 { space.copyMemory(from: base, byteCount: bytes.count) }
-        return Cell(bits: UInt64(offset), length: UInt32(bytes.count), kind: kind)
+        return Cell(
+            bits: UInt64(truncatingIfNeeded: offset), length: UInt32(truncatingIfNeeded: bytes.count), kind: kind)
     }
 
     /// Whether any cell was of kind `huge` since the batch was cleared.
-    package var hasHugeValues: Bool { !hugeValues.isEmpty }
+    package var hasHugeValues: Bool { holdsHugeValues }
 
     /// What a cell of kind `huge` refers to.
     package func huge(_ cell: Cell) -> HugeValue {
@@ -161,36 +204,66 @@ public struct RowBatch: ~Copyable {
     package mutating func store(_ value: HugeValue) -> Cell {
         precondition(value.count <= Int(UInt32.max))
         hugeValues.append(value)
+        holdsHugeValues = true
         return Cell(bits: UInt64(hugeValues.count - 1), length: UInt32(value.count), kind: .huge)
     }
 
     /// Makes room for `count` bytes at the arena's end and returns it, uninitialised; the caller fills it at once.
+    @inlinable
     public mutating func reserve(_ count: Int) -> UnsafeMutableRawPointer {
         precondition(count >= 0)
-        let needed = arenaCount + count
+        let needed = byteCount + count
         if needed > arenaCapacity { grow(to: needed) }
-        let space = arena + arenaCount
-        arenaCount = needed
+        let space = arena + byteCount
+        byteCount = needed
         return space
     }
 
-    private mutating func grow(to needed: Int) {
+    @usableFromInline
+    mutating func grow(to needed: Int) {
         var capacity = arenaCapacity
         while capacity < needed { capacity = capacity < (1 << 20) ? capacity * 2 : capacity + capacity / 4 }
         capacity = max(capacity, needed)
         let larger = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 16)
-        larger.copyMemory(from: arena, byteCount: arenaCount)
+        larger.copyMemory(from: arena, byteCount: byteCount)
         arena.deallocate()
         arena = larger
         arenaCapacity = capacity
     }
 
     /// Copies a cell of another batch into this one, its bytes included.
+    @inlinable
     public mutating func copy(_ cell: Cell, from source: borrowing RowBatch, row: Int, slot: Int) {
         if cell.hasBytes {
             self[row, slot] = store(source.bytes(cell), kind: cell.kind)
         } else if cell.kind == .huge {
-            self[row, slot] = store(source.huge(cell))
+            copyHuge(cell, from: source, row: row, slot: slot)
+        } else {
+            self[row, slot] = cell
+        }
+    }
+
+    @usableFromInline
+    mutating func copyHuge(_ cell: Cell, from source: borrowing RowBatch, row: Int, slot: Int) {
+        self[row, slot] = store(source.huge(cell))
+    }
+
+    /// Takes a cell of another batch over, its bytes not: they stay in the other batch's arena, which has to be as it is
+    /// until this batch is cleared.
+    ///
+    /// - Precondition: since it was cleared, the batch has borrowed from this other batch only.
+    @inlinable
+    public mutating func borrow(_ cell: Cell, from source: borrowing RowBatch, row: Int, slot: Int) {
+        if cell.hasBytes {
+            precondition(cell.bits & Cell.borrowed == 0)
+            if lender != UnsafeRawPointer(source.arena) || lenderCount != source.byteCount {
+                precondition(lender == nil)
+                lender = UnsafeRawPointer(source.arena)
+                lenderCount = source.byteCount
+            }
+            self[row, slot] = Cell(bits: cell.bits | Cell.borrowed, length: cell.length, kind: cell.kind)
+        } else if cell.kind == .huge {
+            copyHuge(cell, from: source, row: row, slot: slot)
         } else {
             self[row, slot] = cell
         }

@@ -12,7 +12,7 @@ extension Migration {
     /// - Complexity: O(rows) to count the source's objects.
     public func plan() throws -> MigrationPlan {
         let place = DestinationPath(path: destinationPath)
-        return try prepare(place, appends: options.appendsToExisting && place.exists).plan
+        return try prepare(place, appends: options.appendsToExisting && place.exists, describes: true).plan
     }
 
     /// One mapping model's turn.
@@ -66,8 +66,13 @@ extension Migration {
     ///
     /// - Parameter temporaryDirectory: where SQLite's own sorts of source rows will go; nil: where the spills go. It may
     ///   be made later.
+    ///   - describes: whether the plan is what is wanted. A run that is given none needs no digests of its inputs, and of
+    ///   a small store no sampled sizes.
     /// - Throws: `plan.outdated`, `plan.edited` (78) for a plan to run that does not fit; what the inputs throw.
-    func prepare(_ place: DestinationPath, appends: Bool, temporaryDirectory: String? = nil) throws -> Prepared {
+    func prepare(
+        _ place: DestinationPath, appends: Bool, temporaryDirectory: String? = nil, describes: Bool = false
+    ) throws -> Prepared {
+        let describes = describes || options.plan != nil
         ProcessMemory.returnFreedBlocks()
         OpenFiles.raiseLimit()
         let resident = ProcessMemory.currentResident() ?? 0
@@ -87,6 +92,7 @@ extension Migration {
         let source = try SourceStore(
             path: sourcePath, cacheBytes: reading.sourceCache, valueLimit: reading.value,
             temporaryDirectory: temporaryDirectory ?? place.spillDirectory(in: options.workDirectory))
+        source.readsPages = options.reader == .pages
         source.limitNeeded = { MemoryShares.limit(forValueOf: $0, resident: resident, needs: first) }
         try StoreMatch.check(source.metadata, against: sourceModel, path: sourcePath)
         var names = Set((archive?.mappings ?? []).map(\.name))
@@ -113,11 +119,13 @@ extension Migration {
         let held = (ProcessMemory.currentResident() ?? resident) - reading.sourceCache - resident
         let budget = try MemoryShares(limit: limit, resident: resident, needs: max(all.bytes, held))
         let existing = try appends ? StoreMatch.existing(place.path, model: destinationModel) : nil
-        let inputs = try planInputs(source, existing, place)
+        let inputs = try planInputs(source, existing, place, digests: describes)
         try options.plan?.check(inputs: inputs)
         var hasRows = existing?.hasRows ?? schema.tables.map { _ in false }
         for table in archive?.rejectingTables ?? [] where hasRows.indices.contains(table) { hasRows[table] = true }
-        var sizes = RowSizes(source: source, layout: layout, destination: schema)
+        var sizes = RowSizes(
+            source: source, layout: layout, destination: schema,
+            samples: describes || source.file.size > RowSizes.smallStore)
         let sampled = try sizes.sourceBytes(rows: census.rows)
         let scale = sampled < 4096 ? 1 : min(20, max(0.05, Double(source.file.size) / sampled))
         var mappings = archive?.mappings ?? []
@@ -194,7 +202,7 @@ extension Migration {
     }
 
     private func planInputs(
-        _ source: SourceStore, _ existing: ExistingStore?, _ place: DestinationPath
+        _ source: SourceStore, _ existing: ExistingStore?, _ place: DestinationPath, digests: Bool
     ) throws(MigrationError) -> MigrationPlan.Inputs {
         var destination: MigrationPlan.Store?
         if let existing {
@@ -202,8 +210,9 @@ extension Migration {
         }
         return MigrationPlan.Inputs(
             source: .init(source.fingerprint, uuid: source.metadata.uuid), destination: destination,
-            sourceModel: InputDigest.hashes(sourceModel), destinationModel: InputDigest.hashes(destinationModel),
-            mappingModels: mappingModels.map(InputDigest.digests), options: options.planned)
+            sourceModel: digests ? InputDigest.hashes(sourceModel) : [:],
+            destinationModel: digests ? InputDigest.hashes(destinationModel) : [:],
+            mappingModels: digests ? mappingModels.map(InputDigest.digests) : [], options: options.planned)
     }
 
     private func disk(

@@ -45,6 +45,8 @@ public struct MigrationOptions: Sendable {
     public var usesStoreSpecificMigrationManager = true
     /// How rows come into a fresh store. The stores hold the same rows; page numbers differ.
     public var writer: StoreWriter = .pages
+    /// How the source's rows are read. Both readers give the same rows.
+    public var reader: StoreReader = .pages
 
     public init() {}
 }
@@ -60,6 +62,14 @@ public enum PersistentHistory: String, Sendable, CaseIterable {
 /// How the rows of a fresh store are written.
 public enum StoreWriter: String, Sendable, CaseIterable {
     /// By the file's pages, where that is safe, else through SQLite.
+    case pages
+    /// Through SQLite always: what the pages are compared with.
+    case sqlite
+}
+
+/// How the rows of a source are read.
+public enum StoreReader: String, Sendable, CaseIterable {
+    /// From the file's pages, where that is safe, else through SQLite.
     case pages
     /// Through SQLite always: what the pages are compared with.
     case sqlite

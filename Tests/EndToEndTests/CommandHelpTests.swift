@@ -125,6 +125,9 @@ struct CommandHelpTests {
                       --writer CHOICE       How a fresh store's rows are written: pages (faster)
                                             or sqlite, to compare the two. The rows are the
                                             same.
+                      --reader CHOICE       How the source's rows are read: pages (faster;
+                                            through SQLite where that is safer) or sqlite, to
+                                            compare the two. The rows are the same.
                       --json                Print the report as JSON instead of the summary.
                   -h, --help                Show this help.
 

@@ -16,7 +16,7 @@ struct ReadingLayoutTests {
         }
 
     /// The model whose entities have the store's hashes.
-    private func matchingModel(for store: SourceStore) -> ManagedObjectModel? {
+    func matchingModel(for store: SourceStore) -> ManagedObjectModel? {
         Self.models.first { $0.hashes == store.metadata.versionHashes }?.model
     }
 

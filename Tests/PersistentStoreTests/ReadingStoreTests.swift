@@ -206,7 +206,7 @@ struct ReadingStoreTests {
         let fixture = try fixture.get()
         let store = try SourceStore(testing: try fixture.store(in: folder))
         let layout = try store.layout(for: fixture.model)
-        var reader: SelectionReader? = try store.rows(
+        var reader: (any RowReader)? = try store.rows(
             RowSelection(table: try fixture.table("Tag"), columns: [.own(2)]), in: layout)
         #expect(failure { try store.close() }?.code == "store.busy")
         #expect(try lines(#require(reader), slots: 1).count == 3)

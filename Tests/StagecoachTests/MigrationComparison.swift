@@ -41,6 +41,7 @@ struct MigrationComparison {
             options.fullCheck = true
             options.usesStoreSpecificMigrationManager = !isStaged
             options.writer = writer
+            options.reader = reader
             return options
         }
     }
@@ -48,6 +49,10 @@ struct MigrationComparison {
     /// What `STAGECOACH_WRITER` names, `pages` or `sqlite`.
     static let writer: StoreWriter =
         ProcessInfo.processInfo.environment["STAGECOACH_WRITER"].flatMap(StoreWriter.init(rawValue:)) ?? .pages
+
+    /// What `STAGECOACH_READER` names, `pages` or `sqlite`.
+    static let reader: StoreReader =
+        ProcessInfo.processInfo.environment["STAGECOACH_READER"].flatMap(StoreReader.init(rawValue:)) ?? .pages
 
     let source: ManagedObjectModel
     let destination: ManagedObjectModel

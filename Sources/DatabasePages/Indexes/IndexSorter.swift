@@ -52,16 +52,24 @@ package final class IndexSorter {
     /// - Throws: `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func append(_ batch: borrowing RowBatch, firstID: Int64?) throws(MigrationError) {
         guard let sorter else { return }
+        let (terms, words) = (terms, words)
         for row in 0..<batch.count {
-            for (place, term) in terms.enumerated() {
-                guard let word = term.word(of: batch[row, term.slot]) else {
+            let cells = batch.cells(ofRow: row)
+            for place in terms.indices {
+                let term = terms[place]
+                precondition(term.slot < batch.slots)
+                guard let word = term.word(of: cells[term.slot]) else {
                     self.sorter = nil
                     return
                 }
                 words[place] = word
             }
             words[terms.count] = SortKey.encode(firstID.map { $0 + Int64(row) } ?? batch.key(row))
-            try sorter.append(words)
+            if terms.count == 1 {
+                try sorter.append(words[0], words[1])
+            } else {
+                try sorter.append(words)
+            }
         }
     }
 
@@ -72,7 +80,7 @@ package final class IndexSorter {
         guard let sorter else { return .otherValues }
         let sorted = try sorter.finish()
         self.sorter = nil
-        let record = UnsafeMutableRawPointer.allocate(byteCount: (terms.count + 1) * 9 + 1, alignment: 8)
+        let record = UnsafeMutableRawPointer.allocate(byteCount: (terms.count + 1) * 9 + 9, alignment: 8)
         defer { record.deallocate() }
         var isFirst = true
         while try sorted.next(into: words) {
@@ -112,12 +120,6 @@ package final class IndexSorter {
         _ form: NumberForm?, serialAt serial: UnsafeMutableRawPointer, _ place: inout UnsafeMutableRawPointer
     ) {
         serial.storeBytes(of: form?.serial ?? 0, as: UInt8.self)
-        guard let form, form.width > 0 else { return }
-        var shift = 8 * (form.width - 1)
-        while shift >= 0 {
-            place.storeBytes(of: UInt8(truncatingIfNeeded: form.bits >> UInt64(shift)), as: UInt8.self)
-            place += 1
-            shift -= 8
-        }
+        form?.write(to: &place)
     }
 }

@@ -93,4 +93,11 @@ struct NumberForm {
         width = 8
         bits = real.bitPattern
     }
+
+    /// Writes the bytes, the highest first, and moves the place behind them. Eight bytes may be written whatever the width.
+    @inline(__always)
+    func write(to place: inout UnsafeMutableRawPointer) {
+        place.storeBytes(of: (bits << UInt64(64 - 8 * width)).bigEndian, as: UInt64.self)
+        place += width
+    }
 }

@@ -4,6 +4,7 @@ struct IntegerForm {
     let serial: UInt64
     let width: Int
 
+    @inline(__always)
     init(_ value: Int64) {
         self.value = value
         switch UInt64(bitPattern: value < 0 ? ~value : value) {
@@ -13,13 +14,6 @@ struct IntegerForm {
         case 8_388_608...2_147_483_647: (serial, width) = (4, 4)
         case 2_147_483_648...140_737_488_355_327: (serial, width) = (5, 6)
         default: (serial, width) = (6, 8)
-        }
-    }
-
-    /// Adds the bytes, the highest first.
-    func append(to record: inout [UInt8]) {
-        for place in stride(from: width - 1, through: 0, by: -1) {
-            record.append(UInt8(truncatingIfNeeded: value >> (8 * place)))
         }
     }
 }

@@ -8,9 +8,11 @@ import Rows
 ///
 /// Memory: 25 bytes a column.
 final class RecordEncoder {
-    private let affinities: [ColumnAffinity]
+    private let affinities: UnsafeMutablePointer<ColumnAffinity>
+    private let count: Int
     /// Whether the record begins with the row's own key, which is NULL there.
     private let isKeyed: Bool
+    // One thread encodes: checks of exclusive access cost as much as the encoding.
     private let serials: UnsafeMutablePointer<UInt64>
     /// A number's bits.
     private let bits: UnsafeMutablePointer<UInt64>
@@ -18,19 +20,21 @@ final class RecordEncoder {
     private let pointers: UnsafeMutablePointer<UnsafeRawPointer?>
     private var conversion: AffinityConversion?
     /// The row's huge values, by slot.
-    private var huge: [(slot: Int, value: HugeValue)] = []
+    @exclusivity(unchecked) private var huge: [(slot: Int, value: HugeValue)] = []
     /// Bytes that a conversion made, until the record is written.
-    private var converted: [UnsafeMutableRawBufferPointer] = []
-    private var headerSize = 0
-    private var headerLengthSize = 1
+    @exclusivity(unchecked) private var converted: [UnsafeMutableRawBufferPointer] = []
+    @exclusivity(unchecked) private var headerSize = 0
+    @exclusivity(unchecked) private var headerLengthSize = 1
     /// Bytes of the record.
-    private(set) var size = 0
+    @exclusivity(unchecked) private(set) var size = 0
 
     /// - Parameters:
     ///   - affinities: of the columns that have a slot.
     ///   - isKeyed: whether a key column that is the row's id stands before them.
     init(affinities: [ColumnAffinity], isKeyed: Bool) {
-        self.affinities = affinities
+        count = affinities.count
+        self.affinities = .allocate(capacity: max(1, count))
+        self.affinities.initialize(from: affinities, count: count)
         self.isKeyed = isKeyed
         serials = .allocate(capacity: max(1, affinities.count))
         bits = .allocate(capacity: max(1, affinities.count))
@@ -39,6 +43,7 @@ final class RecordEncoder {
 
     deinit {
         dropConverted()
+        affinities.deallocate()
         serials.deallocate()
         bits.deallocate()
         pointers.deallocate()
@@ -55,8 +60,10 @@ final class RecordEncoder {
         if !huge.isEmpty { huge.removeAll() }
         var header = isKeyed ? 1 : 0
         var body = 0
-        for slot in 0..<affinities.count {
-            let cell = batch[row, slot]
+        precondition(batch.slots >= count)
+        let cells = batch.cells(ofRow: row)
+        for slot in 0..<count {
+            let cell = cells[slot]
             switch cell.kind {
             case .null: serials[slot] = 0
             case .integer, .reference:
@@ -212,7 +219,7 @@ final class RecordEncoder {
     /// Writes the record to a place with room for ``size`` bytes.
     func write(to place: UnsafeMutableRawPointer) {
         var place = place + writeHeader(to: place)
-        for slot in 0..<affinities.count {
+        for slot in 0..<count {
             let serial = serials[slot]
             if serial >= 12 {
                 let count = Int((serial - 12) >> 1)
@@ -231,7 +238,7 @@ final class RecordEncoder {
         guard let start = scratch.baseAddress else { return }
         _ = writeHeader(to: start)
         try writer.write(UnsafeRawBufferPointer(start: start, count: headerSize))
-        for slot in 0..<affinities.count {
+        for slot in 0..<count {
             let serial = serials[slot]
             if !huge.isEmpty, let value = huge.first(where: { $0.slot == slot })?.value {
                 try value.source.read(value) { part throws(MigrationError) in try writer.write(part) }
@@ -253,7 +260,7 @@ final class RecordEncoder {
             place.storeBytes(of: 0, as: UInt8.self)
             place += 1
         }
-        for slot in 0..<affinities.count { place += Varint.write(serials[slot], to: place) }
+        for slot in 0..<count { place += Varint.write(serials[slot], to: place) }
         return place - start
     }
 

@@ -16,7 +16,8 @@ final class IndexTree {
     private let root: UInt32
     private let output: PageOutput
     private let map: PointerMap
-    private var leaf = PageImage(.indexLeaf)
+    // One thread appends: checks of exclusive access cost as much as the appending.
+    @exclusivity(unchecked) private var leaf = PageImage(.indexLeaf)
     private var levels: [Level] = []
 
     /// - Parameter root: the index's root page, empty.
@@ -37,10 +38,16 @@ final class IndexTree {
             try leaf.put(at: space, number: number, rightmost: nil, map: map)
             try promote(number, divider, overflow, to: 0)
         }
-        let overflow = isSpanning ? output.number(after: output.pageCount) : nil
+        guard isSpanning else {
+            var place = leaf.addCell(size)
+            place += Varint.write(UInt64(payload.count), to: place)
+            if let start = payload.baseAddress { place.copyMemory(from: start, byteCount: payload.count) }
+            return
+        }
+        let overflow = output.number(after: output.pageCount)
         var place = leaf.addCell(size, overflow: overflow)
         place += Varint.write(UInt64(payload.count), to: place)
-        if let overflow { (place + local).storeBytes(of: overflow.bigEndian, as: UInt32.self) }
+        (place + local).storeBytes(of: overflow.bigEndian, as: UInt32.self)
         var writer = PayloadWriter(output: output, map: map, place: place, local: local, total: payload.count)
         try writer.write(payload)
         writer.finish()

@@ -19,9 +19,10 @@ final class TableTree {
     private let root: UInt32
     private let output: PageOutput
     private let map: PointerMap
-    private var leaf = PageImage(.tableLeaf)
+    // One thread appends: checks of exclusive access cost as much as the appending.
+    @exclusivity(unchecked) private var leaf = PageImage(.tableLeaf)
     private var levels: [Level] = []
-    private(set) var lastKey: Int64?
+    @exclusivity(unchecked) private(set) var lastKey: Int64?
 
     /// - Parameter root: the table's root page, empty.
     init(root: UInt32, output: PageOutput, map: PointerMap) {

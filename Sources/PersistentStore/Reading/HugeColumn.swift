@@ -63,6 +63,11 @@ final class HugeColumn: HugeValueSource {
         store.tooLarge(table: table, key: value.key, column: column, bytes: value.count, layout: layout, use: use)
     }
 
+    /// The error for a value above the limit.
+    func refusal(key: Int64, bytes: Int) -> MigrationError {
+        store.tooLarge(table: table, key: key, column: column, bytes: bytes, layout: layout)
+    }
+
     private func open(_ key: Int64) throws(MigrationError) -> OpaquePointer? {
         var blob: OpaquePointer?
         let source = layout.tables[table]

@@ -1,9 +1,11 @@
 import CSQLite
+import DatabasePages
 import Diagnostics
 import Rows
 
 extension SourceStore {
-    /// Reads a join table's rows, ascending by one side's key, then the other's.
+    /// Reads a join table's rows, ascending by one side's key, then the other's: from the pages of an index where
+    /// ``readsPages`` says so and one has them in this order.
     ///
     /// Slots: key of side 0, key of side 1, order of side 0 or null, order of side 1 or null.
     ///
@@ -15,6 +17,7 @@ extension SourceStore {
     ) throws(MigrationError) -> LinkReader {
         precondition(side == 0 || side == 1)
         let join = layout.joinTables[joinTable]
+        if let scan = try pairScan(join, side: side) { return LinkReader(store: self, scan: scan, table: join.name) }
         let keys = join.sides.map(\.column.quoted)
         let orders = join.sides.map { $0.orderColumn?.quoted ?? "NULL" }
         let sql =
@@ -27,16 +30,25 @@ extension SourceStore {
 
 /// The links of a many-to-many pair, streamed.
 package final class LinkReader: RowReader {
+    private enum Way {
+        case statement(RowSteps, side: Int)
+        // Whoever reads keeps the snapshot.
+        case index(PairScan, SourceStore)
+    }
+
     /// Rows passed over because a key is NULL.
     package private(set) var skipped = 0
-    private var steps: RowSteps
-    private let side: Int
+    private var way: Way
     private let table: String
     private var last: (Int64, Int64)?
 
     init(store: SourceStore, statement: Statement, side: Int, table: String) {
-        steps = RowSteps(store: store, statement: statement, doing: "Reading \(table)")
-        self.side = side
+        way = .statement(RowSteps(store: store, statement: statement, doing: "Reading \(table)"), side: side)
+        self.table = table
+    }
+
+    init(store: SourceStore, scan: PairScan, table: String) {
+        way = .index(scan, store)
         self.table = table
     }
 
@@ -46,6 +58,20 @@ package final class LinkReader: RowReader {
     package func next(into batch: inout RowBatch) throws(MigrationError) -> Bool {
         batch.removeAll()
         precondition(batch.slots == 4)
+        switch way {
+        case .statement(var steps, let side):
+            defer { way = .statement(steps, side: side) }
+            return try step(&steps, side, into: &batch)
+        case .index(let scan, _):
+            try scan.fill(&batch)
+            skipped = scan.skipped
+            return !batch.isEmpty
+        }
+    }
+
+    private func step(
+        _ steps: inout RowSteps, _ side: Int, into batch: inout RowBatch
+    ) throws(MigrationError) -> Bool {
         let handle = steps.statement.handle
         while !batch.isFull, try steps.next() {
             let first = sqlite3_column_type(handle, 0)
@@ -55,11 +81,11 @@ package final class LinkReader: RowReader {
                 continue
             }
             guard first == SQLITE_INTEGER, second == SQLITE_INTEGER else {
-                throw damaged("holds a key that is no integer")
+                throw damaged(&steps, "holds a key that is no integer")
             }
             let keys = (sqlite3_column_int64(handle, 0), sqlite3_column_int64(handle, 1))
             let ordered = side == 0 ? keys : (keys.1, keys.0)
-            if let last, ordered < last { throw damaged("is not in the order of its index") }
+            if let last, ordered < last { throw damaged(&steps, "is not in the order of its index") }
             last = ordered
             let row = batch.appendRow(key: 0)
             batch[row, 0] = .integer(keys.0)
@@ -71,7 +97,7 @@ package final class LinkReader: RowReader {
         return !batch.isEmpty
     }
 
-    private func damaged(_ what: String) -> MigrationError {
+    private func damaged(_ steps: inout RowSteps, _ what: String) -> MigrationError {
         steps.abandon()
         return MigrationError(
             "store.damaged", .data, "The join table \(table) \(what)",

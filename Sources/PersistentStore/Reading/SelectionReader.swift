@@ -3,13 +3,32 @@ import Diagnostics
 import Rows
 
 extension SourceStore {
-    /// Reads a selection's rows in ascending key order.
+    /// Reads a selection's rows in ascending key order: from the file's pages where ``readsPages`` says so and the file
+    /// and the selection allow it, else through SQLite.
     ///
     /// - Throws: `store.tooManyPaths`, `store.damaged`.
-    /// - Complexity: O(rows of the key range), no sort; memory of one row beside the batch.
-    package func rows(_ selection: RowSelection, in layout: StoreLayout) throws(MigrationError) -> SelectionReader {
+    /// - Complexity: O(rows of the key range), no sort; memory of one row beside the batch, and for pages as
+    ///   `TableScan`.
+    package func rows(_ selection: RowSelection, in layout: StoreLayout) throws(MigrationError) -> any RowReader {
+        if let reader = try pageReader(selection, in: layout) { return reader }
+        return try statementReader(selection, in: layout)
+    }
+
+    /// Reads a selection's rows through SQLite.
+    fileprivate func statementReader(
+        _ selection: RowSelection, in layout: StoreLayout
+    ) throws(MigrationError) -> SelectionReader {
         SelectionReader(
             store: self, statement: try statement(selection, in: layout), selection: selection, layout: layout)
+    }
+
+    /// The Z_ENT that a selection's rows may have; nil where it is not asked for.
+    func entityNumbers(_ selection: RowSelection, in layout: StoreLayout) -> [Int]? {
+        // In a table of a single entity Z_ENT says nothing: see StoreLayout.entity(inTable:forFileNumber:).
+        guard let entities = selection.entities,
+            entities.isEmpty || layout.schema.tables[selection.table].entities.count > 1
+        else { return nil }
+        return entities.map { layout.fileNumber(ofEntity: $0) }
     }
 
     fileprivate func statement(_ selection: RowSelection, in layout: StoreLayout) throws(MigrationError) -> Statement {
@@ -17,10 +36,8 @@ extension SourceStore {
         var conditions: [String] = []
         if selection.afterKey != nil { conditions.append("t.\"Z_PK\" > ?1") }
         if selection.throughKey != nil { conditions.append("t.\"Z_PK\" <= ?2") }
-        let inTable = layout.schema.tables[selection.table].entities
-        // In a table of a single entity Z_ENT says nothing: see StoreLayout.entity(inTable:forFileNumber:).
-        if let entities = selection.entities, entities.isEmpty || inTable.count > 1 {
-            let numbers = entities.map { String(layout.fileNumber(ofEntity: $0)) }.joined(separator: ", ")
+        if let entities = entityNumbers(selection, in: layout) {
+            let numbers = entities.map(String.init).joined(separator: ", ")
             let column = layout.tables[selection.table].columns[EntityTable.entityColumn].quoted
             conditions.append("+t.\(column) IN (\(numbers))")
         }
@@ -33,7 +50,7 @@ extension SourceStore {
 }
 
 /// Rows of one table, streamed by key.
-package final class SelectionReader: RowReader {
+final class SelectionReader: RowReader {
     private let store: SourceStore
     private var statement: Statement
     private let selection: RowSelection
@@ -50,7 +67,7 @@ package final class SelectionReader: RowReader {
     }
 
     /// - Precondition: the batch has one slot for each selected column.
-    package func next(into batch: inout RowBatch) throws(MigrationError) -> Bool {
+    func next(into batch: inout RowBatch) throws(MigrationError) -> Bool {
         batch.removeAll()
         precondition(batch.slots == selection.columns.count)
         var handle = statement.handle
@@ -94,7 +111,7 @@ package final class SelectionReader: RowReader {
         probe.streamed = []
         probe.afterKey = lastKey
         var one = RowBatch(slots: 0, rowCapacity: 1, byteTarget: 1)
-        guard try store.rows(probe, in: layout).next(into: &one) else { throw failure(SQLITE_TOOBIG) }
+        guard try store.statementReader(probe, in: layout).next(into: &one) else { throw failure(SQLITE_TOOBIG) }
         let key = one.key(0)
         let isRead = try store.rowWithHugeValues(
             key, table: selection.table, columns: selection.columns, streamed: selection.streamed, in: layout,

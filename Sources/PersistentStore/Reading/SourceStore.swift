@@ -20,6 +20,12 @@ package final class SourceStore {
     package let valueLimit: Int
     /// The memory limit, in MiB, under which a value of so many bytes could be read: for the error's remedy.
     package var limitNeeded: ((Int) -> Int)?
+    /// Whether rows are read from the file's pages where that is safe; else SQLite reads everything.
+    package var readsPages = false
+    /// Why SQLite reads although pages were asked for; nil where it does not, or nothing was read yet.
+    package internal(set) var pagesRefusal: String?
+    /// The file's pages, once a reader asked for them; those of none where it has to be SQLite.
+    var pages: SourcePages?
     let connection: Connection
     let pool: StatementPool
     /// By table and column.
@@ -55,13 +61,17 @@ package final class SourceStore {
         limitValues()
     }
 
-    deinit { pool.drain() }
+    deinit {
+        pages?.close()
+        pool.drain()
+    }
 
     /// Ends the snapshot and closes the files.
     ///
     /// - Throws: `store.busy` where a reader is still in use.
     package func close() throws(MigrationError) {
         pool.drain()
+        pages?.close()
         try connection.close()
     }
 

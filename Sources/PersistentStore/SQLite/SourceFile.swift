@@ -25,6 +25,12 @@ struct SourceFile {
         file.map { UnsafeMutableRawPointer($0).assumingMemoryBound(to: SourceFile.self) }
     }
 
+    /// The descriptor of a file that SQLite has open through this structure, -1 for an absent one; nil for other files.
+    static func descriptor(of file: UnsafeMutablePointer<sqlite3_file>) -> Int32? {
+        guard file.pointee.pMethods == methods.pointer else { return nil }
+        return of(file)?.pointee.descriptor
+    }
+
     // SQLite's lock bytes (os.h): one pending byte, one reserved byte, 510 shared ones, at 1 GiB.
     private static let pendingByte: off_t = 0x4000_0000
     private static let reservedByte: off_t = pendingByte + 1

@@ -32,6 +32,8 @@ final class PageTableWriter: TableWriter {
 
     private struct Open {
         let target: Target
+        /// The last entry of the primary key's index.
+        let last: LastLink?
         let file: DatabaseFileWriter
         let table: TableLoader
         let primary: IndexLoader?
@@ -45,7 +47,6 @@ final class PageTableWriter: TableWriter {
     /// Nil before the first row: a table without rows costs nothing.
     private var open: Open?
     private var rows: Int64 = 0
-    private var last: [Int64] = []
     private var isFinished = false
 
     /// - Parameters:
@@ -71,8 +72,8 @@ final class PageTableWriter: TableWriter {
         } catch {
             throw error.inside(.init(entity: entity))
         }
-        if let index = open.primary, let slots = open.target.primary?.slots {
-            for row in 0..<batch.count { try enter(batch, row, slots, rows + Int64(row) + 1, index) }
+        if let index = open.primary, let last = open.last {
+            for row in 0..<batch.count { try enter(batch, row, last, rows + Int64(row) + 1, index) }
         }
         for index in open.target.indexes { try index.sorter.append(batch, firstID: firstID) }
         rows += Int64(batch.count)
@@ -83,7 +84,7 @@ final class PageTableWriter: TableWriter {
         let target = try begin()
         let file = try DatabaseFileWriter(path: path)
         let made = Open(
-            target: target, file: file,
+            target: target, last: target.primary.map { LastLink(slots: $0.slots) }, file: file,
             table: file.table(root: target.root, affinities: target.affinities, isKeyed: target.isKeyed),
             primary: target.primary.map { file.index(root: $0.root) })
         open = made
@@ -92,30 +93,22 @@ final class PageTableWriter: TableWriter {
 
     /// Adds a row's entry to the primary key's index.
     private func enter(
-        _ batch: borrowing RowBatch, _ row: Int, _ slots: [Int], _ rowID: Int64, _ index: IndexLoader
+        _ batch: borrowing RowBatch, _ row: Int, _ last: LastLink, _ rowID: Int64, _ index: IndexLoader
     ) throws(MigrationError) {
-        var isGreater = last.isEmpty
-        if last.isEmpty { last = Array(repeating: 0, count: slots.count) }
-        for (position, slot) in slots.enumerated() {
-            let value = batch[row, slot].integerValue
-            if !isGreater {
-                guard value >= last[position] else {
-                    throw MigrationError(
-                        "store.keyOrder", .internal, "The links are not in ascending order",
-                        context: .init(path: path, entity: entity))
-                }
-                isGreater = value > last[position]
-            }
-            last[position] = value
-        }
-        guard isGreater else {
+        switch last.advance(to: batch, row) {
+        case .ascending: break
+        case .descending:
+            throw MigrationError(
+                "store.keyOrder", .internal, "The links are not in ascending order",
+                context: .init(path: path, entity: entity))
+        case .equal:
             throw MigrationError(
                 "store.constraint", .io,
-                "Writing failed: the link (\(last.map(String.init).joined(separator: ", "))) comes twice",
+                "Writing failed: the link (\(last.values.map(String.init).joined(separator: ", "))) comes twice",
                 context: .init(path: path, entity: entity))
         }
         do throws(MigrationError) {
-            try index.append(integers: last, rowID)
+            try index.append(integers: UnsafeBufferPointer(last.values), rowID)
         } catch {
             throw error.inside(.init(entity: entity))
         }
@@ -135,5 +128,45 @@ final class PageTableWriter: TableWriter {
         }
         try open.file.finish()
         try end(built)
+    }
+}
+
+/// The columns of a primary key in the row that came last.
+private final class LastLink {
+    enum Order { case ascending, equal, descending }
+
+    let values: UnsafeMutableBufferPointer<Int64>
+    private let slots: UnsafeMutableBufferPointer<Int>
+    private var isFirst = true
+
+    init(slots: [Int]) {
+        self.slots = .allocate(capacity: slots.count)
+        _ = self.slots.initialize(from: slots)
+        values = .allocate(capacity: slots.count)
+        values.initialize(repeating: 0)
+    }
+
+    deinit {
+        slots.deallocate()
+        values.deallocate()
+    }
+
+    /// Takes a row's columns up and says how they stand to those before.
+    @inline(__always)
+    func advance(to batch: borrowing RowBatch, _ row: Int) -> Order {
+        var order = Order.equal
+        if isFirst {
+            order = .ascending
+            isFirst = false
+        }
+        for place in 0..<slots.count {
+            let value = batch[row, slots[place]].integerValue
+            if order == .equal {
+                if value < values[place] { return .descending }
+                if value > values[place] { order = .ascending }
+            }
+            values[place] = value
+        }
+        return order
     }
 }

@@ -6,21 +6,36 @@ import Rows
 
 /// Computes the attributes of a mapping's destination rows: compiled once, then slots only.
 struct AttributeProgram {
+    /// A cell as it is stored.
+    private struct Copy {
+        let from: Int
+        let to: Int
+        /// How many of the other steps come before it.
+        let order: Int
+    }
+
+    /// A class: going through the steps row by row copies nothing.
+    private final class Computation {
+        let program: ExpressionProgram
+        let column: Int
+        let attribute: String
+
+        init(_ program: ExpressionProgram, to column: Int, attribute: String) {
+            self.program = program
+            self.column = column
+            self.attribute = attribute
+        }
+    }
+
     private enum Step {
-        /// The cell as it is stored.
-        case copy(from: Int, to: Int)
         case value(StoredValue, to: Int)
-        case compute(ExpressionProgram, to: Int, attribute: String)
+        case compute(Computation)
         /// A binary value that gains the marker byte of inline external storage.
         case addMarker(from: Int, to: Int)
         /// A binary value that loses its marker byte.
         case stripMarker(from: Int, to: Int, attribute: String)
         /// Automatic mapping to a required attribute: nil becomes the model's default.
         case fillNull(StoredValue, at: Int)
-
-        var isFilling: Bool {
-            if case .fillNull = self { true } else { false }
-        }
     }
 
     private let mapping: PlannedMapping
@@ -28,6 +43,8 @@ struct AttributeProgram {
     private let external: ExternalFiles?
     /// Whether what takes the rows can stream huge values.
     private let streams: Bool
+    /// What most attributes are, before all other steps: each column is the work of its own steps only.
+    private var copies: [Copy] = []
     private var steps: [Step] = []
     /// Attributes that are plain copies of a source attribute, by destination column: what a rule check may excuse.
     private(set) var copiedAttributes: [Int: AttributeDescription] = [:]
@@ -54,11 +71,16 @@ struct AttributeProgram {
             }
             // Objects evaluate those, after the row is made.
             if planned.needsObjects { continue }
-            let (known, streamed) = (slots.columns.count, slots.streamed)
+            let (known, streamed, copied) = (slots.columns.count, slots.streamed, copies.count)
             try compile(planned, expression, slots: &slots)
             guard !indexed.contains(planned.column) else { continue }
+            if copies.count > copied {
+                slots.stream(copies[copied].from, known: known, streamed: streamed)
+                continue
+            }
             switch steps.last(where: { !$0.isFilling }) {
-            case .copy(let slot, _)?, .addMarker(let slot, _)?, .stripMarker(let slot, _, _)?:
+            case .addMarker(let slot, let column)? where column == planned.column,
+                .stripMarker(let slot, let column, _)? where column == planned.column:
                 slots.stream(slot, known: known, streamed: streamed)
             default: break
             }
@@ -82,10 +104,10 @@ struct AttributeProgram {
             case (true, false):
                 steps.append(.stripMarker(from: slot, to: planned.column, attribute: planned.attribute.name))
             case (false, true): steps.append(.addMarker(from: slot, to: planned.column))
-            default: steps.append(.copy(from: slot, to: planned.column))
+            default: copies.append(Copy(from: slot, to: planned.column, order: steps.count))
             }
         } else {
-            steps.append(.compute(program, to: planned.column, attribute: planned.attribute.name))
+            steps.append(.compute(Computation(program, to: planned.column, attribute: planned.attribute.name)))
         }
         if planned.isAutomatic, !planned.attribute.isOptional, let initial = planned.defaultValue {
             steps.append(.fillNull(initial, at: planned.column))
@@ -102,22 +124,31 @@ struct AttributeProgram {
 
     /// Fills the attribute columns of one destination row.
     ///
+    /// - Parameter borrows: whether copied bytes stay in the source batch, which then has to stay as it is until the
+    ///   destination batch is cleared.
     /// - Throws: `value.…` with the mapping, object and property named.
     func run(
-        _ source: borrowing RowBatch, row: Int, into destination: inout RowBatch, destinationRow: Int
+        _ source: borrowing RowBatch, row: Int, into destination: inout RowBatch, destinationRow: Int,
+        borrows: Bool = false
     ) throws(MigrationError) {
-        for step in steps {
+        for copy in copies {
+            if borrows {
+                destination.borrow(source[row, copy.from], from: source, row: destinationRow, slot: copy.to)
+            } else {
+                destination.copy(source[row, copy.from], from: source, row: destinationRow, slot: copy.to)
+            }
+        }
+        for (index, step) in steps.enumerated() {
             switch step {
-            case .copy(let from, let to):
-                destination.copy(source[row, from], from: source, row: destinationRow, slot: to)
             case .value(let value, let to):
                 value.store(in: &destination, row: destinationRow, slot: to)
-            case .compute(let program, let to, let attribute):
+            case .compute(let computation):
                 do {
-                    try program.evaluate(
-                        source, row: row, into: &destination, destinationRow: destinationRow, slot: to)
+                    try computation.program.evaluate(
+                        source, row: row, into: &destination, destinationRow: destinationRow, slot: computation.column)
                 } catch {
-                    throw located(error, source.key(row), attribute)
+                    clear(after: index, &destination, destinationRow)
+                    throw located(error, source.key(row), computation.attribute)
                 }
             case .addMarker(let from, let to):
                 AttributeProgram.addMarker(source[row, from], source, &destination, destinationRow, to)
@@ -126,6 +157,7 @@ struct AttributeProgram {
                 do {
                     try stripMarker(cell, source, &destination, destinationRow, to)
                 } catch {
+                    clear(after: index, &destination, destinationRow)
                     throw located(error, source.key(row), attribute)
                 }
             case .fillNull(let value, let slot):
@@ -134,6 +166,11 @@ struct AttributeProgram {
                 }
             }
         }
+    }
+
+    /// Takes copies back that come after a step that failed: its object has no values from there on.
+    private func clear(after step: Int, _ destination: inout RowBatch, _ row: Int) {
+        for copy in copies where copy.order > step { destination[row, copy.to] = .null }
     }
 
     private func located(_ error: MigrationError, _ key: Int64, _ attribute: String) -> MigrationError {

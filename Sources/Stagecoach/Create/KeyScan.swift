@@ -37,7 +37,10 @@ struct KeyScan {
                 let index = KeyIndex(directory: session.associations.directory, name: "keys", memory: allowance)
                 byMapping[mapping.index] = MappingKeys(
                     mapping: mapping, mode: modeByMapping[mapping.index] ?? .sequential, index: index)
-                if mapping.filter == nil, let entity = mapping.source { plain[entity.index, default: []].append(index) }
+                if mapping.filter == nil, let entity = mapping.source {
+                    plain[entity.index, default: []].append(index)
+                    byMapping[mapping.index]?.holdsEveryRow = true
+                }
             }
             try scan(table: table, all: all, byEntity: plain)
             byTable[table] = all

@@ -12,6 +12,8 @@ final class MappingKeys {
     let index: KeyIndex
     /// For sequential keys: the key before the first one.
     var base: Int64 = 0
+    /// Whether the index has every row of the mapping's source entity: a scan of them has no need to look each up.
+    var holdsEveryRow = false
 
     init(mapping: PlannedMapping, mode: KeyMode, index: KeyIndex) {
         self.mapping = mapping

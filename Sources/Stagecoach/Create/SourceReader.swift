@@ -5,7 +5,7 @@ import Rows
 /// A scan of a source table with everything that programs read of its rows: columns, and values folded over to-many
 /// relationships.
 final class SourceReader {
-    private let rows: SelectionReader
+    private let rows: any RowReader
     private let folds: SourceFolds
 
     /// - Parameters:

@@ -14,8 +14,14 @@ struct RowSizes {
     private var averages: [Int: [Double]] = [:]
     /// Rows of a table that are looked at, at either end.
     private static let sample = 64
+    /// Bytes of a store whose own size says enough of the disk that it needs.
+    static let smallStore: Int64 = 16 << 20
+    private let samples: Bool
 
-    init(source: SourceStore, layout: StoreLayout, destination: StoreSchema) {
+    /// - Parameter samples: whether rows are looked at; else an attribute takes nothing, and the file's size has to say
+    ///   the rest.
+    init(source: SourceStore, layout: StoreLayout, destination: StoreSchema, samples: Bool) {
+        self.samples = samples
         self.source = source
         self.layout = layout
         self.destination = destination
@@ -60,7 +66,10 @@ struct RowSizes {
 
     private mutating func columns(of table: Int) throws(MigrationError) -> [Double] {
         if let known = averages[table] { return known }
-        let sampled = try source.averageBytes(table: table, rows: RowSizes.sample, in: layout)
+        let sampled =
+            try samples
+            ? source.averageBytes(table: table, rows: RowSizes.sample, in: layout)
+            : Array(repeating: 0, count: layout.tables[table].columns.count)
         averages[table] = sampled
         return sampled
     }

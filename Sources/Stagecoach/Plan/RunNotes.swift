@@ -26,6 +26,9 @@ enum RunNotes {
         for (entity, count) in counts.withoutMapping.sorted(by: { $0.key < $1.key }) {
             notes.append("\(count) objects of \(entity) have no entity mapping and were not migrated")
         }
+        if let refusal = source.pagesRefusal {
+            notes.append("The source was read through SQLite, not by its pages: \(refusal)")
+        }
         if counts.strays > 0 {
             notes.append("\(counts.strays) source rows are of no entity of the source model and were not migrated")
         }

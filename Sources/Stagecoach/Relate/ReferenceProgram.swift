@@ -17,10 +17,13 @@ struct ReferenceProgram {
         let entityNumber: Int64
     }
 
-    private struct Step {
+    // A class: going through the steps row by row copies nothing.
+    private final class Step {
         /// Slot with the source key; nil: the row's own key.
         let sourceSlot: Int?
         let candidates: [Candidate]
+        /// The candidate where there is one only, as mostly.
+        let only: Candidate?
         /// All keys of the table that is referred to.
         let existing: KeyIndex?
         let column: Int
@@ -29,6 +32,27 @@ struct ReferenceProgram {
         let order: (slot: Int, column: Int)?
         /// Where references that find nothing are noted; nil: they are counted at once.
         let unmigrated: (log: UnmigratedReferences, number: UInt64)?
+
+        init(
+            sourceSlot: Int?, candidates: [Candidate], existing: KeyIndex?, column: Int, entityColumn: Int?,
+            order: (slot: Int, column: Int)?, unmigrated: (log: UnmigratedReferences, number: UInt64)?
+        ) {
+            self.sourceSlot = sourceSlot
+            self.candidates = candidates
+            only = candidates.count == 1 ? candidates[0] : nil
+            self.existing = existing
+            self.column = column
+            self.entityColumn = entityColumn
+            self.order = order
+            self.unmigrated = unmigrated
+        }
+
+        /// Puts an object that was found into the row.
+        @inline(__always)
+        func put(_ key: Int64, _ entityNumber: Int64, _ batch: inout RowBatch, _ row: Int) {
+            batch[row, column] = .integer(key)
+            if let entityColumn { batch[row, entityColumn] = .integer(entityNumber) }
+        }
     }
 
     private var steps: [Step] = []
@@ -81,16 +105,20 @@ struct ReferenceProgram {
                 sourceKey = source.key(row)
             }
             var found = false
-            for candidate in step.candidates {
-                guard let key = try candidate.keys.destinationKey(of: sourceKey) else { continue }
-                if found {
-                    counts.surplus += 1
-                    continue
+            if let only = step.only {
+                if let key = try only.keys.destinationKey(of: sourceKey) {
+                    found = true
+                    step.put(key, only.entityNumber, &destination, destinationRow)
                 }
-                found = true
-                destination[destinationRow, step.column] = .integer(key)
-                if let column = step.entityColumn {
-                    destination[destinationRow, column] = .integer(candidate.entityNumber)
+            } else {
+                for candidate in step.candidates {
+                    guard let key = try candidate.keys.destinationKey(of: sourceKey) else { continue }
+                    if found {
+                        counts.surplus += 1
+                        continue
+                    }
+                    found = true
+                    step.put(key, candidate.entityNumber, &destination, destinationRow)
                 }
             }
             if found {

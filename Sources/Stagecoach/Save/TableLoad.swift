@@ -26,6 +26,8 @@ struct TableLoad {
         let entity: EntityDescription
         let entityNumber: Int64
         var made = 0
+        /// The highest key made.
+        var highest: Int64 = 0
 
         init(
             mapping: PlannedMapping, attributes: AttributeProgram, references: ReferenceProgram, rules: RowRules,
@@ -89,8 +91,11 @@ struct TableLoad {
             uniquingKeysWith: { first, _ in first })
         while try reader.next(into: &source) {
             try session.checkCancelled()
-            for row in 0..<source.count {
+            var row = 0
+            while row < source.count {
                 let entityNumber = source[row, 0].integerValue
+                var end = row + 1
+                while end < source.count, source[end, 0].integerValue == entityNumber { end += 1 }
                 if entityNumber != number {
                     number = entityNumber
                     current = session.layout.entity(
@@ -98,36 +103,69 @@ struct TableLoad {
                     )
                     .flatMap { byEntity[$0] }
                 }
-                guard let compiled = current else { continue }
-                let sourceKey = source.key(row)
-                guard let key = try compiled.keys.destinationKey(of: sourceKey) else { continue }
-                if destination.isFull { try flush(&destination, rules, to: writer) }
-                let target = destination.appendRow(key: key)
-                destination[target, EntityTable.entityColumn] = .integer(compiled.entityNumber)
-                let lock = source[row, 1]
-                destination[target, EntityTable.lockColumn] =
-                    table.keys == .kept && lock.kind == .integer ? lock : .integer(1)
-                do throws(MigrationError) {
-                    try compiled.attributes.run(source, row: row, into: &destination, destinationRow: target)
-                } catch {
-                    try session.validation.note(
-                        error, table: table.table, key: key, entity: compiled.entity.index,
-                        entityName: compiled.entity.definition.name)
+                if let current {
+                    try make(current, of: source, row..<end, into: &destination, counts: &references) { full in
+                        try flush(&full, rules, to: writer)
+                    }
+                    highest = max(highest, current.highest)
                 }
-                try compiled.references.run(
-                    source, row: row, into: &destination, destinationRow: target, counts: &references)
-                compiled.made += 1
-                highest = max(highest, key)
+                row = end
             }
+            // Its rows have borrowed their texts from the source's batch.
+            try flush(&destination, rules, to: writer)
             session.progress.advance(rows: source.count)
         }
-        try flush(&destination, rules, to: writer)
         session.add(references)
         for compiled in byEntity.values {
             session.counts.mappings[compiled.mapping.index].created += compiled.made
             guard let entity = compiled.mapping.destination else { continue }
             session.counts.created[entity.definition.name, default: 0] += compiled.made
         }
+    }
+
+    /// Makes the destination rows of some source rows of one entity.
+    private func make(
+        _ compiled: Compiled, of source: borrowing RowBatch, _ rows: Range<Int>, into destination: inout RowBatch,
+        counts: inout ReferenceCounts, whenFull flush: (inout RowBatch) throws -> Void
+    ) throws {
+        // Here and not in the loop: each of these is counted when it is taken.
+        let (attributes, references, keys) = (compiled.attributes, compiled.references, compiled.keys)
+        let entityNumber = Cell.integer(compiled.entityNumber)
+        let isKept = table.keys == .kept
+        var made = 0
+        var highest = compiled.highest
+        let (holdsEveryRow, isIdentity) = (keys.holdsEveryRow, keys.holdsEveryRow && keys.mode == .kept)
+        // Rows of one entity that stand together have keys that follow each other.
+        var following: Int64?
+        for row in rows {
+            let key: Int64
+            if isIdentity {
+                key = source.key(row)
+            } else if let following {
+                key = following
+            } else {
+                guard let found = try keys.destinationKey(of: source.key(row)) else { continue }
+                key = found
+            }
+            if holdsEveryRow, !isIdentity { following = key &+ 1 }
+            if destination.isFull { try flush(&destination) }
+            let target = destination.appendRow(key: key)
+            destination[target, EntityTable.entityColumn] = entityNumber
+            let lock = source[row, 1]
+            destination[target, EntityTable.lockColumn] = isKept && lock.kind == .integer ? lock : .integer(1)
+            do throws(MigrationError) {
+                try attributes.run(source, row: row, into: &destination, destinationRow: target, borrows: true)
+            } catch {
+                try session.validation.note(
+                    error, table: table.table, key: key, entity: compiled.entity.index,
+                    entityName: compiled.entity.definition.name)
+            }
+            try references.run(source, row: row, into: &destination, destinationRow: target, counts: &counts)
+            made += 1
+            highest = max(highest, key)
+        }
+        compiled.made += made
+        compiled.highest = highest
     }
 
     private func compile(_ mapping: PlannedMapping, slots: inout SourceSlots) throws(MigrationError) -> Compiled? {

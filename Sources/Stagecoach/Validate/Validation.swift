@@ -147,9 +147,17 @@ extension MigrationSession {
     /// Checks the rows of a batch that is about to be written.
     func check(_ batch: borrowing RowBatch, _ rules: [Int64: RowRules]) throws {
         guard !rules.isEmpty else { return }
+        // Neighbouring rows are mostly of one entity.
+        var number = batch.isEmpty ? 0 : batch[0, EntityTable.entityColumn].integerValue
+        var current = rules[number]
         for row in 0..<batch.count {
-            guard let rules = rules[batch[row, EntityTable.entityColumn].integerValue] else { continue }
-            try rules.check(batch, row: row) { broken, isExcused in
+            let next = batch[row, EntityTable.entityColumn].integerValue
+            if next != number {
+                number = next
+                current = rules[next]
+            }
+            guard let current else { continue }
+            try current.check(batch, row: row) { broken, isExcused in
                 guard isExcused else { return try validation.note(broken) }
                 counts.warnings[broken.label, default: 0] += 1
                 validation.count(broken, isWarning: true)

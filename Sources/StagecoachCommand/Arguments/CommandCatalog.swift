@@ -107,6 +107,11 @@ package enum CommandCatalog {
                 help:
                     "How a fresh store's rows are written: pages (faster) or sqlite, to compare the two. The rows are the same."
             ),
+            .init(
+                "reader", .choice(["pages", "sqlite"]), "CHOICE",
+                help:
+                    "How the source's rows are read: pages (faster; through SQLite where that is safer) or sqlite, to compare the two. The rows are the same."
+            ),
             .init("json", .flag, help: "Print the report as JSON instead of the summary."),
         ],
         examples: [

@@ -60,6 +60,7 @@ struct MigrationRequest {
         options.history = arguments[option: "history"].flatMap(PersistentHistory.init(rawValue:)) ?? .drop
         options.newUUID = arguments.has("new-uuid")
         options.writer = arguments[option: "writer"].flatMap(StoreWriter.init(rawValue:)) ?? .pages
+        options.reader = arguments[option: "reader"].flatMap(StoreReader.init(rawValue:)) ?? .pages
         options.fullCheck = arguments[option: "check"] == "full"
         self.options = options
         if options.newUUID, options.appendsToExisting { throw .contradiction("--append", "--new-uuid") }

@@ -1,0 +1,136 @@
+import Diagnostics
+import Glibc
+
+/// The pages of a database file that is only read: those of the main file, overlaid with the committed frames of its `-wal`.
+///
+/// The descriptors are their opener's, who holds the lock that SQLite's readers hold, and calls ``close()`` before it gives
+/// them up. Nothing that a page says is trusted: damage is an error that names the page.
+///
+/// Memory: what ``CommittedFrames`` holds.
+package final class PageFile {
+    package let path: String
+    /// Bytes of a page.
+    package let pageSize: Int
+    /// Bytes of a page that trees use: all but those reserved at its end.
+    let usableSize: Int
+    /// Pages of the database.
+    package let pageCount: UInt32
+    private let descriptor: Int32
+    private let frames: CommittedFrames?
+    private var isOpen = true
+
+    /// Opens the pages.
+    ///
+    /// - Parameters:
+    ///   - path: the main file, for messages.
+    ///   - descriptor: the main file, opened for reading.
+    ///   - frames: the `-wal`'s; nil where the database has none.
+    ///   - pageCount: pages that SQLite sees.
+    /// - Returns: nil where the file is of a kind that is not read here: text in UTF-16, or a header that does not fit.
+    /// - Throws: `store.io` (74), `store.damaged` (65).
+    package static func open(
+        path: String, descriptor: Int32, pageSize: Int, frames: CommittedFrames?, pageCount: Int64
+    ) throws(MigrationError) -> PageFile? {
+        guard pageSize >= 512, pageSize <= 65536, pageSize & (pageSize - 1) == 0,
+            let pages = UInt32(exactly: pageCount), pages > 0, pages < PageGeometry.pageLimit
+        else { return nil }
+        if let frames, frames.pageCount > 0, frames.pageCount != pages { return nil }
+        let space = UnsafeMutableRawBufferPointer.allocate(byteCount: pageSize, alignment: 8)
+        defer { space.deallocate() }
+        guard let start = space.baseAddress else { return nil }
+        let probe = PageFile(
+            path: path, descriptor: descriptor, pageSize: pageSize, usableSize: pageSize, pageCount: pages,
+            frames: frames)
+        try probe.read(1, count: 1, into: start)
+        let stored = Int(UInt16(bigEndian: start.loadUnaligned(fromByteOffset: 16, as: UInt16.self)))
+        let usableSize = pageSize - Int(space[20])
+        let encoding = UInt32(bigEndian: start.loadUnaligned(fromByteOffset: 56, as: UInt32.self))
+        // The fractions of a page that a payload may take are constants of the format.
+        guard stored == pageSize & 0xFFFF || (stored == 1 && pageSize == 65536), usableSize >= 480, encoding == 1,
+            space[21] == 64, space[22] == 32, space[23] == 32
+        else { return nil }
+        return PageFile(
+            path: path, descriptor: descriptor, pageSize: pageSize, usableSize: usableSize, pageCount: pages,
+            frames: frames)
+    }
+
+    private init(
+        path: String, descriptor: Int32, pageSize: Int, usableSize: Int, pageCount: UInt32, frames: CommittedFrames?
+    ) {
+        self.path = path
+        self.descriptor = descriptor
+        self.pageSize = pageSize
+        self.usableSize = usableSize
+        self.pageCount = pageCount
+        self.frames = frames
+    }
+
+    /// Says that the descriptors are given up. Nothing may be read afterwards.
+    package func close() { isOpen = false }
+
+    /// Whether a page comes from the `-wal`.
+    func isLogged(_ page: UInt32) -> Bool { frames?.place(of: page) != nil }
+
+    /// Refuses a page number that no tree page can have.
+    ///
+    /// - Parameter parent: the page that names it.
+    @inline(__always)
+    func check(_ page: UInt32, namedBy parent: UInt32) throws(MigrationError) {
+        guard page >= 2, page <= pageCount, (Int(page) - 1) * pageSize != 1 << 30 else {
+            throw damaged(parent, "it names page \(page), and the file has \(pageCount)")
+        }
+    }
+
+    /// Reads neighbouring pages.
+    ///
+    /// - Parameter count: 1; or more, where none of the pages is in the `-wal`.
+    /// - Throws: `store.io`, `store.damaged` where the file ends before.
+    func read(_ first: UInt32, count: Int, into space: UnsafeMutableRawPointer) throws(MigrationError) {
+        if count == 1, let frames, let place = frames.place(of: first) {
+            try read(frames.descriptor, at: place, pageSize, into: space, page: first)
+            return
+        }
+        try read(descriptor, at: (Int(first) - 1) * pageSize, count * pageSize, into: space, page: first)
+    }
+
+    /// Reads the first four bytes of a page.
+    func readWord(_ page: UInt32) throws(MigrationError) -> UInt32 {
+        var word: UInt32 = 0
+        if let frames, let place = frames.place(of: page) {
+            try read(frames.descriptor, at: place, 4, into: &word, page: page)
+        } else {
+            try read(descriptor, at: (Int(page) - 1) * pageSize, 4, into: &word, page: page)
+        }
+        return UInt32(bigEndian: word)
+    }
+
+    private func read(
+        _ descriptor: Int32, at place: Int, _ count: Int, into space: UnsafeMutableRawPointer, page: UInt32
+    ) throws(MigrationError) {
+        guard isOpen else {
+            throw MigrationError(
+                "store.busy", .internal, "The source is read after it was closed", context: .init(path: path))
+        }
+        var done = 0
+        while done < count {
+            let got = pread(descriptor, space + done, count - done, off_t(place + done))
+            if got < 0, errno == EINTR { continue }
+            guard got >= 0 else {
+                throw MigrationError(
+                    "store.io", .io, "Reading page \(page) failed: \(String(cString: strerror(errno)))",
+                    context: .init(path: path))
+            }
+            guard got > 0 else {
+                throw damaged(page + UInt32(done / pageSize), "the file ends before its end")
+            }
+            done += got
+        }
+    }
+
+    /// The error for a page that is not what it should be.
+    func damaged(_ page: UInt32, _ what: String) -> MigrationError {
+        MigrationError(
+            "store.damaged", .data, "Page \(page) of the source is damaged: \(what)",
+            remedy: "Run PRAGMA integrity_check on a copy", context: .init(path: path))
+    }
+}

@@ -1,0 +1,118 @@
+import Diagnostics
+
+/// Leaves of a tree, read together with those that follow them closely.
+///
+/// Memory: 64 KiB, at least a page.
+final class PageWindow {
+    private static let bytes = 64 << 10
+    /// Pages between two wanted ones that are read with them.
+    private static let mostGap: UInt32 = 8
+
+    private let file: PageFile
+    private let space: UnsafeMutableRawPointer
+    private let capacity: Int
+    private var first: UInt32 = 0
+    private var count = 0
+
+    init(file: PageFile) {
+        self.file = file
+        capacity = max(1, Self.bytes / file.pageSize)
+        space = .allocate(byteCount: capacity * file.pageSize, alignment: 4096)
+    }
+
+    deinit { space.deallocate() }
+
+    /// Where pages are read to.
+    var start: UnsafeRawPointer { UnsafeRawPointer(space) }
+
+    /// A page's bytes, which stay until the next call.
+    ///
+    /// - Parameter following: gives the pages that will be asked for next, one by one; nil where there is no further one.
+    /// - Throws: `store.damaged`, `store.io`.
+    func bytes(
+        of page: UInt32, following: () throws(MigrationError) -> UInt32?
+    ) throws(MigrationError) -> UnsafeRawPointer {
+        // Between the pages of a window there may be such as the -wal has anew.
+        if page >= first, Int(page - first) < count, count == 1 || !file.isLogged(page) {
+            return UnsafeRawPointer(space) + Int(page - first) * file.pageSize
+        }
+        var last = page
+        if !file.isLogged(page) {
+            while let next = try following(), next > last, next - last <= Self.mostGap, Int(next - page) < capacity,
+                !file.isLogged(next)
+            {
+                last = next
+            }
+        }
+        count = 0
+        try file.read(page, count: Int(last - page) + 1, into: space)
+        (first, count) = (page, Int(last - page) + 1)
+        return UnsafeRawPointer(space)
+    }
+}
+
+/// A page with children, on the way from a tree's root to the leaf at hand.
+final class InteriorPage {
+    let bytes: UnsafeMutableRawPointer
+    private let file: PageFile
+    private(set) var page: UInt32 = 0
+    /// Cells; the child of this number is the rightmost one.
+    private(set) var count = 0
+    /// What comes next: a number of the walk's own.
+    var next = 0
+    /// No key below is greater; nil: any key.
+    var upper: Int64?
+
+    init(file: PageFile) {
+        self.file = file
+        bytes = .allocate(byteCount: file.pageSize, alignment: 16)
+    }
+
+    deinit { bytes.deallocate() }
+
+    /// Begins with a page that was read into ``bytes``.
+    func open(_ page: UInt32, _ kind: PageKind, root: UInt32) throws(MigrationError) {
+        count = try file.cells(UnsafeRawPointer(bytes), page, kind, root: root)
+        self.page = page
+        next = 0
+        upper = nil
+    }
+
+    /// Where a cell begins: at least five bytes before the end.
+    func cell(_ index: Int) throws(MigrationError) -> Int {
+        let pointer = PageKind.tableInterior.headerSize + 2 * index
+        let place = Int(UInt16(bigEndian: bytes.loadUnaligned(fromByteOffset: pointer, as: UInt16.self)))
+        guard place >= PageKind.tableInterior.headerSize + 2 * count, place <= file.usableSize - 5 else {
+            throw file.damaged(page, "cell \(index) lies outside the page")
+        }
+        return place
+    }
+
+    /// The page of a child.
+    func child(_ index: Int) throws(MigrationError) -> UInt32 {
+        let place = index < count ? try cell(index) : 8
+        let child = UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: place, as: UInt32.self))
+        try file.check(child, namedBy: page)
+        return child
+    }
+}
+
+extension PageFile {
+    /// The most levels that SQLite follows.
+    static let mostLevels = 20
+
+    /// Checks a page's header and returns its cells.
+    func cells(
+        _ bytes: UnsafeRawPointer, _ page: UInt32, _ kind: PageKind, root: UInt32
+    ) throws(MigrationError) -> Int {
+        guard bytes.load(as: UInt8.self) == kind.rawValue else {
+            throw damaged(page, "it is no page of the tree that starts at page \(root)")
+        }
+        let count = Int(UInt16(bigEndian: bytes.loadUnaligned(fromByteOffset: 3, as: UInt16.self)))
+        let mayBeEmpty = page == root && kind.headerSize == 8
+        guard kind.headerSize + 2 * count <= usableSize, count > 0 || mayBeEmpty else {
+            throw damaged(page, "it says that it has \(count) cells")
+        }
+        return count
+    }
+}

@@ -1,0 +1,234 @@
+import Diagnostics
+import Rows
+
+/// Reads the entries of an index over two columns of integers from its pages, in their order: the links of a join table.
+///
+/// Entries ascend strictly, their rows' ids included; so a loop of pages is found, and the walk ends.
+///
+/// Memory: 64 KiB of leaves and a page for each level.
+/// Complexity: O(pages of the index).
+package final class PairScan {
+    /// Entries passed over because a key is NULL.
+    package private(set) var skipped = 0
+
+    /// The leaf at hand.
+    private struct Leaf {
+        var bytes: UnsafeRawPointer
+        var page: UInt32 = 0
+        var count = 0
+        var next = 0
+    }
+
+    /// An entry; NULL is less than every number.
+    private struct Entry {
+        var first: Int64?
+        var second: Int64?
+        var row: Int64
+
+        @inline(__always)
+        func follows(_ other: Entry) -> Bool {
+            guard let first, let second, let otherFirst = other.first, let otherSecond = other.second else {
+                return followsWithNull(other)
+            }
+            if first != otherFirst { return first > otherFirst }
+            return second == otherSecond ? row > other.row : second > otherSecond
+        }
+
+        private func followsWithNull(_ other: Entry) -> Bool {
+            if first != other.first { return other.first.map { before in first.map { $0 > before } ?? false } ?? true }
+            if second != other.second {
+                return other.second.map { before in second.map { $0 > before } ?? false } ?? true
+            }
+            return row > other.row
+        }
+    }
+
+    private let file: PageFile
+    private let root: UInt32
+    /// Name of the table, for errors.
+    private let table: String
+    private let slots: (first: Int, second: Int)
+    private var levels: [InteriorPage] = []
+    /// Levels in use.
+    private var depth = 0
+    /// How many levels stand above the leaves, once it is known.
+    private var leafDepth: Int?
+    private let window: PageWindow
+    private var leaf: Leaf
+    private var last: Entry?
+    private var isStarted = false
+    private var isFinished = false
+
+    /// - Parameters:
+    ///   - root: the index's root page.
+    ///   - slots: where the two columns' values go.
+    package init(file: PageFile, root: UInt32, table: String, slots: (Int, Int)) {
+        self.file = file
+        self.root = root
+        self.table = table
+        self.slots = (slots.0, slots.1)
+        window = PageWindow(file: file)
+        leaf = Leaf(bytes: window.start)
+    }
+
+    /// Whether a root page is that of an index.
+    package static func isIndex(_ file: PageFile, root: UInt32) throws(MigrationError) -> Bool {
+        guard root >= 2, root <= file.pageCount else { return false }
+        let kind = UInt8(truncatingIfNeeded: try file.readWord(root) >> 24)
+        return kind == PageKind.indexLeaf.rawValue || kind == PageKind.indexInterior.rawValue
+    }
+
+    /// Adds rows to a batch until it is full or the entries end. Their keys are 0.
+    ///
+    /// - Throws: `store.damaged`, `store.io`.
+    package func fill(_ batch: inout RowBatch) throws(MigrationError) {
+        guard !isFinished else { return }
+        do throws(MigrationError) {
+            try fillUnlessFinished(&batch)
+        } catch {
+            isFinished = true
+            throw error
+        }
+    }
+
+    private func fillUnlessFinished(_ batch: inout RowBatch) throws(MigrationError) {
+        if !isStarted { try start() }
+        var leaf = self.leaf
+        while !batch.isFull {
+            if leaf.next < leaf.count {
+                let pointer = PageKind.indexLeaf.headerSize + 2 * leaf.next
+                let place = Int(
+                    UInt16(bigEndian: leaf.bytes.loadUnaligned(fromByteOffset: pointer, as: UInt16.self)))
+                guard place >= PageKind.indexLeaf.headerSize + 2 * leaf.count, place <= file.usableSize - 4 else {
+                    throw file.damaged(leaf.page, "cell \(leaf.next) lies outside the page")
+                }
+                leaf.next += 1
+                try add(leaf.bytes, place, leaf.page, &batch)
+            } else if try !advance(&leaf, &batch) {
+                isFinished = true
+                break
+            }
+        }
+        self.leaf = leaf
+    }
+
+    /// Adds the entry of a cell.
+    @inline(__always)
+    private func add(
+        _ bytes: UnsafeRawPointer, _ start: Int, _ page: UInt32, _ batch: inout RowBatch
+    ) throws(MigrationError) {
+        let usable = file.usableSize
+        var place = start
+        // A record of three integers has 31 bytes at most.
+        guard let payload = RecordForm.varint(bytes, &place, end: usable), payload >= 4 else {
+            throw file.damaged(page, "an entry lies outside the page")
+        }
+        guard payload <= 31 else { throw damagedKey() }
+        guard Int(payload) <= usable - place else { throw file.damaged(page, "an entry goes beyond the page") }
+        let record = bytes + place
+        guard record.load(as: UInt8.self) == 4 else { throw damagedKey() }
+        var body = 4
+        let first = try value(record, 1, &body, Int(payload), page)
+        let second = try value(record, 2, &body, Int(payload), page)
+        guard let row = try value(record, 3, &body, Int(payload), page), body == Int(payload) else {
+            throw file.damaged(page, "an entry does not fit its lengths")
+        }
+        let entry = Entry(first: first, second: second, row: row)
+        if let last, !entry.follows(last) { throw file.damaged(page, "the index of \(table) is not in order") }
+        last = entry
+        guard let first, let second else {
+            skipped += 1
+            return
+        }
+        let cells = batch.cells(ofRow: batch.appendRow(key: 0))
+        cells[slots.first] = .integer(first)
+        cells[slots.second] = .integer(second)
+    }
+
+    @inline(__always)
+    private func value(
+        _ record: UnsafeRawPointer, _ field: Int, _ body: inout Int, _ count: Int, _ page: UInt32
+    ) throws(MigrationError) -> Int64? {
+        let serial = UInt64(record.load(fromByteOffset: field, as: UInt8.self))
+        guard serial < 10, serial != 7, let size = RecordForm.size(ofSerial: serial) else { throw damagedKey() }
+        guard size <= count - body else { throw file.damaged(page, "an entry does not fit its lengths") }
+        defer { body += size }
+        return serial == 0 ? nil : RecordForm.integer(record + body, serial: serial)
+    }
+
+    private func damagedKey() -> MigrationError {
+        MigrationError(
+            "store.damaged", .data, "The join table \(table) holds a key that is no integer",
+            remedy: "Run PRAGMA integrity_check on a copy", context: .init(path: file.path))
+    }
+
+    // MARK: - The walk
+
+    private func start() throws(MigrationError) {
+        isStarted = true
+        try file.check(root, namedBy: root)
+        let top = level(0)
+        try file.read(root, count: 1, into: top.bytes)
+        if top.bytes.load(as: UInt8.self) == PageKind.indexLeaf.rawValue {
+            leafDepth = 0
+            leaf = try openLeaf(UnsafeRawPointer(top.bytes), root)
+        } else {
+            try top.open(root, .indexInterior, root: root)
+            depth = 1
+        }
+    }
+
+    private func level(_ index: Int) -> InteriorPage {
+        if index == levels.count { levels.append(InteriorPage(file: file)) }
+        return levels[index]
+    }
+
+    /// Adds the entry that stands between two leaves, or goes to the next leaf; false at the end.
+    ///
+    /// A level's even places are its children, the odd ones the entries between them.
+    private func advance(_ leaf: inout Leaf, _ batch: inout RowBatch) throws(MigrationError) -> Bool {
+        while depth > 0 {
+            let level = levels[depth - 1]
+            guard level.next <= 2 * level.count else {
+                depth -= 1
+                continue
+            }
+            let index = level.next / 2
+            level.next += 1
+            if level.next % 2 == 0 {
+                try add(UnsafeRawPointer(level.bytes), try level.cell(index) + 4, level.page, &batch)
+                return true
+            }
+            let page = try level.child(index)
+            if depth == leafDepth {
+                leaf = try openLeaf(try readAhead(page, index, level), page)
+                return true
+            }
+            guard depth < PageFile.mostLevels else { throw file.damaged(page, "it lies deeper than 20 levels") }
+            let below = self.level(depth)
+            try file.read(page, count: 1, into: below.bytes)
+            if leafDepth == nil, below.bytes.load(as: UInt8.self) == PageKind.indexLeaf.rawValue {
+                leafDepth = depth
+                leaf = try openLeaf(try readAhead(page, index, level), page)
+                return true
+            }
+            try below.open(page, .indexInterior, root: root)
+            depth += 1
+        }
+        return false
+    }
+
+    private func openLeaf(_ bytes: UnsafeRawPointer, _ page: UInt32) throws(MigrationError) -> Leaf {
+        Leaf(bytes: bytes, page: page, count: try file.cells(bytes, page, .indexLeaf, root: root), next: 0)
+    }
+
+    private func readAhead(
+        _ page: UInt32, _ index: Int, _ level: InteriorPage
+    ) throws(MigrationError) -> UnsafeRawPointer {
+        var further = index
+        return try window.bytes(of: page) { () throws(MigrationError) in
+            further += 1
+            return further <= level.count ? try level.child(further) : nil
+        }
+    }
+}

@@ -1,0 +1,263 @@
+import Diagnostics
+import Rows
+
+/// Reads records into a batch: of each the fields that were asked for, no further than the last of them.
+///
+/// Numbers are read as SQLite reads them: a NaN is NULL, an integer in a column of reals a real. Texts and blobs move as they
+/// are. A record with fewer fields than its table has columns gives NULL for those.
+///
+/// Memory: six bytes a field, and a page.
+final class RecordDecoder {
+    private let file: PageFile
+    private let large: ScanRequest.LargeValues
+    private let filter: ScanRequest.Filter?
+    /// Fields that are looked at.
+    private let fieldCount: Int
+    /// By field: its first slot, or -1.
+    private let slots: UnsafeMutablePointer<Int32>
+    private let areReal: UnsafeMutablePointer<Bool>
+    private let keySlots: [Int]
+    /// Slots that take the value of another one.
+    private let copies: [(from: Int, to: Int)]
+    private let largest: Int
+    private let overflow: OverflowReader
+
+    /// The largest header that SQLite reads: of 32,767 columns.
+    private static let headerLimit = 98307
+
+    init(file: PageFile, request: ScanRequest) {
+        self.file = file
+        large = request.large
+        largest = request.large.limit
+        filter = request.filter
+        keySlots = request.keySlots
+        fieldCount = (request.fields.map(\.field).max() ?? -1) + 1
+        slots = .allocate(capacity: max(1, fieldCount))
+        slots.initialize(repeating: -1, count: max(1, fieldCount))
+        areReal = .allocate(capacity: max(1, fieldCount))
+        areReal.initialize(repeating: false, count: max(1, fieldCount))
+        var copies: [(from: Int, to: Int)] = []
+        for field in request.fields {
+            if slots[field.field] >= 0 {
+                copies.append((Int(slots[field.field]), field.slot))
+            } else {
+                slots[field.field] = Int32(field.slot)
+                areReal[field.field] = field.isReal
+            }
+        }
+        self.copies = copies
+        overflow = OverflowReader(file: file)
+    }
+
+    deinit {
+        slots.deallocate()
+        areReal.deallocate()
+    }
+
+    // MARK: - Records within a page
+
+    /// Adds a row to a batch.
+    ///
+    /// - Parameters:
+    ///   - record: all of it.
+    ///   - page: where it is, for errors.
+    @inline(__always)
+    func decode(
+        _ record: UnsafeRawPointer, _ count: Int, key: Int64, page: UInt32, into batch: inout RowBatch
+    ) throws(MigrationError) {
+        if let filter, try !passes(record, count, filter, page) { return }
+        var place = 0
+        let headerSize = try headerSize(record, &place, available: count, total: count, page)
+        var body = headerSize
+        let cells = batch.cells(ofRow: batch.appendRow(key: key))
+        for field in 0..<fieldCount {
+            guard place < headerSize else { break }
+            guard let serial = RecordForm.varint(record, &place, end: headerSize),
+                let size = RecordForm.size(ofSerial: serial), size <= count - body
+            else { throw damagedRecord(key, page) }
+            let slot = Int(slots[field])
+            if slot >= 0 {
+                if serial >= 12 {
+                    if size > largest {
+                        cells[slot] = try largeValue(serial, size, slot, key, &batch)
+                    } else {
+                        cells[slot] = batch.store(
+                            UnsafeRawBufferPointer(start: record + body, count: size),
+                            kind: serial & 1 == 1 ? .text : .blob)
+                    }
+                } else {
+                    cells[slot] = number(record + body, serial, field)
+                }
+            }
+            body += size
+        }
+        // Where the header was read to its end, it has to account for all bytes, as in SQLite.
+        if place == headerSize, body != count { throw damagedRecord(key, page) }
+        complete(cells, key)
+    }
+
+    @inline(__always)
+    private func number(_ bytes: UnsafeRawPointer, _ serial: UInt64, _ field: Int) -> Cell {
+        switch serial {
+        case 0: return .null
+        case 7:
+            let real = Double(bitPattern: UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)))
+            return real.isNaN ? .null : .real(real)
+        default:
+            let integer = RecordForm.integer(bytes, serial: serial)
+            return areReal[field] ? .real(Double(integer)) : .integer(integer)
+        }
+    }
+
+    @inline(__always)
+    private func complete(_ cells: UnsafeMutablePointer<Cell>, _ key: Int64) {
+        for slot in keySlots { cells[slot] = .integer(key) }
+        for copy in copies { cells[copy.to] = cells[copy.from] }
+    }
+
+    @inline(__always)
+    private func headerSize(
+        _ record: UnsafeRawPointer, _ place: inout Int, available: Int, total: Int, _ page: UInt32
+    ) throws(MigrationError) -> Int {
+        guard let size = RecordForm.varint(record, &place, end: available), size >= UInt64(place),
+            size <= UInt64(total), size <= UInt64(Self.headerLimit)
+        else { throw file.damaged(page, "a record has an impossible header") }
+        return Int(size)
+    }
+
+    /// Whether a row passes the filter.
+    @inline(__always)
+    private func passes(
+        _ record: UnsafeRawPointer, _ count: Int, _ filter: ScanRequest.Filter, _ page: UInt32
+    ) throws(MigrationError) -> Bool {
+        var place = 0
+        let headerSize = try headerSize(record, &place, available: count, total: count, page)
+        var body = headerSize
+        for field in 0...filter.field {
+            guard place < headerSize else { return false }
+            guard let serial = RecordForm.varint(record, &place, end: headerSize),
+                let size = RecordForm.size(ofSerial: serial), size <= count - body
+            else { throw file.damaged(page, "a record is longer than its cell") }
+            if field == filter.field { return passes(filter, record + body, serial) }
+            body += size
+        }
+        return false
+    }
+
+    private func passes(_ filter: ScanRequest.Filter, _ bytes: UnsafeRawPointer, _ serial: UInt64) -> Bool {
+        switch serial {
+        case 1...6, 8, 9: return filter.passes(RecordForm.integer(bytes, serial: serial))
+        case 7:
+            let real = Double(bitPattern: UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)))
+            return Int64(exactly: real).map(filter.passes) ?? false
+        default: return false
+        }
+    }
+
+    // MARK: - Records with overflow pages
+
+    /// Adds a row to a batch whose record goes on in overflow pages.
+    ///
+    /// - Parameters:
+    ///   - local: the bytes of the record that are in its cell.
+    ///   - next: the first overflow page.
+    ///   - total: bytes of the record.
+    func decode(
+        _ local: UnsafeRawBufferPointer, next: UInt32, total: Int, key: Int64, page: UInt32,
+        into batch: inout RowBatch
+    ) throws(MigrationError) {
+        guard let start = local.baseAddress else { throw damagedRecord(key, page) }
+        var place = 0
+        let headerSize = try headerSize(start, &place, available: local.count, total: total, page)
+        overflow.begin(local, next: next, total: total, page: page)
+        guard headerSize > local.count else {
+            try overflow.skip(headerSize)
+            return try decodeSpanning(start, headerSize, &place, local, next, total, key, page, &batch)
+        }
+        // Thousands of columns.
+        let header = UnsafeMutableRawPointer.allocate(byteCount: headerSize, alignment: 8)
+        defer { header.deallocate() }
+        try overflow.copy(headerSize, to: header)
+        try decodeSpanning(UnsafeRawPointer(header), headerSize, &place, local, next, total, key, page, &batch)
+    }
+
+    private func decodeSpanning(
+        _ header: UnsafeRawPointer, _ headerSize: Int, _ place: inout Int, _ local: UnsafeRawBufferPointer,
+        _ next: UInt32, _ total: Int, _ key: Int64, _ page: UInt32, _ batch: inout RowBatch
+    ) throws(MigrationError) {
+        if let filter {
+            guard try passesSpanning(header, headerSize, place, filter, key, page) else { return }
+            // The filter's field may lie behind others.
+            overflow.begin(local, next: next, total: total, page: page)
+            try overflow.skip(headerSize)
+        }
+        let cells = batch.cells(ofRow: batch.appendRow(key: key))
+        for field in 0..<fieldCount {
+            guard place < headerSize else { break }
+            let (serial, size) = try form(header, headerSize, &place, key, page)
+            let slot = Int(slots[field])
+            if slot < 0 {
+                try overflow.skip(size)
+            } else if serial < 12 {
+                cells[slot] = try number(serial, size, field)
+            } else if size > largest {
+                cells[slot] = try largeValue(serial, size, slot, key, &batch)
+                try overflow.skip(size)
+            } else {
+                let offset = batch.arenaCount
+                try overflow.copy(size, to: batch.reserve(size))
+                cells[slot] = Cell(
+                    bits: UInt64(offset), length: UInt32(size), kind: serial & 1 == 1 ? .text : .blob)
+            }
+        }
+        if place == headerSize, overflow.remaining != 0 { throw damagedRecord(key, page) }
+        complete(cells, key)
+    }
+
+    /// The next value's serial type and bytes, which remain.
+    private func form(
+        _ header: UnsafeRawPointer, _ headerSize: Int, _ place: inout Int, _ key: Int64, _ page: UInt32
+    ) throws(MigrationError) -> (serial: UInt64, size: Int) {
+        guard let serial = RecordForm.varint(header, &place, end: headerSize),
+            let size = RecordForm.size(ofSerial: serial), size <= overflow.remaining
+        else { throw damagedRecord(key, page) }
+        return (serial, size)
+    }
+
+    private func number(_ serial: UInt64, _ size: Int, _ field: Int) throws(MigrationError) -> Cell {
+        var bytes: UInt64 = 0
+        try overflow.copy(size, to: &bytes)
+        return withUnsafePointer(to: &bytes) { number(UnsafeRawPointer($0), serial, field) }
+    }
+
+    private func passesSpanning(
+        _ header: UnsafeRawPointer, _ headerSize: Int, _ start: Int, _ filter: ScanRequest.Filter, _ key: Int64,
+        _ page: UInt32
+    ) throws(MigrationError) -> Bool {
+        var place = start
+        for field in 0...filter.field {
+            guard place < headerSize else { return false }
+            let (serial, size) = try form(header, headerSize, &place, key, page)
+            guard field == filter.field else {
+                try overflow.skip(size)
+                continue
+            }
+            guard serial < 12 else { return false }
+            var bytes: UInt64 = 0
+            try overflow.copy(size, to: &bytes)
+            return withUnsafePointer(to: &bytes) { passes(filter, UnsafeRawPointer($0), serial) }
+        }
+        return false
+    }
+
+    private func largeValue(
+        _ serial: UInt64, _ size: Int, _ slot: Int, _ key: Int64, _ batch: inout RowBatch
+    ) throws(MigrationError) -> Cell {
+        guard large.streamed.contains(slot) else { throw large.refusal(slot, key, size) }
+        return batch.store(large.reference(slot, key, size, serial & 1 == 1))
+    }
+
+    private func damagedRecord(_ key: Int64, _ page: UInt32) -> MigrationError {
+        file.damaged(page, "the record of row \(key) does not fit its lengths")
+    }
+}

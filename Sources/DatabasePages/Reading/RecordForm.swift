@@ -1,0 +1,66 @@
+/// Reading of what records are made of. Nothing is read beyond the end that is given.
+enum RecordForm {
+    /// Reads a variable-length integer and moves the place behind it.
+    ///
+    /// - Returns: nil where it would go beyond the end.
+    @inline(__always)
+    static func varint(_ bytes: UnsafeRawPointer, _ place: inout Int, end: Int) -> UInt64? {
+        guard place < end else { return nil }
+        let byte = bytes.load(fromByteOffset: place, as: UInt8.self)
+        if byte < 0x80 {
+            place += 1
+            return UInt64(byte)
+        }
+        return longVarint(bytes, &place, end: end)
+    }
+
+    private static func longVarint(_ bytes: UnsafeRawPointer, _ place: inout Int, end: Int) -> UInt64? {
+        var value: UInt64 = 0
+        for index in 0..<8 {
+            guard place < end else { return nil }
+            let byte = bytes.load(fromByteOffset: place, as: UInt8.self)
+            place += 1
+            value = value << 7 | UInt64(byte & 0x7F)
+            if byte < 0x80 { return value }
+            if index == 7 { break }
+        }
+        guard place < end else { return nil }
+        let byte = bytes.load(fromByteOffset: place, as: UInt8.self)
+        place += 1
+        return value << 8 | UInt64(byte)
+    }
+
+    /// Bytes of a value by its serial type; nil for the two types that no file has, and for impossible lengths.
+    @inline(__always)
+    static func size(ofSerial serial: UInt64) -> Int? {
+        if serial >= 12 { return serial < 1 << 33 ? Int((serial - 12) >> 1) : nil }
+        switch serial {
+        case 0, 8, 9: return 0
+        case 1...4: return Int(serial)
+        case 5: return 6
+        case 6, 7: return 8
+        default: return nil
+        }
+    }
+
+    /// The integer of a serial type from 1 to 6, 8 or 9.
+    @inline(__always)
+    static func integer(_ bytes: UnsafeRawPointer, serial: UInt64) -> Int64 {
+        switch serial {
+        case 1: return Int64(bytes.load(as: Int8.self))
+        case 2: return Int64(Int16(bigEndian: bytes.loadUnaligned(as: Int16.self)))
+        case 3:
+            let high = Int64(bytes.load(as: Int8.self))
+            let low = Int64(UInt16(bigEndian: bytes.loadUnaligned(fromByteOffset: 1, as: UInt16.self)))
+            return high << 16 | low
+        case 4: return Int64(Int32(bigEndian: bytes.loadUnaligned(as: Int32.self)))
+        case 5:
+            let high = Int64(Int16(bigEndian: bytes.loadUnaligned(as: Int16.self)))
+            let low = Int64(UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: 2, as: UInt32.self)))
+            return high << 32 | low
+        case 6: return Int64(bigEndian: bytes.loadUnaligned(as: Int64.self))
+        case 9: return 1
+        default: return 0
+        }
+    }
+}

@@ -1,0 +1,121 @@
+import DatabasePages
+import Diagnostics
+import Rows
+
+extension SourceStore {
+    /// A reader of a selection's rows from the file's pages.
+    ///
+    /// - Returns: nil where SQLite has to read: see ``pagesRefusal``; a selection of columns of related rows; a table that
+    ///   is none with integer keys; a column whose value in older rows is a default of the schema.
+    func pageReader(_ selection: RowSelection, in layout: StoreLayout) throws(MigrationError) -> (any RowReader)? {
+        guard readsPages else { return nil }
+        return try blamingData { () throws(MigrationError) in
+            let pages = try openPages()
+            let source = layout.tables[selection.table]
+            guard let file = pages.file, let table = try pages.table(source.name, connection),
+                let request = request(selection, table, layout)
+            else { return nil }
+            return PageSelectionReader(
+                store: self, scan: TableScan(file: file, root: table.root, request: request), selection: selection,
+                layout: layout)
+        }
+    }
+
+    /// A scan of an index that has a join table's keys in the order of a side; nil where SQLite has to read them.
+    func pairScan(_ join: SourceJoinTable, side: Int) throws(MigrationError) -> PairScan? {
+        guard readsPages, join.sides.allSatisfy({ $0.orderColumn == nil }) else { return nil }
+        return try blamingData { () throws(MigrationError) in
+            let pages = try openPages()
+            let columns = [join.sides[side].column, join.sides[1 - side].column]
+            guard let file = pages.file,
+                let root = try pages.index(ofTable: join.name, columns: columns, connection)
+            else { return nil }
+            return PairScan(file: file, root: root, table: join.name, slots: (side, 1 - side))
+        }
+    }
+
+    private func openPages() throws(MigrationError) -> SourcePages {
+        if let pages { return pages }
+        let (made, refusal) = try SourcePages.open(connection, path: path)
+        pages = made
+        pagesRefusal = refusal
+        return made
+    }
+
+    private func request(_ selection: RowSelection, _ table: SourcePages.Table, _ layout: StoreLayout) -> ScanRequest? {
+        let source = layout.tables[selection.table]
+        func column(_ index: Int) -> SourcePages.Table.Column? {
+            guard let column = table.columns[source.columns[index].lowercased()], column.isNullWhereAbsent else {
+                return nil
+            }
+            return column
+        }
+        var fields: [ScanRequest.Field] = []
+        var keySlots: [Int] = []
+        var columns: [Int: HugeColumn] = [:]
+        for (slot, selected) in selection.columns.enumerated() {
+            switch selected {
+            case .own(let index), .related(path: [], column: let index):
+                guard let column = column(index) else { return nil }
+                fields.append(.init(field: column.field, slot: slot, affinity: column.affinity))
+                columns[slot] = HugeColumn(store: self, layout: layout, table: selection.table, column: index)
+            case .relatedKey(path: []): keySlots.append(slot)
+            case .computed: break
+            case .related, .relatedKey: return nil
+            }
+        }
+        var request = ScanRequest(large: large(columns, streamed: selection.streamed))
+        request.fields = fields
+        request.keySlots = keySlots
+        if let numbers = entityNumbers(selection, in: layout) {
+            guard let column = column(EntityTable.entityColumn) else { return nil }
+            request.filter = .init(field: column.field, numbers: numbers.map(Int64.init))
+        }
+        request.after = selection.afterKey
+        request.through = selection.throughKey
+        return request
+    }
+
+    /// What becomes of values above the limit.
+    ///
+    /// - Parameter columns: by slot.
+    private func large(_ columns: [Int: HugeColumn], streamed: Set<Int>) -> ScanRequest.LargeValues {
+        func column(_ slot: Int) -> HugeColumn {
+            guard let column = columns[slot] else { preconditionFailure("slot \(slot) has no column") }
+            return column
+        }
+        return .init(
+            limit: valueLimit, streamed: streamed,
+            reference: { HugeValue(source: column($0), key: $1, count: $2, isText: $3) },
+            refusal: { column($0).refusal(key: $1, bytes: $2) })
+    }
+}
+
+/// Rows of one table, read from the file's pages.
+final class PageSelectionReader: RowReader {
+    // Whoever reads keeps the snapshot.
+    private let store: SourceStore
+    private let scan: TableScan
+    private let selection: RowSelection
+    private let layout: StoreLayout
+
+    init(store: SourceStore, scan: TableScan, selection: RowSelection, layout: StoreLayout) {
+        self.store = store
+        self.scan = scan
+        self.selection = selection
+        self.layout = layout
+    }
+
+    /// - Precondition: the batch has one slot for each selected column.
+    func next(into batch: inout RowBatch) throws(MigrationError) -> Bool {
+        batch.removeAll()
+        precondition(batch.slots == selection.columns.count)
+        do throws(MigrationError) {
+            try scan.fill(&batch)
+        } catch {
+            let root = layout.schema.tables[selection.table].root
+            throw error.inside(.init(entity: layout.schema.model.entity(at: root).definition.name))
+        }
+        return !batch.isEmpty
+    }
+}

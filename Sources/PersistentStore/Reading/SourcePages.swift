@@ -1,0 +1,182 @@
+import CSQLite
+import DatabasePages
+import Diagnostics
+import Glibc
+
+/// The pages of a source, read beside SQLite's connection: through its descriptors, under its lock, in its snapshot.
+///
+/// Reading through the same descriptors matters: closing another one of the same file would drop the locks that SQLite
+/// holds elsewhere in the process.
+///
+/// Memory: 8 bytes a page in the `-wal`, of ``mostFrames`` at most, and some kilobytes a table.
+final class SourcePages {
+    /// A table as its schema says.
+    struct Table {
+        struct Column {
+            let field: Int
+            let affinity: ColumnAffinity
+            /// Whether a record without the field means NULL.
+            let isNullWhereAbsent: Bool
+        }
+        let root: UInt32
+        /// By name in lower case; without the key.
+        let columns: [String: Column]
+    }
+
+    /// Frames of a `-wal` that are taken up: 1 MiB of places. With more of them SQLite reads.
+    private static let mostFrames = 131_072
+
+    /// Nil where SQLite has to read.
+    let file: PageFile?
+    private var tables: [String: Table?] = [:]
+
+    private init(_ file: PageFile?) { self.file = file }
+
+    func close() { file?.close() }
+
+    /// Looks at the file.
+    ///
+    /// - Returns: the pages, and why there are none.
+    /// - Throws: `store.io`, `store.damaged`.
+    static func open(
+        _ connection: Connection, path: String
+    ) throws(MigrationError) -> (pages: SourcePages, refusal: String?) {
+        func refused(_ reason: String) -> (SourcePages, String?) { (SourcePages(nil), reason) }
+        guard let main = descriptor(connection, SQLITE_FCNTL_FILE_POINTER), main >= 0 else {
+            return refused("its file is not open")
+        }
+        let pageSize = Int(try connection.integer("PRAGMA page_size") ?? 0)
+        let pageCount = try connection.integer("PRAGMA page_count") ?? 0
+        let mode = try connection.prepare("PRAGMA journal_mode")
+        guard try mode.step() else { return refused("its journal is unknown") }
+        let isLogged = mode.text(0) == "wal"
+        mode.reset()
+        var frames: CommittedFrames?
+        if isLogged {
+            guard !isShared(path + "-shm") else { return refused("another process has it open") }
+            guard let log = descriptor(connection, SQLITE_FCNTL_JOURNAL_POINTER) else {
+                return refused("its -wal is not open")
+            }
+            frames = try CommittedFrames.read(
+                descriptor: log, pageSize: pageSize, mostFrames: mostFrames, path: path)
+            guard frames != nil else { return refused("its -wal is too long") }
+        }
+        let file = try PageFile.open(
+            path: path, descriptor: main, pageSize: pageSize, frames: frames, pageCount: pageCount)
+        guard let file else { return refused("its header or its text encoding is not a common one") }
+        return (SourcePages(file), nil)
+    }
+
+    private static func descriptor(_ connection: Connection, _ operation: Int32) -> Int32? {
+        var file: UnsafeMutablePointer<sqlite3_file>?
+        guard sqlite3_file_control(connection.handle, "main", operation, &file) == SQLITE_OK, let file else {
+            return nil
+        }
+        return SourceFile.descriptor(of: file)
+    }
+
+    /// Whether anybody holds a lock on a `-shm`, as everybody does who has a store in WAL mode open.
+    ///
+    /// The system's list of locks is read: opening the file and closing it again would drop locks of this process.
+    private static func isShared(_ path: String) -> Bool {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return false }
+        let descriptor = PosixFile.openReadOnly("/proc/locks")
+        // Without the list nothing is known: SQLite reads.
+        guard descriptor >= 0 else { return true }
+        defer { Glibc.close(descriptor) }
+        var bytes: [UInt8] = []
+        var part = [UInt8](repeating: 0, count: 16384)
+        while true {
+            let got = Glibc.read(descriptor, &part, part.count)
+            if got < 0, errno == EINTR { continue }
+            guard got >= 0 else { return true }
+            if got == 0 { break }
+            bytes += part.prefix(got)
+        }
+        // Device and inode, as in "08:01:1234567".
+        let suffix = ":\(status.st_ino)"
+        return bytes.split(separator: UInt8(ascii: " ")).contains { $0.reversed().starts(with: suffix.utf8.reversed()) }
+    }
+
+    /// A table's root page and columns; nil where SQLite has to read it: it has no keys of the common kind, columns that
+    /// are computed, or none of the name.
+    func table(_ name: String, _ connection: Connection) throws(MigrationError) -> Table? {
+        if let known = tables[name] { return known }
+        let table = try describe(name, connection)
+        tables[name] = .some(table)
+        return table
+    }
+
+    private func describe(_ name: String, _ connection: Connection) throws(MigrationError) -> Table? {
+        guard let file else { return nil }
+        let literal = SQLName.literal(name)
+        let page = try connection.integer(
+            "SELECT rootpage FROM sqlite_master WHERE type = 'table' AND name = \(literal) COLLATE NOCASE")
+        guard let page, let root = UInt32(exactly: page), try TableScan.isTable(file, root: root) else { return nil }
+        // The index of a primary key tells that it is not the rows' own number.
+        guard
+            try connection.integer("SELECT 1 FROM pragma_index_list(\(literal)) WHERE origin = 'pk' LIMIT 1") == nil
+        else { return nil }
+        let rows = try connection.prepare(
+            "SELECT name, type, dflt_value, pk, hidden FROM pragma_table_xinfo(\(literal)) ORDER BY cid")
+        var columns: [String: Table.Column] = [:]
+        var keys = 0
+        var field = 0
+        while try rows.step() {
+            guard rows.integer(4) == 0, let column = rows.text(0) else { return nil }
+            let type = rows.text(1) ?? ""
+            if rows.integer(3) != 0 {
+                keys += 1
+                guard type.uppercased() == "INTEGER", column.uppercased() == "Z_PK" else { return nil }
+            } else {
+                let initial = rows.text(2)
+                columns[column.lowercased()] = Table.Column(
+                    field: field, affinity: ColumnAffinity(declaredType: type),
+                    isNullWhereAbsent: initial == nil || initial?.uppercased() == "NULL")
+            }
+            field += 1
+        }
+        return keys == 1 ? Table(root: root, columns: columns) : nil
+    }
+
+    /// The root page of an index over some columns of integers, in this order and ascending, and over nothing else.
+    ///
+    /// - Returns: nil where there is none.
+    func index(ofTable table: String, columns: [String], _ connection: Connection) throws(MigrationError) -> UInt32? {
+        guard let file else { return nil }
+        let wanted = columns.map { $0.lowercased() }
+        let literal = SQLName.literal(table)
+        var integers: Set<String> = []
+        let types = try connection.prepare("SELECT name, type FROM pragma_table_info(\(literal))")
+        while try types.step() {
+            guard let name = types.text(0)?.lowercased() else { continue }
+            if ColumnAffinity(declaredType: types.text(1) ?? "") == .integer { integers.insert(name) }
+        }
+        guard integers.isSuperset(of: wanted) else { return nil }
+        var names: [String] = []
+        let list = try connection.prepare("SELECT name FROM pragma_index_list(\(literal)) WHERE partial = 0")
+        while try list.step() { names.append(list.text(0) ?? "") }
+        for name in names {
+            let terms = try connection.prepare(
+                "SELECT name, \"desc\", coll, cid FROM pragma_index_xinfo(\(SQLName.literal(name))) ORDER BY seqno")
+            var found: [String] = []
+            var isPlain = true
+            var hasRowID = false
+            while try terms.step() {
+                if terms.integer(3) == -1 {
+                    hasRowID = true
+                } else {
+                    found.append(terms.text(0)?.lowercased() ?? "")
+                    isPlain = isPlain && !hasRowID && terms.integer(1) == 0 && terms.text(2) == "BINARY"
+                }
+            }
+            guard isPlain, hasRowID, found == wanted else { continue }
+            let page = try connection.integer(
+                "SELECT rootpage FROM sqlite_master WHERE type = 'index' AND name = \(SQLName.literal(name))")
+            guard let page, let root = UInt32(exactly: page), try PairScan.isIndex(file, root: root) else { continue }
+            return root
+        }
+        return nil
+    }
+}
