@@ -51,6 +51,7 @@ extension PropertyMapping: NSCopying {
         copy.userInfo = userInfo
         copy.isAutomatic = isAutomatic
         copy.replacesNil = replacesNil
+        copy.carriedValue = carriedValue
         copy.line = line
         copy.column = column
         return copy

@@ -92,6 +92,7 @@ public final class PropertyMapping: NSObject {
         didSet {
             isAutomatic = false
             replacesNil = false
+            carriedValue = nil
             PropertyMapping.noteChange()
         }
     }
@@ -102,6 +103,9 @@ public final class PropertyMapping: NSObject {
     /// Whether the two differ: an automatic expression from an optional attribute to one that is required and has a
     /// default. Set with ``isAutomatic``; kept apart so that a mapping model can be written without its models.
     package var replacesNil = false
+    /// An attribute's value from a version that a composed mapping model passes by: it takes the place of the
+    /// destination's default, and of a nil that the expression gives.
+    package var carriedValue: AttributeValue?
     /// Where the expression stands in its file.
     package var line: Int?
     package var column: Int?

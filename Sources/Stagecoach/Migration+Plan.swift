@@ -88,7 +88,9 @@ extension Migration {
             path: sourcePath, cacheBytes: reading.sourceCache, valueLimit: reading.value,
             temporaryDirectory: temporaryDirectory ?? place.spillDirectory(in: options.workDirectory))
         source.limitNeeded = { MemoryShares.limit(forValueOf: $0, resident: resident, needs: first) }
-        try StoreMatch.check(source.metadata, against: sourceModel, path: sourcePath)
+        if !options.sourceIsKnownByTables {
+            try StoreMatch.check(source.metadata, against: sourceModel, path: sourcePath)
+        }
         var names = Set((archive?.mappings ?? []).map(\.name))
         for model in mappingModels {
             try model.validate(source: sourceModel, destination: destinationModel, earlier: names)

@@ -42,6 +42,10 @@ public struct MigrationOptions: Sendable {
     /// How rows come into a fresh store. The stores hold the same rows; page numbers differ.
     public var writer: StoreWriter = .pages
 
+    /// Whether the source's tables say which version wrote it, because its hashes are missing or of no known version:
+    /// ``StoreVersion/Evidence/schema``. Else a store whose hashes are not the source model's is refused.
+    public var sourceIsKnownByTables = false
+
     public init() {}
 }
 

@@ -75,7 +75,7 @@ struct AttributeProgram {
         } else {
             steps.append(.compute(program, to: planned.column, attribute: planned.attribute.name))
         }
-        if planned.isAutomatic, !planned.attribute.isOptional, let initial = planned.defaultValue {
+        if planned.replacesNil, let initial = planned.defaultValue {
             steps.append(.fillNull(initial, at: planned.column))
         }
     }

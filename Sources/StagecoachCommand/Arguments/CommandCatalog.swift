@@ -10,12 +10,17 @@ package enum CommandCatalog {
         .init(
             "from", .text, "MODEL",
             help:
-                "The model version that wrote the store. Left out: the store's cached model, or the version in the --to bundle whose hashes match."
+                "The model version that wrote the store. Left out: the store's cached model, or the version in the --to bundle whose hashes match, else the one whose tables match."
         ),
         .init(
             "mapping", .text, "FILE", isRepeatable: true,
             help:
-                "The mapping model: JSON, .xcmappingmodel or .cdm. Given several times, the models run in turn; lookups reach the earlier ones. Left out: inferred."
+                "The mapping model: JSON, .xcmappingmodel or .cdm. Given several times: those for the same two versions run in turn, and lookups reach the earlier ones; those for others lead from version to version, in any order, and what lies between is inferred. Left out: inferred."
+        ),
+        .init(
+            "via", .text, "VERSION", isRepeatable: true,
+            help:
+                "Go through this version of the --to bundle, or this MODEL; given several times, in this order and through no other version. Left out: the way with the most of the given mapping models, then the fewest steps."
         ),
         .init(
             "policies", .text, "LIBRARY", isRepeatable: true,
@@ -109,6 +114,10 @@ package enum CommandCatalog {
             (
                 "stagecoach migrate second.sqlite new.sqlite --to Library.xcdatamodeld --append",
                 "add the objects of another store"
+            ),
+            (
+                "stagecoach migrate old.sqlite new.sqlite --to Library.xcdatamodeld --mapping 1to2.cdm --mapping 2to3.cdm",
+                "from version to version"
             ),
         ])
 
@@ -204,9 +213,15 @@ package enum CommandCatalog {
             Bundle.momd:Version) or a mapping model (.xcmappingmodel, .cdm, JSON). Nothing is changed.
             """,
         operands: ["PATH"],
-        options: [.init("json", .flag, help: "Print one JSON object.")],
+        options: [
+            .init(
+                "model", .text, "BUNDLE",
+                help: "Say which versions in this .xcdatamodeld or .momd wrote the store, and how that is known."),
+            .init("json", .flag, help: "Print one JSON object."),
+        ],
         examples: [
             ("stagecoach inspect old.sqlite", "version, entities, rows"),
+            ("stagecoach inspect old.sqlite --model Library.xcdatamodeld", "which of the versions wrote it"),
             ("stagecoach inspect Library.xcdatamodeld", "entities, properties, version hashes"),
         ])
 
