@@ -103,7 +103,7 @@ enum AssociationsCommand {
         _ table: AssociationTable, _ kind: Kind, _ pairs: Int, _ multiplier: Int, count: Int, isOrdered: Bool,
         _ clock: inout Clock
     ) throws -> Double {
-        let batch = min(count, isOrdered ? 65_536 : 1_000_000)
+        let batch = min(count, isOrdered ? 65_536 : 500_000)
         var keys = [Int64](repeating: 0, count: batch)
         var found = [ObjectReference](repeating: .none, count: batch)
         var seconds = 0.0

@@ -7,7 +7,7 @@ import Testing
 struct DeflateTests {
     @Test("Bytes come back as they were")
     func roundTrip() throws {
-        let seed = UInt64.random(in: 0...UInt64.max)
+        let seed = RandomSeeds.first
         print("deflate round trip, seed \(seed)")
         var random = SeededGenerator(seed: seed)
         for size in [0, 1, 100, 65_536, 65_537, 400_000] {
@@ -43,7 +43,7 @@ struct DeflateTests {
 
     @Test("Random bytes give a value or an error")
     func garbage() {
-        let seed = UInt64.random(in: 0...UInt64.max)
+        let seed = RandomSeeds.first
         print("deflate garbage, seed \(seed)")
         var random = SeededGenerator(seed: seed)
         for _ in 0..<2000 {

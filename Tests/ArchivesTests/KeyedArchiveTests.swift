@@ -217,7 +217,7 @@ struct KeyedArchiveTests {
 
     @Test("Every truncation and random single-byte changes of an archive give a value or an error")
     func mutations() throws {
-        let seed = UInt64.random(in: 0...UInt64.max)
+        let seed = RandomSeeds.first
         print("keyed archive mutations, seed \(seed)")
         var random = SeededGenerator(seed: seed)
         var builder = KeyedArchiveBuilder()

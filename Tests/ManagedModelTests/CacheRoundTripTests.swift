@@ -186,7 +186,7 @@ struct CacheRoundTripTests {
 
     @Test("Every truncation and changed bytes of an own archive give a model or an error")
     func mutations() throws {
-        let seed = UInt64.random(in: 0...UInt64.max)
+        let seed = RandomSeeds.first
         print("own model mutations, seed \(seed)")
         var random = SeededGenerator(seed: seed)
         let bytes = try ModelArchive.encode(ManagedObjectModel(try definition()))

@@ -141,7 +141,7 @@ struct CompiledModelTests {
 
     @Test("Damaged files are refused with their path")
     func damage() throws {
-        let seed = UInt64.random(in: 0..<1_000_000)
+        let seed = RandomSeeds.first
         print("CompiledModelTests.damage seed \(seed)")
         var random = SeededGenerator(seed: seed)
         let (folder, path) = try bundle()

@@ -171,7 +171,7 @@ struct JSONErrorTests {
         for length in 0...end { #expect(!attempt(Array(bytes.prefix(length)))) }
         #expect(attempt(Array(bytes.prefix(end + 1))))
 
-        let seed = UInt64.random(in: 0...UInt64.max)
+        let seed = RandomSeeds.first
         print("seed \(seed)")
         var random = SeededGenerator(seed: seed)
         let pieces: [[UInt8]] = [

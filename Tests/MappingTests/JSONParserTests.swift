@@ -109,7 +109,7 @@ struct JSONParserTests {
 
     @Test("What the writer writes, the parser reads as the same, and Foundation takes for JSON")
     func writer() throws {
-        let seed = UInt64.random(in: 0...UInt64.max)
+        let seed = RandomSeeds.first
         print("seed \(seed)")
         var random = SeededGenerator(seed: seed)
         for _ in 0..<300 {

@@ -273,7 +273,7 @@ struct ReadingRowsTests {
 
     @Test("Random rows come back in key order whatever ranges they are cut into")
     func ranges() throws {
-        let seed = UInt64.random(in: 0 ... .max)
+        let seed = RandomSeeds.first
         print("seed \(seed)")
         var random = SeededGenerator(seed: seed)
         let path = folder.file("store.sqlite")

@@ -72,7 +72,7 @@ struct WritingRowTests {
 
     @Test("Random rows of every type come back equal, whatever the batches", arguments: [1, 2, 3])
     func randomRows(run: UInt64) throws {
-        let seed = UInt64.random(in: 0...UInt64.max) ^ run
+        let seed = RandomSeeds.first ^ run
         print("seed \(seed)")
         var generator = SeededGenerator(seed: seed)
         let folder = try TemporaryFolder()

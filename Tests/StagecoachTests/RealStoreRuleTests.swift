@@ -46,12 +46,36 @@ struct RealStoreRuleTests {
         return report.counts.warnings
     }
 
+    @Test("A required to-many without a minimum may be empty, as in stores that Core Data wrote")
+    func noMinimum() throws {
+        let old = try model(entity("Owner", [], [Self.parts(required: false)]), Self.item(of: "Owner"))
+        let new = try model(entity("Owner", [], [Self.parts(required: true)]), Self.item(of: "Owner"))
+        #expect(warnings(try migrate(old, new)) == [:])
+        #expect(warnings(try migrate(new, new)) == [:])
+    }
+
+    @Test(
+        "wire: a store with empty required relationships goes through its mapping model",
+        .enabled(if: SharedStores.isPresent, "the shared stores are absent"))
+    func wire() throws {
+        let bundle = "wire/models/zmessaging.xcdatamodeld:zmessaging"
+        let scene = try RealPolicyScene(
+            (bundle + "2.53.0", bundle + "2.54.0"), mapping: "wire/mappings/migration2.54.xcmappingmodel",
+            store: "wire/stores/store2-53-0.wiredatabase")
+        let report = try scene.run()
+        #expect(report.counts.mappings.contains { $0.name == "UserClientToUserClient" && $0.migrated == 12 })
+        for table in ["ZUSER", "ZCONVERSATION", "ZMESSAGE", "ZUSERCLIENT", "Z_18IGNOREDCLIENTS"] {
+            let select = "SELECT count(*) FROM \(table)"
+            #expect(try scene.rows(select) == scene.rows(select, ofSource: true), "\(table)")
+        }
+    }
+
     @Test("A rule that moved up to a new parent is the source's rule")
     func newParent() throws {
-        let old = try model(entity("Owner", [], [Self.parts(required: true)]), Self.item(of: "Owner"))
+        let old = try model(entity("Owner", [], [Self.parts(required: true, minimum: 1)]), Self.item(of: "Owner"))
         let new = try model(
-            entity("Base", abstract: true, [], [Self.parts(required: true)]), entity("Owner", parent: "Base"),
-            Self.item(of: "Base"))
+            entity("Base", abstract: true, [], [Self.parts(required: true, minimum: 1)]),
+            entity("Owner", parent: "Base"), Self.item(of: "Base"))
         #expect(warnings(try migrate(old, new)) == ["Owner.items: too few objects": 1])
     }
 
@@ -59,8 +83,8 @@ struct RealStoreRuleTests {
     func newRule() throws {
         let old = try model(entity("Owner", [], [Self.parts(required: false)]), Self.item(of: "Owner"))
         let new = try model(
-            entity("Base", abstract: true, [], [Self.parts(required: true)]), entity("Owner", parent: "Base"),
-            Self.item(of: "Base"))
+            entity("Base", abstract: true, [], [Self.parts(required: true, minimum: 1)]),
+            entity("Owner", parent: "Base"), Self.item(of: "Base"))
         guard case .invalid(let error, let lines) = try migrate(old, new) else {
             Issue.record("migrated")
             return
@@ -94,6 +118,7 @@ struct RealStoreRuleTests {
             var relationship = toMany(
                 name, name == "items" ? "Item" : "Owner", inverse: name == "items" ? "owners" : "items")
             relationship.isOptional = name != "items"
+            relationship.minimumCount = name == "items" ? 1 : 0
             return relationship
         }
         let old = try model(entity("Owner", [], [links("items")]), entity("Item", [], [links("owners")]))

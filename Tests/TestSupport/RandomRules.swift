@@ -53,7 +53,7 @@ extension RandomModel {
         var relationship = definition.entities[entity].relationships[position]
         if generator.chance(3) { relationship.isOptional = false }
         if relationship.isToMany {
-            if generator.chance(4) { relationship.minimumCount = 2 }
+            if generator.chance(2) { relationship.minimumCount = 1 + generator.below(2) }
             if generator.chance(6) { relationship.maximumCount = 4 }
         }
         definition.entities[entity].relationships[position] = relationship

@@ -67,13 +67,17 @@ extension ReferenceMigrator {
     }
 
     /// Decision: an empty relationship is missing where it is required and fine where it is optional, whatever its
-    /// minimum; the bounds speak of relationships that have members.
+    /// minimum, and where it is a to-many without minimum; the bounds speak of relationships that have members.
     static func broken(by count: Int, _ relationship: RelationshipDescription) -> ReferenceViolation.Rule? {
-        if count == 0 { return relationship.isOptional ? nil : .missing }
+        if count == 0 { return mayBeEmpty(relationship) ? nil : .missing }
         guard relationship.isToMany else { return nil }
         if count < relationship.minCount { return .tooFew }
         if relationship.maxCount > 0, count > relationship.maxCount { return .tooMany }
         return nil
+    }
+
+    private static func mayBeEmpty(_ relationship: RelationshipDescription) -> Bool {
+        relationship.isOptional || (relationship.isToMany && relationship.minCount == 0)
     }
 
     /// Objects that share all values of a uniqueness constraint with one of a lower key; NULL never conflicts.
@@ -132,7 +136,7 @@ extension ReferenceMigrator {
             origin.source.related(path[0]).count == object.related(relationship.name).count
         else { return false }
         return switch rule {
-        case .missing: !old.isOptional
+        case .missing: !Self.mayBeEmpty(old)
         case .tooFew: old.minCount >= relationship.minCount
         case .tooMany: old.maxCount > 0 && old.maxCount <= relationship.maxCount
         default: false

@@ -5,15 +5,15 @@ import Glibc
 ///
 /// A log-structured merge tree of a multiset: records gather in memory, in sorted segments whose sizes double; a full
 /// buffer
-/// becomes a run on disk (or the end of the last run, where the records come in order); eight runs of a level become
+/// becomes a run on disk (or the end of the last run, where the records come in order); twelve runs of a level become
 /// one of the
 /// next. A later record replaces nothing: whoever needs the order of appending puts a sequence number in a word.
 ///
 /// Memory: its share of a ``RecordMemory``, for records, their scratch space and unpacked blocks; 16 to 24 bytes for each
-/// block of about 1,024 records; at most seven runs a level.
+/// block of about 1,024 records; at most eleven runs a level.
 /// Complexity: append O(log n) amortised; a lookup a binary search in each run, and a block's unpacking on a miss.
 package final class RecordLog {
-    private static let runsOfLevel = 8
+    private static let runsOfLevel = 12
 
     let width: Int
     private let directory: WorkDirectory

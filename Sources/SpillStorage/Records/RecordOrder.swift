@@ -47,13 +47,12 @@ enum RecordOrder {
 
     /// Sorts records.
     ///
-    /// A radix sort from the last word to the first, one byte a pass; bytes that are the same in all records are
-    /// skipped, and
-    /// so are words after which the records stand in order already (a sequence number in order of appending costs one
-    /// scan).
+    /// A radix sort from the last word to the first, over the bits that differ. It begins with the last word that is
+    /// not in order together with those after it: words that follow the order of appending, a sequence number and what
+    /// stands behind it, cost one scan.
     ///
     /// - Parameter scratch: room for as many records.
-    /// - Complexity: O(count · differing bytes), no allocation.
+    /// - Complexity: O(count · differing bits / 11), no allocation.
     static func sort(
         _ records: UnsafeMutablePointer<UInt64>, scratch: UnsafeMutablePointer<UInt64>, count: Int, width: Int
     ) {
@@ -62,10 +61,13 @@ enum RecordOrder {
             insertionSort(records, count: count, width: width)
             return
         }
+        var inOrder = 0
+        while inOrder < width, !isSorted(records, count: count, width: width, from: inOrder) { inOrder += 1 }
+        // Many places are worth their room only where many records go to them.
+        let bits: UInt64 = count < 8192 ? 8 : 11
         var source = records
         var target = scratch
-        for word in stride(from: width - 1, through: 0, by: -1) {
-            if isSorted(source, count: count, width: width, from: word) { continue }
+        for word in stride(from: inOrder - 1, through: 0, by: -1) {
             var differing: UInt64 = 0
             let first = source[word]
             var index = word
@@ -73,17 +75,29 @@ enum RecordOrder {
                 differing |= source[index] ^ first
                 index += width
             }
-            for byte in 0..<8 where (differing >> UInt64(byte * 8)) & 0xFF != 0 {
+            while differing != 0 {
+                let digit = Digit(word: word, shift: UInt64(differing.trailingZeroBitCount), mask: 1 << bits - 1)
                 switch width {
-                case 1: pass(source, target, count: count, width: 1, word: word, shift: UInt64(byte * 8))
-                case 2: pass(source, target, count: count, width: 2, word: word, shift: UInt64(byte * 8))
-                case 3: pass(source, target, count: count, width: 3, word: word, shift: UInt64(byte * 8))
-                default: pass(source, target, count: count, width: width, word: word, shift: UInt64(byte * 8))
+                case 1: pass(source, target, count: count, width: 1, digit)
+                case 2: pass(source, target, count: count, width: 2, digit)
+                case 3: pass(source, target, count: count, width: 3, digit)
+                default: pass(source, target, count: count, width: width, digit)
                 }
                 swap(&source, &target)
+                differing &= ~(digit.mask << digit.shift)
             }
         }
         if source != records { records.update(from: source, count: count * width) }
+    }
+
+    /// The bits of a record that one pass goes by.
+    private struct Digit {
+        let word: Int
+        let shift: UInt64
+        let mask: UInt64
+
+        @inline(__always)
+        func value(_ record: UnsafePointer<UInt64>) -> Int { Int((record[word] >> shift) & mask) }
     }
 
     private static func isSorted(_ records: UnsafePointer<UInt64>, count: Int, width: Int, from word: Int) -> Bool {
@@ -98,28 +112,29 @@ enum RecordOrder {
     @inline(__always)
     private static func pass(
         _ source: UnsafeMutablePointer<UInt64>, _ target: UnsafeMutablePointer<UInt64>, count: Int, width: Int,
-        word: Int, shift: UInt64
+        _ digit: Digit
     ) {
-        withUnsafeTemporaryAllocation(of: Int.self, capacity: 256) { places in
-            let starts = places.baseAddress.unsafelyUnwrapped
-            starts.initialize(repeating: 0, count: 256)
-            var index = word
-            for _ in 0..<count {
-                starts[Int((source[index] >> shift) & 0xFF)] += 1
-                index += width
-            }
-            var sum = 0
-            for byte in 0..<256 {
-                let here = starts[byte]
-                starts[byte] = sum
-                sum += here * width
-            }
+        let places = Int(digit.mask) + 1
+        withUnsafeTemporaryAllocation(of: Int.self, capacity: places) { space in
+            let starts = space.baseAddress.unsafelyUnwrapped
+            starts.initialize(repeating: 0, count: places)
             var record = source
             for _ in 0..<count {
-                let byte = Int((record[word] >> shift) & 0xFF)
-                let place = target + starts[byte]
+                starts[digit.value(record)] += 1
+                record += width
+            }
+            var sum = 0
+            for value in 0..<places {
+                let here = starts[value]
+                starts[value] = sum
+                sum += here * width
+            }
+            record = source
+            for _ in 0..<count {
+                let value = digit.value(record)
+                let place = target + starts[value]
                 for part in 0..<width { place[part] = record[part] }
-                starts[byte] += width
+                starts[value] += width
                 record += width
             }
         }

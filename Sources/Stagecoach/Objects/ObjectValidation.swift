@@ -54,7 +54,7 @@ struct ObjectValidation {
     private func check(_ relationship: RelationshipDescription) throws {
         let count = object.objectIDs(forRelationshipNamed: relationship.name).count
         if count == 0 {
-            if relationship.isOptional { return }
+            if CountBounds(relationship).least == 0 { return }
             throw failure("validation.missing", "A required relationship has no destination", relationship.name)
         }
         guard relationship.isToMany else { return }

@@ -98,7 +98,7 @@ struct CountRules {
         case .other: return false
         case .none: return true
         case .source(let old):
-            if count == 0 { return !old.isOptional }
+            if count == 0 { return CountBounds(old).least > 0 }
             if count <= bounds.most { return old.minCount >= new.minCount }
             return old.maxCount > 0 && old.maxCount <= new.maxCount
         }
@@ -120,8 +120,11 @@ struct CountBounds {
     let leastWhenAny: Int
     let most: Int
 
+    /// A required to-many without a minimum may be empty: stores that Core Data wrote hold such objects (wire's
+    /// store2-53-0, whose cached model says required and NSMinCount 0, twelve times).
     init(_ relationship: RelationshipDescription) {
-        least = relationship.isOptional ? 0 : max(1, relationship.minCount)
+        let minimum = relationship.isToMany ? relationship.minCount : max(1, relationship.minCount)
+        least = relationship.isOptional ? 0 : minimum
         leastWhenAny = relationship.minCount
         most = relationship.maxCount > 1 ? relationship.maxCount : Int.max
     }
