@@ -61,7 +61,8 @@ struct ChainRandomTests {
         case (nil, nil):
             if fused.error?.code != apart.error?.code { lines.append("\(fused.error!) and \(apart.error!)") }
             if fused.error?.category == .internal { lines.append("\(fused.error!)") }
-        default: lines.append("fused: \(fused.error?.description ?? "done"), apart: \(apart.error?.description ?? "done")")
+        default:
+            lines.append("fused: \(fused.error?.description ?? "done"), apart: \(apart.error?.description ?? "done")")
         }
         return lines.isEmpty ? [] : ["\(chain), \(runs) runs of \(steps.count) steps"] + lines.prefix(12)
     }
