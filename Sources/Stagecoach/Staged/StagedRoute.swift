@@ -35,14 +35,13 @@ struct StagedRoute {
             moves = [Move(stage: nil, destination: destination)]
             return
         }
+        let all = stages.flatMap(\.checksums)
+        if let end, let to = all.lastIndex(of: end), let from = all.firstIndex(of: checksum), to < from {
+            throw MigrationError(
+                "staged.backward", .configuration, "The destination's version comes before the store's in the stages",
+                context: .init(path: source))
+        }
         guard let first = stages.firstIndex(where: { Self.begins($0, with: checksum) }) else {
-            if let end, stages.contains(where: { $0.checksums.contains(checksum) }),
-                stages.contains(where: { $0.checksums.contains(end) })
-            {
-                throw MigrationError(
-                    "staged.backward", .configuration,
-                    "The destination's version comes before the store's in the stages", context: .init(path: source))
-            }
             // The last stage may end with the store's version: what is left is the way to the destination.
             guard stages.last?.checksums.last == checksum else { throw Self.unknown(checksum, source) }
             moves = [Move(stage: nil, destination: destination)]
@@ -56,15 +55,7 @@ struct StagedRoute {
                 // The destination's version may lie inside the stage.
                 let listed = light.versionChecksums
                 let stop = end.flatMap { listed.contains($0) ? $0 : nil } ?? listed.last(where: { known[$0] != nil })
-                guard let stop, let from = listed.firstIndex(of: now) ?? listed.indices.first,
-                    let to = listed.firstIndex(of: stop)
-                else { throw Self.missing(listed.last ?? now) }
-                guard listed.contains(now) || found.isEmpty == false, to >= from else {
-                    throw MigrationError(
-                        "staged.backward", .configuration,
-                        "The destination's version comes before the store's in the stages",
-                        context: .init(path: source))
-                }
+                guard let stop else { throw Self.missing(listed.last ?? now) }
                 guard let model = known[stop] else { throw Self.missing(stop) }
                 if stop != now { found.append(Move(stage: stage, destination: model)) }
                 now = stop
