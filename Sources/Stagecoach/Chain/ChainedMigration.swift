@@ -20,6 +20,8 @@ public final class ChainedMigration {
     public let options: MigrationOptions
     public let progress: ProgressCounter
     public let cancellation: CancellationFlag
+    /// Where policies are found by name.
+    public var policies: PolicyRegistry = .shared
     /// Whether steps that compose run as one; false runs each by itself, with the same result.
     public var fusesSteps = true
 
@@ -168,9 +170,12 @@ public final class ChainedMigration {
     /// The migration of one run.
     func migration(_ run: ChainRun, from source: String, to destination: String, options: MigrationOptions) -> Migration
     {
-        Migration(
+        let manager = MigrationManager(sourceModel: run.source.model, destinationModel: run.destination.model)
+        manager.policies = policies
+        return Migration(
             from: source, model: run.source.model, mappings: run.mappingModels, to: destination,
-            model: run.destination.model, options: options, progress: progress, cancellation: cancellation)
+            model: run.destination.model, options: options, manager: manager, progress: progress,
+            cancellation: cancellation)
     }
 
     /// Options of each run: what concerns the destination is the last one's, passes by name belong to the run that has the

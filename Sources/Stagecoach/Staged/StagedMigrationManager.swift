@@ -21,6 +21,8 @@ public final class StagedMigrationManager: NSObject {
     public let stages: [MigrationStage]
     /// Memory limit, batch size, work directory; keys, rejects and id maps do not apply.
     public var options = MigrationOptions()
+    /// Where policies of custom stages' mapping models are found by name.
+    public var policies: PolicyRegistry = .shared
     /// Models of the versions that lightweight stages list, beside those that custom stages refer to, the destination's
     /// and the store's own. Only the last version of a lightweight stage is needed.
     public var models: [ManagedObjectModel] = []
@@ -80,12 +82,22 @@ public final class StagedMigrationManager: NSObject {
         var options = inner
         // The private store was perhaps changed by hand before.
         options.sourceIsKnownByTables = true
-        let migration = Migration(
-            from: url.path, model: model, mapping: mapping, to: other, model: model, options: options,
-            progress: progress, cancellation: cancellation)
-        migration.link = ChainLink()
+        let migration = migration(mapping, from: (url.path, model), to: (other, model), options)
         try migration.run()
         try ChainStores.replace(url.path, by: other)
+    }
+
+    private func migration(
+        _ mapping: MappingModel, from source: (path: String, model: ManagedObjectModel),
+        to destination: (path: String, model: ManagedObjectModel), _ options: MigrationOptions
+    ) -> Migration {
+        let manager = MigrationManager(sourceModel: source.model, destinationModel: destination.model)
+        manager.policies = policies
+        let migration = Migration(
+            from: source.path, model: source.model, mapping: mapping, to: destination.path, model: destination.model,
+            options: options, manager: manager, progress: progress, cancellation: cancellation)
+        migration.link = ChainLink()
+        return migration
     }
 
     private var inner: MigrationOptions {
@@ -108,10 +120,8 @@ public final class StagedMigrationManager: NSObject {
         var made = 0
         func migrate(_ mapping: MappingModel, to next: ManagedObjectModel, at path: String, _ name: String) throws {
             progress.enter(step: min(reports.count + 1, route.moves.count), of: route.moves.count)
-            let migration = Migration(
-                from: place, model: version, mapping: mapping, to: path, model: next,
-                options: path == destination ? last : inner, progress: progress, cancellation: cancellation)
-            migration.link = ChainLink()
+            let migration = migration(
+                mapping, from: (place, version), to: (path, next), path == destination ? last : inner)
             do {
                 reports.append(try migration.run())
             } catch var error as MigrationError {

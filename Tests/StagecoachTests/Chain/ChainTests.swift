@@ -99,7 +99,8 @@ struct ChainTests {
                 made.first?.setValue("\(source.value(forKey: "title") ?? "")!", forKey: "name")
             }
         }
-        PolicyRegistry.shared.register("ChainTests.Shouting") { Shouting() }
+        let registry = PolicyRegistry()
+        registry.register("ChainTests.Shouting") { Shouting() }
         let versions = try Self.versions()
         let folder = try TemporaryFolder()
         let custom = try MappingModel.inferred(from: versions[1].model, to: versions[2].model)
@@ -116,6 +117,7 @@ struct ChainTests {
         let source = try Self.source(folder, versions[0])
         let chain = ChainedMigration(
             from: source, steps: steps, to: folder.file("new.sqlite"), options: options, progress: progress)
+        chain.policies = registry
         let plan = try chain.plan()
         #expect(plan.runs.count == 3 && chain.single == nil)
         #expect(plan.runs.map { $0.obstacle == nil } == [false, false, true])
