@@ -38,7 +38,7 @@ struct CheckOutline: Encodable {
     /// The mapping model's file; nil where it was inferred.
     let mapping: String?
     /// Where the way takes several migrations: the version that the last one looked at leads to.
-    let checkedVersion: String?
+    var checkedVersion: String?
 
     private enum Key: String, CodingKey {
         case fails

@@ -30,7 +30,7 @@ struct ChainRandomTests {
         var steps: [MigrationStep] = []
         for (index, explicit) in chain.mappings.enumerated() {
             let (from, to) = (chain.versions[index], chain.versions[index + 1])
-            guard let mapping = try explicit ?? (try? MappingModel.inferred(from: from, to: to)) else { break }
+            guard let mapping = explicit ?? (try? MappingModel.inferred(from: from, to: to)) else { break }
             steps.append(
                 MigrationStep(
                     from: ModelVersion(name: "\(index + 1)", model: from),
