@@ -79,7 +79,7 @@ struct CompiledHostileTests {
         try FileManager.default.createDirectory(atPath: file, withIntermediateDirectories: false)
         #expect(try code() == "model.noVersion")
         try FileManager.default.removeItem(atPath: file)
-        FileManager.default.createFile(atPath: file, contents: Data("bplist00".utf8))
+        try Data("bplist00".utf8).write(to: URL(fileURLWithPath: file))
         let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: file))
         try handle.truncate(atOffset: 4 << 40)
         try handle.close()
