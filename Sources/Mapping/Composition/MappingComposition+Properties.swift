@@ -126,7 +126,16 @@ extension MappingComposition {
             guard second.isIsomorphic(relationship.name, in: mapping) else {
                 throw Obstacle("the relationship \(middle.name) is filled by its inverse, which the next step changes")
             }
-        } else if isTouched(relationship.inverseRelationship, second) {
+        } else if let inverse = relationship.inverseRelationship,
+            second.mappings.contains(where: { mapping in
+                guard let entity = second.destination(of: mapping), entity.isKindOf(entity: inverse.entity) else {
+                    return false
+                }
+                // What comes from the empty relationship's own inverse is empty too.
+                let origin = second.origin(of: inverse.name, in: mapping)
+                return origin != .none && origin.relationship != middle.inverseRelationship?.name
+            })
+        {
             throw Obstacle("the relationship \(relationship.name) is empty, and its inverse is not")
         }
     }

@@ -187,6 +187,8 @@ final class RouteSearch {
     /// The fewest inferred steps between two versions; nil where there is no way.
     private func inferredWay(_ from: Int, _ to: Int) -> [Pair]? {
         if case .success = inference(Pair(from: from, to: to)) { return [Pair(from: from, to: to)] }
+        // Through older versions a way might be found, and what they lack would be lost.
+        if line.isBackward { return nil }
         // In a long family a step leads to the next version or to the end: all pairs would take long.
         let isLong = to - from > 24
         var previous: [Int: Int] = [from: from]

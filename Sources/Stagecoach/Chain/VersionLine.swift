@@ -7,6 +7,8 @@ struct VersionLine {
     private let names: [Set<String>]
     /// Whether every version is a stop.
     let isOrdered: Bool
+    /// Whether the names lead back: then older versions lie between, which lack what newer ones hold.
+    let isBackward: Bool
 
     var last: Int { versions.count - 1 }
 
@@ -18,6 +20,7 @@ struct VersionLine {
         let isTaken = all.contains { $0.name == source.name }
         let own = Set(names.isEmpty && !isTaken ? [source.name].compactMap { $0 } : names)
         let between: [ModelVersion]
+        var isBackward = false
         if !via.isEmpty {
             var stops = via
             if let first = stops.first?.name, own.contains(first) { stops.removeFirst() }
@@ -28,7 +31,9 @@ struct VersionLine {
             switch starts.min(by: { abs($0 - to) < abs($1 - to) }) {
             case nil: between = Array(all[..<to])
             case let from? where from < to: between = Array(all[(from + 1)..<to])
-            case let from?: between = from == to ? [] : all[(to + 1)..<from].reversed()
+            case let from?:
+                between = from == to ? [] : all[(to + 1)..<from].reversed()
+                isBackward = true
             }
         } else {
             between = []
@@ -37,6 +42,7 @@ struct VersionLine {
         self.names =
             [own] + between.map { Set([$0.name].compactMap { $0 }) } + [Set([destination.name].compactMap { $0 })]
         isOrdered = !via.isEmpty
+        self.isBackward = isBackward
     }
 
     /// The position of a version by name.

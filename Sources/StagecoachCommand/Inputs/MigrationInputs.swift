@@ -6,7 +6,7 @@ import Stagecoach
 /// The inputs of a migration, read: models, mapping models, and the way from version to version.
 struct MigrationInputs {
     let request: MigrationRequest
-    let sourceModel: NamedModel
+    private(set) var sourceModel: NamedModel
     let destinationModel: NamedModel
     /// How it is known which version wrote the store; nil where the user said it.
     let evidence: StoreVersion.Evidence?
@@ -47,6 +47,7 @@ struct MigrationInputs {
         route = try VersionRoute.find(
             from: source, to: ModelVersion(name: destinationModel.name, model: destinationModel.model), bundle: bundle,
             via: via, mappings: request.mappings)
+        sourceModel = NamedModel(model: sourceModel.model, name: route.steps[0].source.name)
     }
 
     /// What people are told of the mapping models; nil where one is inferred.

@@ -64,7 +64,8 @@ struct ChainRandomTests {
         default:
             lines.append("fused: \(fused.error?.description ?? "done"), apart: \(apart.error?.description ?? "done")")
         }
-        return lines.isEmpty ? [] : ["\(chain), \(runs) runs of \(steps.count) steps"] + lines.prefix(12)
+        if !lines.isEmpty { print("\(chain), \(runs) runs of \(steps.count) steps: \(lines.prefix(8))") }
+        return Array(lines.prefix(12))
     }
 
     private struct Outcome {

@@ -102,7 +102,7 @@ struct RouteTests {
         }
         let round = try Scene([version("1", .string), version("2", nil), version("3", .integer16)])
         #expect(try names(round.route(1, 3)) == ["2", "3"])
-        let none = try Scene([version("1", .string), version("2", .string), version("3", .integer16)])
+        let none = try Scene([version("1", .string), version("2", .integer64), version("3", .integer16)])
         let error = try #require(throws: MigrationError.self) { try none.route(1, 3) }
         #expect(error.code == "inference.attributeType" && error.message.contains("no way from"))
         #expect(error.remedy?.contains("--mapping") == true)

@@ -60,6 +60,7 @@ struct StagedMigrationManagerTests {
             try manager.transformStore(with: mapping)
         }
         let manager = NSStagedMigrationManager([light, custom])
+        manager.models = [scene.versions[0].model]
         let before = try Data(contentsOf: scene.source)
         let reports = try manager.migrateStore(
             from: scene.source, to: scene.destination, destinationModel: scene.versions[3].model)
