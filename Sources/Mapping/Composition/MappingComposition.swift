@@ -1,3 +1,4 @@
+import Foundation
 import ManagedModel
 
 /// Makes one mapping model of two that follow each other: from the first's source to the second's destination, with the
@@ -57,13 +58,20 @@ package struct MappingComposition {
         return try composition.result()
     }
 
+    /// The name of an entity mapping that is composed of two: both, a name that they share at the seam once. It does not
+    /// depend on which of several are composed first.
+    package static func joinedName(_ first: String, _ second: String) -> String {
+        let (early, late) = (first.components(separatedBy: " > "), second.components(separatedBy: " > "))
+        return (early + (early.last == late.first ? Array(late.dropFirst()) : late)).joined(separator: " > ")
+    }
+
     /// What becomes of what, in the second model's order, then in the first's.
     private static func pairs(_ first: CompositionStep, _ second: CompositionStep) throws(Obstacle) -> [Pair] {
         var pairs: [Pair] = []
         var names: Set<String> = []
         func add(_ one: EntityMapping?, _ other: EntityMapping?) throws(Obstacle) {
-            let parts = [one?.name, other?.name].compactMap { $0 }
-            let name = Set(parts).count == 1 ? parts[0] : parts.joined(separator: " > ")
+            let parts = [one, other].compactMap { $0?.name }
+            let name = parts.count == 2 ? joinedName(parts[0], parts[1]) : parts.joined()
             guard names.insert(name).inserted else { throw Obstacle("two entity mappings would be named \(name)") }
             pairs.append(
                 Pair(

@@ -70,10 +70,6 @@ public struct VersionRoute {
                 || (try? ModelLocator.load("\(bundle):\(said.destination)")) == nil)
     }
 
-    init(steps: [MigrationStep], unneeded: [String]) {
-        self.steps = steps
-        self.unneeded = unneeded
-    }
 }
 
 extension ManagedObjectModel {

@@ -1,6 +1,7 @@
 import CSQLite
 import Diagnostics
 import ManagedModel
+import Mapping
 import PersistentStore
 import SpillStorage
 
@@ -144,8 +145,7 @@ private final class EarlierIDMap {
         find.bind(pair.sourceKey, at: 2)
         while try find.step() {
             var whole = pair
-            let first = find.text(0) ?? ""
-            if first != pair.mapping { whole.mapping = "\(first) > \(pair.mapping)" }
+            whole.mapping = MappingComposition.joinedName(find.text(0) ?? "", pair.mapping)
             whole.sourceEntity = find.text(1) ?? ""
             whole.sourceKey = find.integer(2)
             try body(whole)
