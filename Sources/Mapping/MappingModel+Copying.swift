@@ -54,6 +54,7 @@ extension PropertyMapping: NSCopying {
         copy.isAutomatic = isAutomatic
         copy.replacesNil = replacesNil
         copy.openValue = openValue
+        copy.carriedValue = carriedValue
         copy.line = line
         copy.column = column
         return copy

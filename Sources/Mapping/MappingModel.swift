@@ -109,6 +109,7 @@ public final class PropertyMapping: NSObject {
         didSet {
             isAutomatic = false
             replacesNil = false
+            carriedValue = nil
             PropertyMapping.noteChange()
         }
     }
@@ -126,6 +127,9 @@ public final class PropertyMapping: NSObject {
     package var replacesNil = false
     /// What a mapping model that was read without its models leaves open.
     package var openValue: OpenValue?
+    /// An attribute's value from a version that a composed mapping model passes by: it takes the place of the
+    /// destination's default, and of a nil that the expression gives.
+    package var carriedValue: AttributeValue?
     /// Where the expression stands in its file.
     package var line: Int?
     package var column: Int?

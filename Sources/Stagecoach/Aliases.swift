@@ -18,6 +18,12 @@ public typealias NSRelationshipDescription = RelationshipDescription
 public typealias NSAttributeType = AttributeType
 public typealias NSDeleteRule = DeleteRule
 
+public typealias NSStagedMigrationManager = StagedMigrationManager
+public typealias NSMigrationStage = MigrationStage
+public typealias NSLightweightMigrationStage = LightweightMigrationStage
+public typealias NSCustomMigrationStage = CustomMigrationStage
+public typealias NSManagedObjectModelReference = ManagedObjectModelReference
+
 public typealias NSEntityMigrationPolicy = EntityMigrationPolicy
 public typealias NSMigrationManager = MigrationManager
 public typealias NSMappingModel = MappingModel

@@ -94,7 +94,9 @@ extension Migration {
             temporaryDirectory: temporaryDirectory ?? place.spillDirectory(in: options.workDirectory))
         source.readsPages = options.reader == .pages
         source.limitNeeded = { MemoryShares.limit(forValueOf: $0, resident: resident, needs: first) }
-        try StoreMatch.check(source.metadata, against: sourceModel, path: sourcePath)
+        if !options.sourceIsKnownByTables {
+            try StoreMatch.check(source.metadata, against: sourceModel, path: sourcePath)
+        }
         var names = Set((archive?.mappings ?? []).map(\.name))
         for model in mappingModels {
             try model.validate(source: sourceModel, destination: destinationModel, earlier: names)

@@ -31,6 +31,8 @@ public final class Migration {
     let archive: AssociationArchive?
     /// Shows the progress as Foundation does.
     private let mirror: ProgressMirror?
+    /// The migration's place in a chain of versions; nil where it is one by itself.
+    var link: ChainLink?
 
     /// A migration by one mapping model; nothing is read yet.
     public convenience init(
@@ -83,8 +85,8 @@ public final class Migration {
     /// - Complexity: O(rows), O(links log links); memory stays under the limit.
     @discardableResult
     public func run() throws -> MigrationReport {
-        progress.beginRun(mirror: mirror)
-        defer { progress.endRun() }
+        if link == nil { progress.beginRun(mirror: mirror) }
+        defer { if link == nil { progress.endRun() } }
         let isTaken = manager.beginRun(mappingModels[0], progress: progress, cancellation: cancellation)
         defer { if isTaken { manager.endRun() } }
         do {
@@ -133,8 +135,12 @@ public final class Migration {
         session.external = external
         let publication = ExternalPublication(files: external, area: area)
         if appends { try publication.noteEarlier(area.storePath) }
-        let rejectFile = try options.rejectFile.map { path throws(MigrationError) in try RejectFile(path: path) }
-        let idMap = try options.idMap.map { path throws(MigrationError) in try ObjectIDMap(path: path) }
+        let rejectFile = try options.rejectFile.map { path throws(MigrationError) in
+            try RejectFile(path: path, earlier: link?.rejectFiles ?? [])
+        }
+        let idMap = try options.idMap.map { path throws(MigrationError) in
+            try ObjectIDMap(path: path, earlier: link?.idMap)
+        }
         // Where objects may be rejected, everything may be loaded twice.
         progress.expect(rows: try prepared.expectedRows() * (options.onInvalid == .reject ? 2 : 1))
         do {
@@ -184,7 +190,7 @@ public final class Migration {
                 isDryRun: options.isDryRun,
                 notes: RunNotes.notes(
                     counts: session.counts, tables: done.tables, schema: session.destinationSchema, options: options,
-                    existing: existing, rejects: rejects, missing: external.missing,
+                    source: session.source, existing: existing, rejects: rejects, missing: external.missing,
                     history: done.historyNote))
         } catch {
             archive.goBack(to: known)

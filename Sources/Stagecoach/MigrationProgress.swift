@@ -42,11 +42,14 @@ public final class ProgressCounter: Sendable {
         public var passes: Int
         /// Bytes written to spill files and association tables.
         public var spilledBytes: Int
+        /// Step of a chain of versions, from 1, whose rows and passes these are; 1 of 1 where there is no chain.
+        public var step = 1
+        public var steps = 1
 
-        /// Share done, 0 to 1.
+        /// Share done, 0 to 1, over all steps.
         public var fraction: Double {
-            if phase == .done { return 1 }
-            return totalRows > 0 ? min(0.999, Double(rows) / Double(totalRows)) : 0
+            let own = phase == .done ? 1 : totalRows > 0 ? min(0.999, Double(rows) / Double(totalRows)) : 0
+            return steps > 1 ? (Double(step - 1) + own) / Double(steps) : own
         }
     }
 
@@ -56,6 +59,8 @@ public final class ProgressCounter: Sendable {
     private let pass = Atomic<Int>(0)
     private let passes = Atomic<Int>(0)
     private let spilled = Atomic<Int>(0)
+    private let step = Atomic<Int>(1)
+    private let steps = Atomic<Int>(1)
     private let begun = Atomic<Int>(0)
     private let ended = Atomic<Int>(0)
     /// Shows the share done elsewhere too; nil between runs.
@@ -96,7 +101,15 @@ public final class ProgressCounter: Sendable {
         Snapshot(
             phase: Phase(rawValue: phase.load(ordering: .relaxed)) ?? .opening, rows: rows.load(ordering: .relaxed),
             totalRows: total.load(ordering: .relaxed), pass: pass.load(ordering: .relaxed),
-            passes: passes.load(ordering: .relaxed), spilledBytes: spilled.load(ordering: .relaxed))
+            passes: passes.load(ordering: .relaxed), spilledBytes: spilled.load(ordering: .relaxed),
+            step: step.load(ordering: .relaxed), steps: steps.load(ordering: .relaxed))
+    }
+
+    /// A step of a chain of versions begins: rows and passes count from nothing again.
+    func enter(step number: Int, of count: Int) {
+        reset()
+        step.store(number, ordering: .relaxed)
+        steps.store(count, ordering: .relaxed)
     }
 
     /// Begins at nothing again, for another run.
@@ -107,6 +120,8 @@ public final class ProgressCounter: Sendable {
         pass.store(0, ordering: .relaxed)
         passes.store(0, ordering: .relaxed)
         spilled.store(0, ordering: .relaxed)
+        step.store(1, ordering: .relaxed)
+        steps.store(1, ordering: .relaxed)
     }
     func begin(_ next: Phase) {
         phase.store(next.rawValue, ordering: .relaxed)

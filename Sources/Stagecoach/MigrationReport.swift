@@ -31,6 +31,9 @@ public struct MigrationReport: Sendable, Codable {
     public var isDryRun: Bool
     /// Sentences that a person should read.
     public var notes: [String]
+    /// The runs of a chain of versions, in order; nil where there was one step. The other figures are then the last run's,
+    /// but for times, bytes, rejects and notes, which are of all.
+    public var steps: [ChainStepReport]?
 
     /// The report as JSON with sorted keys.
     public func json() throws -> Data {

@@ -43,11 +43,7 @@ package enum Command {
         case "infer": work = { try InferCommand.run(arguments, console: console) }
         case "port": work = { try PortCommand.run(arguments, console: console) }
         case "convert": work = { try ConvertCommand.run(arguments, console: console) }
-        case "inspect":
-            if arguments[option: "model"] != nil, !arguments.has("fidelity") {
-                throw .needsOption("--model", other: "--fidelity")
-            }
-            work = { try InspectCommand.run(arguments, console: console) }
+        case "inspect": work = { try InspectCommand.run(arguments, console: console) }
         case "completions":
             let script = try CompletionsCommand.script(arguments)
             work = { console.output.write(script) }

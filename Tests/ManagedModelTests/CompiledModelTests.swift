@@ -55,7 +55,8 @@ struct CompiledModelTests {
         let source = try ModelLocator.load(ModelFixtures.library).model
         #expect(current.model.entityVersionHashesByName == source.entityVersionHashesByName)
         #expect(ModelLocator.bundle(of: path + ":Library") == path)
-        #expect(ModelLocator.bundle(of: path + "/Library.mom") == nil)
+        #expect(ModelLocator.bundle(of: path + "/Library.mom") == path)
+        #expect(ModelLocator.bundle(of: folder.file("bare.mom")) == nil)
         #expect(ModelLocator.isModel(name: "a.mom") && ModelLocator.isModel(name: "a.momd:b"))
     }
 

@@ -55,12 +55,16 @@ struct InputTests {
                     versionIdentifiers: ["7"]),
                 maximumKeys: schema.tables.map { _ in 0 }, modelCache: isCached ? try ModelCache.encode(model) : nil)
         }
-        #expect(try ModelArgument.ofStore(folder.file("true.sqlite"), bundle: "nowhere").name == "7")
+        #expect(try ModelArgument.ofStore(folder.file("true.sqlite"), bundle: "nowhere").version.name == "7")
         let found = try ModelArgument.ofStore(folder.file("false.sqlite"), bundle: bundle + ":Library 2/")
-        #expect(found.name == "Library")
+        #expect(found.names == ["Library"] && found.evidence == .hashes)
         #expect(found.model.definition == model.definition)
+        let beside = try ModelArgument.ofStore(
+            folder.file("false.sqlite"), bundle: bundle + "/Library 2.xcdatamodel")
+        #expect(beside.names == ["Library"])
         let error = #expect(throws: MigrationError.self) {
-            try ModelArgument.ofStore(folder.file("false.sqlite"), bundle: bundle + "/Library 2.xcdatamodel")
+            try ModelArgument.ofStore(
+                folder.file("false.sqlite"), bundle: bundle + "/Library 2.xcdatamodel/contents")
         }
         #expect(error?.category == .configuration && error?.remedy?.contains("--from") == true)
         let noCache = #expect(throws: MigrationError.self) { try ModelArgument.load(folder.file("false.sqlite")) }

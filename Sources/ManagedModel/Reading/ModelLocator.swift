@@ -67,7 +67,7 @@ public enum ModelLocator {
             || bundle(of: path) != nil
     }
 
-    /// The folder of versions that an argument names, alone or with a version; nil where it names none.
+    /// The folder of versions that an argument names, alone, with a version, or by a version in it; nil where it names none.
     package static func bundle(of argument: String) -> String? {
         let whole = withoutTrailingSlashes(argument)
         for suffix in [ModelBundle.suffix, CompiledBundle.suffix] {
@@ -76,7 +76,11 @@ public enum ModelLocator {
                 return String(whole[..<whole.index(before: colon.upperBound)])
             }
         }
-        return nil
+        let folder = withoutTrailingSlashes(String(whole.dropLast(lastComponent(whole).count)))
+        let isVersion =
+            folder.hasSuffix(ModelBundle.suffix) && whole.hasSuffix(ModelBundle.versionSuffix)
+            || folder.hasSuffix(CompiledBundle.suffix) && whole.hasSuffix(CompiledBundle.versionSuffix)
+        return isVersion ? folder : nil
     }
 
     /// Names of the versions in an `.xcdatamodeld` or `.momd` folder, without extension, numbers in them compared as

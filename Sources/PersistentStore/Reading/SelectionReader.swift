@@ -15,7 +15,7 @@ extension SourceStore {
     }
 
     /// Reads a selection's rows through SQLite.
-    fileprivate func statementReader(
+    func statementReader(
         _ selection: RowSelection, in layout: StoreLayout
     ) throws(MigrationError) -> SelectionReader {
         SelectionReader(

@@ -78,13 +78,17 @@ struct AttributeProgram {
                 slots.stream(copies[copied].from, known: known, streamed: streamed)
                 continue
             }
-            switch steps.last(where: { !$0.isFilling }) {
-            case .addMarker(let slot, let column)? where column == planned.column,
-                .stripMarker(let slot, let column, _)? where column == planned.column:
+            if let slot = markedSlot(for: planned.column) {
                 slots.stream(slot, known: known, streamed: streamed)
-            default: break
             }
         }
+    }
+
+    /// The slot from which a column is filled with another marker; nil where it is not.
+    private func markedSlot(for column: Int) -> Int? {
+        for case .addMarker(let slot, column) in steps { return slot }
+        for case .stripMarker(let slot, column, _) in steps { return slot }
+        return nil
     }
 
     private mutating func compile(
@@ -109,7 +113,7 @@ struct AttributeProgram {
         } else {
             steps.append(.compute(Computation(program, to: planned.column, attribute: planned.attribute.name)))
         }
-        if planned.isAutomatic, !planned.attribute.isOptional, let initial = planned.defaultValue {
+        if planned.replacesNil, let initial = planned.defaultValue {
             steps.append(.fillNull(initial, at: planned.column))
         }
     }

@@ -33,14 +33,16 @@ struct MappingResolution {
             for attribute in destinationEntity.attributes {
                 guard let column = destination.column(of: attribute) else { continue }
                 let property = mapping.attributeMapping(named: attribute.name)
-                var initial = attribute.definition.defaultValue.flatMap {
+                var initial = (property?.carriedValue ?? attribute.definition.defaultValue).flatMap {
                     StoredValue($0, type: attribute.attributeType)
                 }
                 if attribute.definition.allowsExternalBinaryDataStorage { initial = initial?.withInlineMarker }
                 attributes.append(
                     PlannedAttribute(
                         attribute: attribute, column: column, expression: property?.valueExpression,
-                        isAutomatic: property?.isAutomatic ?? false, defaultValue: initial,
+                        replacesNil: property?.carriedValue != nil
+                            || property?.isAutomatic == true && !attribute.isOptional,
+                        defaultValue: initial,
                         needsObjects: try needsObjects(property, attribute, mapping, sourceEntity)))
             }
         }

@@ -108,9 +108,9 @@ struct PlannedAttribute {
     let column: Int
     /// Nil: the attribute keeps what insertion gives it, the model's default.
     let expression: ValueExpression?
-    /// Whether inference filled the expression in.
-    let isAutomatic: Bool
-    /// The model's default as stored; nil where there is none.
+    /// Whether a nil that the expression gives becomes the default: inference filled it in, and the attribute is required.
+    let replacesNil: Bool
+    /// The default as stored, the model's or a passed version's; nil where there is none.
     let defaultValue: StoredValue?
     /// Whether only objects can evaluate the expression.
     let needsObjects: Bool

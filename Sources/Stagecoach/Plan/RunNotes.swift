@@ -5,7 +5,7 @@ import PersistentStore
 enum RunNotes {
     static func notes(
         counts: MigrationCounts, tables: [PlannedTable], schema: StoreSchema, options: MigrationOptions,
-        existing: ExistingStore? = nil, rejects: RejectReport? = nil,
+        source: SourceStore, existing: ExistingStore? = nil, rejects: RejectReport? = nil,
         missing: [ExternalFiles.Missing] = [],
         history: String? = nil
     ) -> [String] {

@@ -1,6 +1,7 @@
 import CSQLite
 import Diagnostics
 import ManagedModel
+import Mapping
 import PersistentStore
 import SpillStorage
 
@@ -19,17 +20,21 @@ final class ObjectIDMap {
 
     private let file: ResultFile
     private let form: Form
+    /// The map of the steps before in a chain of versions: its source objects take the place of this step's.
+    private let earlier: EarlierIDMap?
 
     /// Begins the file.
     ///
+    /// - Parameter earlier: the SQLite map of the steps before; nil for a first step.
     /// - Throws: `output.ending` (64) for a name that says no form; what ``ResultFile`` throws.
-    init(path: String) throws(MigrationError) {
+    init(path: String, earlier: String? = nil) throws(MigrationError) {
         guard let form = Form.allCases.first(where: { path.hasSuffix($0.rawValue) }) else {
             throw MigrationError(
                 "output.ending", .usage, "The id map's name ends in neither .csv nor .sqlite",
                 context: .init(path: path))
         }
         self.form = form
+        self.earlier = try earlier.map { path throws(MigrationError) in try EarlierIDMap(path: path) }
         file = try ResultFile(path: path, kind: "id map")
     }
 
@@ -47,10 +52,10 @@ final class ObjectIDMap {
         case .csv:
             try file.append(line: "entityMapping,sourceEntity,sourceKey,destinationEntity,destinationKey")
             for table in tables {
-                let name = ObjectIDMap.quoted(table.mapping.name)
-                try reader.forEach(table) { pair in
+                try forEach(table, reader) { pair in
                     try file.append(
-                        line: "\(name),\(ObjectIDMap.quoted(pair.sourceEntity)),\(pair.sourceKey),"
+                        line:
+                            "\(ObjectIDMap.quoted(pair.mapping)),\(ObjectIDMap.quoted(pair.sourceEntity)),\(pair.sourceKey),"
                             + "\(ObjectIDMap.quoted(pair.destinationEntity)),\(pair.destinationKey)")
                 }
             }
@@ -65,8 +70,8 @@ final class ObjectIDMap {
             do {
                 let insert = try connection.prepare("INSERT INTO id_map VALUES (?1, ?2, ?3, ?4, ?5)")
                 for table in tables {
-                    try reader.forEach(table) { pair in
-                        insert.bind(table.mapping.name, at: 1)
+                    try forEach(table, reader) { pair in
+                        insert.bind(pair.mapping, at: 1)
                         insert.bind(pair.sourceEntity, at: 2)
                         insert.bind(pair.sourceKey, at: 3)
                         insert.bind(pair.destinationEntity, at: 4)
@@ -75,10 +80,18 @@ final class ObjectIDMap {
                     }
                 }
             }
-            try connection.execute("CREATE INDEX id_map_source ON id_map (source_entity, source_key); COMMIT")
+            try connection.execute("CREATE INDEX id_map_source ON id_map (source_entity, source_key)")
+            try connection.execute(
+                "CREATE INDEX id_map_destination ON id_map (destination_entity, destination_key); COMMIT")
             try connection.close()
         }
         try file.finish()
+    }
+
+    /// Shows a mapping's associations, through the steps before.
+    private func forEach(_ table: MappingAssociations, _ reader: IDPairReader, _ body: (IDPair) throws -> Void) throws {
+        guard let earlier else { return try reader.forEach(table, body) }
+        try reader.forEach(table) { pair in try earlier.forEach(before: pair, body) }
     }
 
     /// Gives the file its name.
@@ -101,10 +114,43 @@ final class ObjectIDMap {
 
 /// One association.
 private struct IDPair {
+    /// Name of the entity mapping; of several, first to last, in a chain of versions.
+    var mapping: String
     var sourceEntity: String
     var sourceKey: Int64
     var destinationEntity: String
     var destinationKey: Int64
+}
+
+/// The map of the steps before in a chain of versions.
+private final class EarlierIDMap {
+    private let connection: Connection
+    private let find: Statement
+
+    /// - Throws: `store.…` where the map cannot be read.
+    init(path: String) throws(MigrationError) {
+        connection = try Connection(path: path, flags: SQLITE_OPEN_READONLY)
+        try connection.execute("PRAGMA cache_size=-1024")
+        find = try connection.prepare(
+            """
+            SELECT entity_mapping, source_entity, source_key FROM id_map
+            WHERE destination_entity = ?1 AND destination_key = ?2 ORDER BY rowid
+            """)
+    }
+
+    /// Shows where a pair's source object comes from; nothing where no object of the chain's source became it.
+    func forEach(before pair: IDPair, _ body: (IDPair) throws -> Void) throws {
+        defer { find.reset() }
+        find.bind(pair.sourceEntity, at: 1)
+        find.bind(pair.sourceKey, at: 2)
+        while try find.step() {
+            var whole = pair
+            whole.mapping = MappingComposition.joinedName(find.text(0) ?? "", pair.mapping)
+            whole.sourceEntity = find.text(1) ?? ""
+            whole.sourceKey = find.integer(2)
+            try body(whole)
+        }
+    }
 }
 
 /// Reads the associations of entity mappings.
@@ -126,7 +172,7 @@ private struct IDPairReader {
                 if let rows, try !rows.contains(destination, table: destinationTable) { return }
                 try body(
                     IDPair(
-                        sourceEntity: sourceName, sourceKey: source, destinationEntity: madeName,
+                        mapping: mapping.name, sourceEntity: sourceName, sourceKey: source, destinationEntity: madeName,
                         destinationKey: destination))
             }
         }
@@ -144,7 +190,7 @@ private struct IDPairReader {
             }
             try body(
                 IDPair(
-                    sourceEntity: try sourceEntity(pair.source), sourceKey: pair.source.key,
+                    mapping: mapping.name, sourceEntity: try sourceEntity(pair.source), sourceKey: pair.source.key,
                     destinationEntity: model.entity(at: entity).definition.name, destinationKey: pair.destination.key))
         }
     }

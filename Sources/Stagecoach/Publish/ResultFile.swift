@@ -42,6 +42,33 @@ final class ResultFile {
         if waiting.count >= 64 << 10 { try flush() }
     }
 
+    /// Adds what another file holds.
+    ///
+    /// - Throws: `output.io` (74).
+    func append(contentsOf path: String) throws(MigrationError) {
+        let other = open(path, O_RDONLY | O_CLOEXEC)
+        guard other >= 0 else { throw failure(errno) }
+        defer { close(other) }
+        var bytes = [UInt8](repeating: 0, count: 64 << 10)
+        while true {
+            let count = bytes.withUnsafeMutableBytes { read(other, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw failure(errno) }
+            guard count > 0 else { return }
+            waiting.append(contentsOf: bytes.prefix(count))
+            try flush()
+        }
+    }
+
+    /// Refuses a place where a file stands, before long work.
+    ///
+    /// - Throws: `output.exists` (73).
+    static func checkFree(_ path: String, kind: String) throws(MigrationError) {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return }
+        throw exists(path, kind)
+    }
+
     /// Writes what is left and brings the file to the disk.
     func finish() throws(MigrationError) {
         try flush()
@@ -82,7 +109,9 @@ final class ResultFile {
         waiting.removeAll(keepingCapacity: true)
     }
 
-    private var exists: MigrationError {
+    private var exists: MigrationError { Self.exists(path, kind) }
+
+    private static func exists(_ path: String, _ kind: String) -> MigrationError {
         MigrationError(
             "output.exists", .cannotCreate, "The \(kind) exists already",
             remedy: "Name another path, or move the file away", context: .init(path: path))

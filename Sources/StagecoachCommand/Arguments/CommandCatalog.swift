@@ -14,12 +14,17 @@ package enum CommandCatalog {
         .init(
             "from", .text, "MODEL",
             help:
-                "The model version that wrote the store. Left out: the store's cached model, or the version in the --to bundle whose hashes match."
+                "The model version that wrote the store. Left out: the store's cached model, or the version in the --to bundle whose hashes match, else the one whose tables match."
         ),
         .init(
             "mapping", .text, "FILE", isRepeatable: true,
             help:
-                "The mapping model: JSON, .xcmappingmodel or .cdm. Given several times, the models run in turn; lookups reach the earlier ones. Left out: inferred."
+                "The mapping model: JSON, .xcmappingmodel or .cdm. Given several times: those for the same two versions run in turn, and lookups reach the earlier ones; those for others lead from version to version, in any order, and what lies between is inferred. Left out: inferred."
+        ),
+        .init(
+            "via", .text, "VERSION", isRepeatable: true,
+            help:
+                "Go through this version of the --to bundle, or this MODEL; given several times, in this order and through no other version. Left out: the way with the most of the given mapping models, then the fewest steps."
         ),
         .init(
             "policies", .text, "LIBRARY", isRepeatable: true,
@@ -131,6 +136,10 @@ package enum CommandCatalog {
                 "stagecoach migrate second.sqlite new.sqlite --to Library.xcdatamodeld --append",
                 "add the objects of another store"
             ),
+            (
+                "stagecoach migrate old.sqlite new.sqlite --to Library.xcdatamodeld --mapping 1to2.cdm --mapping 2to3.cdm",
+                "from version to version"
+            ),
         ])
 
     static let plan = CommandSpecification(
@@ -235,12 +244,15 @@ package enum CommandCatalog {
                 help: "Compare a store with what its model predicts, and list each difference."),
             .init(
                 "model", .text, "MODEL",
-                help: "With --fidelity: the model version that wrote the store. Left out: the store's cached model."),
+                help:
+                    "An .xcdatamodeld or .momd: say which of its versions wrote the store, and how that is known. With --fidelity: the version that wrote it; left out: the store's cached model."
+            ),
             .init("json", .flag, help: "Print one JSON object."),
         ],
         examples: [
             ("stagecoach inspect old.sqlite", "version, entities, rows"),
             ("stagecoach inspect --fidelity new.sqlite", "what differs from a store that Core Data made"),
+            ("stagecoach inspect old.sqlite --model Library.xcdatamodeld", "which of the versions wrote it"),
             ("stagecoach inspect Library.xcdatamodeld", "entities, properties, version hashes"),
         ])
 

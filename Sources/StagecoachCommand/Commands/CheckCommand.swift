@@ -14,9 +14,9 @@ struct CheckCommand {
     /// - Throws: errors of the inputs and of the work; `check.violations` (65) where a migration would fail.
     func run() throws {
         let file = work.request.report
-        let (inputs, report) = try work.run(
+        let (inputs, checked) = try work.run(
             preparing: { _ in if let file { try OutputFile.check(file) } }, { try $0.check() })
-        let outline = CheckOutline(report, inputs: inputs)
+        let outline = CheckOutline(checked.report, checkedVersion: checked.version, inputs: inputs)
         let json = file != nil || work.printsJSON ? try JSONText.text(outline) : ""
         work.console.output.write(work.printsJSON ? json : CheckWording.text(outline))
         if let file { try OutputFile.create(file, json) }
@@ -37,9 +37,12 @@ struct CheckOutline: Encodable {
     let destinationVersion: String?
     /// The mapping model's file; nil where it was inferred.
     let mapping: String?
+    /// Where the way takes several migrations: the version that the last one looked at leads to.
+    var checkedVersion: String?
 
     private enum Key: String, CodingKey {
         case fails
+        case checkedVersion
         case sourceVersion
         case destinationVersion
         case mapping
@@ -52,18 +55,20 @@ struct CheckOutline: Encodable {
         try container.encodeIfPresent(sourceVersion, forKey: .sourceVersion)
         try container.encodeIfPresent(destinationVersion, forKey: .destinationVersion)
         try container.encodeIfPresent(mapping, forKey: .mapping)
+        try container.encodeIfPresent(checkedVersion, forKey: .checkedVersion)
     }
 }
 
 extension CheckOutline {
-    init(_ report: CheckReport, inputs: MigrationInputs) {
+    init(_ report: CheckReport, checkedVersion: String?, inputs: MigrationInputs) {
         let options = inputs.request.options
         self.report = report
+        self.checkedVersion = checkedVersion
         fails = report.fails(options)
         rejects = options.onInvalid == .reject
         maximumRejects = options.maximumRejects
         sourceVersion = inputs.sourceModel.name
         destinationVersion = inputs.destinationModel.name
-        mapping = inputs.request.mapping
+        mapping = inputs.mapping
     }
 }

@@ -16,7 +16,7 @@ enum InspectCommand {
         }
         switch try kind(of: path) {
         case .store:
-            let description = try StoreDescription(path: path)
+            let description = try StoreDescription(path: path, bundle: arguments[option: "model"])
             try show(description) { InspectWording.text(description) }
         case .model:
             let description = try ModelDescription(argument: path)

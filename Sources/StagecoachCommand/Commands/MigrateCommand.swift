@@ -17,7 +17,9 @@ struct MigrateCommand {
         let file = work.request.report
         let (inputs, report) = try work.run(
             preparing: { if let file { try check(file, before: $0) } }, { try $0.run() })
-        let result = MigrationResult(inputs: inputs, report: report)
+        var noted = report
+        noted.notes += inputs.notes
+        let result = MigrationResult(inputs: inputs, report: noted)
         let json = file != nil || work.printsJSON ? try result.json() : ""
         work.console.output.write(work.printsJSON ? json : SummaryWording.text(result))
         if let file {
@@ -32,7 +34,7 @@ struct MigrateCommand {
     }
 
     /// Refuses an impossible report file before the work, but after what is wrong with the inputs.
-    private func check(_ report: String, before migration: Migration) throws {
+    private func check(_ report: String, before migration: ChainedMigration) throws {
         do throws(MigrationError) {
             try OutputFile.check(report)
         } catch {
@@ -54,7 +56,7 @@ struct MigrationResult: Encodable {
         self.report = report
         sourceVersion = inputs.sourceModel.name
         destinationVersion = inputs.destinationModel.name
-        mapping = inputs.request.mapping
+        mapping = inputs.mapping
     }
 
     init(report: MigrationReport, sourceVersion: String?, destinationVersion: String?, mapping: String?) {

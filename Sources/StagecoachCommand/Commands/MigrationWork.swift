@@ -24,7 +24,7 @@ struct MigrationWork {
     ///   - work: shows its progress.
     /// - Throws: errors of the inputs, of the preparation and of the work.
     func run<Report>(
-        preparing prepare: (Migration) throws -> Void, _ work: (Migration) throws -> Report
+        preparing prepare: (ChainedMigration) throws -> Void, _ work: (ChainedMigration) throws -> Report
     ) throws -> (inputs: MigrationInputs, report: Report) {
         let progress = ProgressCounter()
         let cancellation = CancellationFlag()

@@ -31,9 +31,20 @@ struct PlanCommand {
     /// - Throws: errors of the inputs, of planning, and of the file.
     func run() throws {
         let inputs = try MigrationInputs(request)
-        let plan = try inputs.migration().plan()
-        let outline = PlanOutline(plan, inputs: inputs)
-        if let saved { try OutputFile.create(saved, try plan.json()) }
+        let chain = try inputs.migration().plan()
+        guard let plan = chain.runs[0].plan else {
+            throw MigrationError("internal.plan", .internal, "The first migration of a chain has no plan")
+        }
+        let outline = PlanOutline(plan, chain: chain, inputs: inputs)
+        if let saved {
+            guard chain.runs.count == 1 else {
+                throw MigrationError(
+                    "plan.chain", .configuration,
+                    "A saved plan is for one migration, and this way takes \(chain.runs.count)",
+                    remedy: "Plan and migrate from version to version")
+            }
+            try OutputFile.create(saved, try plan.json())
+        }
         switch format {
         case .text: console.output.write(PlanWording.text(outline))
         case .json: console.output.write(try JSONText.text(outline))
@@ -51,19 +62,24 @@ struct PlanOutline: Encodable {
     let destinationVersion: String?
     /// The mapping models' files; nil where it was inferred.
     let mapping: String?
+    /// The way over several versions; nil where it is one step.
+    let chain: ChainPlan?
+    var notes: [String] = []
 
-    init(_ plan: MigrationPlan, inputs: MigrationInputs) {
+    init(_ plan: MigrationPlan, chain: ChainPlan, inputs: MigrationInputs) {
         self.init(
             plan, source: inputs.request.source, destination: inputs.request.destination,
             sourceVersion: inputs.sourceModel.name, destinationVersion: inputs.destinationModel.name,
-            mapping: inputs.request.mapping)
+            mapping: inputs.mapping, chain: inputs.route.steps.count > 1 ? chain : nil)
+        notes = inputs.notes
     }
 
     init(
         _ plan: MigrationPlan, source: String, destination: String, sourceVersion: String?,
-        destinationVersion: String?, mapping: String?
+        destinationVersion: String?, mapping: String?, chain: ChainPlan? = nil
     ) {
         self.plan = plan
+        self.chain = chain
         self.source = source
         self.destination = destination
         self.sourceVersion = sourceVersion
@@ -77,6 +93,8 @@ struct PlanOutline: Encodable {
         case sourceVersion
         case destinationVersion
         case mapping
+        case chain
+        case notes
     }
 
     func encode(to encoder: any Encoder) throws {
@@ -87,5 +105,7 @@ struct PlanOutline: Encodable {
         try container.encodeIfPresent(sourceVersion, forKey: .sourceVersion)
         try container.encodeIfPresent(destinationVersion, forKey: .destinationVersion)
         try container.encodeIfPresent(mapping, forKey: .mapping)
+        try container.encodeIfPresent(chain, forKey: .chain)
+        if !notes.isEmpty { try container.encode(notes, forKey: .notes) }
     }
 }

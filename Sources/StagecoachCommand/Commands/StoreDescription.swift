@@ -1,6 +1,7 @@
 import Diagnostics
 import ManagedModel
 import PersistentStore
+import Stagecoach
 
 /// What `inspect` says of a store: a value that can be encoded.
 struct StoreDescription: Encodable {
@@ -16,6 +17,17 @@ struct StoreDescription: Encodable {
         let maximumKey: Int?
     }
 
+    /// What is known of the version that wrote the store.
+    struct Version: Encodable {
+        let bundle: String
+        /// All that match; empty where none does.
+        let versions: [String]
+        /// `hashes`, `cachedModel` or `schema`; nil where nothing says it.
+        let evidence: StoreVersion.Evidence?
+        /// Why nothing says it.
+        let problem: String?
+    }
+
     let kind = "store"
     let path: String
     let uuid: String
@@ -23,6 +35,8 @@ struct StoreDescription: Encodable {
     let modelVersionIdentifiers: [String]
     let versionChecksum: String?
     let hasCachedModel: Bool
+    /// Which versions of a bundle wrote the store; nil where no bundle was named.
+    private(set) var version: Version?
     let journalMode: String
     let pageSize: Int
     let fileBytes: Int
@@ -34,10 +48,12 @@ struct StoreDescription: Encodable {
 
     /// Reads a store's facts and counts its objects.
     ///
+    /// - Parameter bundle: versions of a model, to say which of them wrote the store.
     /// - Throws: what ``SourceStore`` throws (65, 66, 74, 75, 77).
     /// - Complexity: O(rows) time, O(entities) memory and a small page cache.
-    init(path: String) throws(MigrationError) {
+    init(path: String, bundle argument: String? = nil) throws(MigrationError) {
         let store = try ModelArgument.open(path)
+        if let argument { version = try Version.find(store: path, argument: argument) }
         let metadata = store.metadata
         self.path = path
         uuid = metadata.uuid
@@ -118,6 +134,27 @@ struct StoreDescription: Encodable {
                     entities[members[position + offset]].objects = Int(statement.integer(Int32(offset)))
                 }
             }
+        }
+    }
+}
+
+extension StoreDescription.Version {
+    /// - Throws: what reading the store and the bundle throws; not that no version matches.
+    fileprivate static func find(store: String, argument: String) throws(MigrationError) -> Self {
+        guard let folder = ModelLocator.bundle(of: argument) else {
+            throw MigrationError(
+                "model.noBundle", .configuration, "The model is not a folder of versions",
+                remedy: "Name an .xcdatamodeld or .momd", context: .init(path: argument))
+        }
+        do throws(MigrationError) {
+            let found = try StoreVersion.find(store: store, bundle: folder, namesAll: true)
+            return Self(
+                bundle: folder, versions: found.names, evidence: found.evidence,
+                problem: found.names.isEmpty
+                    ? "the store's cached model is that of no version there, and no version has its hashes" : nil)
+        } catch {
+            guard error.code == "model.unknownVersion" else { throw error }
+            return Self(bundle: folder, versions: [], evidence: nil, problem: error.message)
         }
     }
 }

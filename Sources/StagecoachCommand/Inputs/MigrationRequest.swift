@@ -1,7 +1,4 @@
 import Diagnostics
-import Foundation
-import ManagedModel
-import Mapping
 import Stagecoach
 
 /// What `migrate`, `plan` and `check` are asked for.
@@ -11,8 +8,10 @@ struct MigrationRequest {
     let destination: String
     let to: String
     let from: String?
-    /// Mapping models' files, in turn; none: inferred.
+    /// Mapping models' files; those for one pair of versions in turn; none: inferred.
     let mappings: [String]
+    /// Versions to go through, in order.
+    let via: [String]
     let report: String?
     /// Shared libraries of policies, in the order given.
     let policies: [String]
@@ -29,6 +28,7 @@ struct MigrationRequest {
         to = arguments[option: "to"] ?? ""
         from = arguments[option: "from"]
         mappings = arguments.all("mapping")
+        via = arguments.all("via")
         report = arguments[option: "report"]
         policies = arguments.all("policies")
         var options = MigrationOptions()
@@ -118,60 +118,5 @@ struct MigrationRequest {
         for suffix in ["-wal", "-shm", "-journal"] where PathIdentity.isSame(real + suffix, destination) {
             throw .samePath(real + suffix, destination, what: "SOURCE's \(suffix) and DESTINATION")
         }
-    }
-}
-
-/// The inputs of a migration, read: models and mapping model.
-struct MigrationInputs {
-    let request: MigrationRequest
-    let sourceModel: NamedModel
-    let destinationModel: NamedModel
-    /// In turn.
-    let mappings: [MappingModel]
-    private let plan: MigrationPlan?
-
-    /// Reads store, models and mapping model, in this order.
-    ///
-    /// - Throws: errors of 65, 66, 74, 75, 77 and 78 naming the input.
-    init(_ request: MigrationRequest) throws(MigrationError) {
-        self.request = request
-        // The store comes first: a model that fits no store at all would only distract.
-        let store = try ModelArgument.open(request.source)
-        try store.close()
-        if let from = request.from {
-            sourceModel = try ModelArgument.load(from)
-            destinationModel = try ModelArgument.load(request.to)
-        } else {
-            // Without --from the --to bundle may have to say which version wrote the store: it must be there.
-            destinationModel = try ModelArgument.load(request.to)
-            sourceModel = try ModelArgument.ofStore(request.source, bundle: request.to)
-        }
-        for library in request.policies { try PolicyLibrary.load(library) }
-        if let path = request.plan {
-            plan = try MigrationPlan.read(json: Data(try InputFile.read(path, what: "plan")), path: path)
-        } else {
-            plan = nil
-        }
-        guard !request.mappings.isEmpty else {
-            mappings = [try MappingModel.inferred(from: sourceModel.model, to: destinationModel.model)]
-            return
-        }
-        var mappings: [MappingModel] = []
-        for path in request.mappings {
-            mappings.append(
-                try MappingModel.read(
-                    path: path, sourceModel: sourceModel.model, destinationModel: destinationModel.model,
-                    after: mappings))
-        }
-        self.mappings = mappings
-    }
-
-    /// The migration, ready to plan or run.
-    func migration(progress: ProgressCounter = .init(), cancellation: CancellationFlag = .init()) -> Migration {
-        var options = request.options
-        options.plan = plan
-        return Migration(
-            from: request.source, model: sourceModel.model, mappings: mappings, to: request.destination,
-            model: destinationModel.model, options: options, progress: progress, cancellation: cancellation)
     }
 }

@@ -1,6 +1,7 @@
 import Diagnostics
 import ManagedModel
 import PersistentStore
+import Stagecoach
 
 /// A model and what people call it.
 struct NamedModel {
@@ -29,36 +30,28 @@ enum ModelArgument {
         return NamedModel(model: model, name: label(store.metadata.versionIdentifiers))
     }
 
-    /// Finds the model that wrote a store.
+    /// Finds the version that wrote a store: its cached model, else the version of a bundle by hashes, else by tables.
     ///
     /// - Parameters:
     ///   - store: the store's path.
     ///   - bundle: the `--to` argument: its other versions are tried where the store has no usable cached model.
     /// - Throws: what opening the store throws; `model.unknownVersion` (78) asking for `--from`.
-    /// - Complexity: O(model); O(versions of the bundle) where the store has no cached model. One model is held.
-    static func ofStore(_ store: String, bundle: String) throws(MigrationError) -> NamedModel {
-        let opened = try open(store)
-        let metadata = opened.metadata
-        var reason = "The store has no cached model"
-        do {
-            if let model = try cachedModel(of: opened) {
-                let differences = ModelDifference.describe(store: metadata.versionHashes, model: model)
-                if differences.isEmpty { return NamedModel(model: model, name: label(metadata.versionIdentifiers)) }
-                reason = "The store's cached model does not match its version hashes: \(differences[0])"
-            }
-        } catch {
-            guard error.category != .io else { throw error }
-            reason = "The store's cached model cannot be read: \(error.message)"
+    /// - Complexity: O(model); O(versions of the bundle) where the store has no cached model.
+    static func ofStore(_ store: String, bundle: String) throws(MigrationError) -> StoreVersion {
+        do throws(MigrationError) {
+            return try StoreVersion.find(store: store, bundle: ModelLocator.bundle(of: bundle))
+        } catch { throw error.inside(.init(path: store)) }
+    }
+
+    /// A version that `--via` names: of the bundle of `--to`, or a model.
+    ///
+    /// - Throws: what ``ModelLocator`` throws.
+    static func stop(_ argument: String, bundle: String?) throws(MigrationError) -> ModelVersion {
+        if let bundle, !argument.contains("/"), ModelLocator.bundle(of: argument) == nil {
+            return ModelVersion(name: argument, model: try ModelLocator.load("\(bundle):\(argument)").model)
         }
-        try opened.close()
-        if let found = try version(of: bundle, matching: metadata.versionHashes) { return found }
-        let isBundle = ModelLocator.bundle(of: bundle) != nil
-        throw MigrationError(
-            "model.unknownVersion", .configuration,
-            reason
-                + (isBundle
-                    ? ", and no version in \(ModelLocator.bundle(of: bundle) ?? bundle) matches its hashes" : ""),
-            remedy: "Name the model version that wrote the store with --from", context: .init(path: store))
+        let named = try load(argument)
+        return ModelVersion(name: named.name, model: named.model)
     }
 
     /// The model in a store's Z_MODELCACHE; nil where there is none.
@@ -80,19 +73,5 @@ enum ModelArgument {
     static func label(_ identifiers: [String]) -> String? {
         let said = identifiers.filter { !$0.isEmpty }
         return said.isEmpty ? nil : said.joined(separator: ", ")
-    }
-
-    private static func version(
-        of argument: String, matching hashes: [String: [UInt8]]
-    ) throws(MigrationError) -> NamedModel? {
-        guard let bundle = ModelLocator.bundle(of: argument), !hashes.isEmpty else { return nil }
-        for name in try ModelLocator.versions(in: bundle) {
-            // A version that does not parse is none that could be recognised.
-            guard let loaded = try? ModelLocator.load("\(bundle):\(name)"),
-                ModelDifference.describe(store: hashes, model: loaded.model).isEmpty
-            else { continue }
-            return NamedModel(model: loaded.model, name: name)
-        }
-        return nil
     }
 }

@@ -135,7 +135,8 @@ final class ProgressDisplay: Sendable {
             return Double(snapshot.rows - first.rows) / (elapsed - first.elapsed)
         }
         return ProgressFigures(
-            phase: snapshot.phase, pass: snapshot.pass, passes: snapshot.passes, rows: snapshot.rows,
+            phase: snapshot.phase, pass: snapshot.pass, passes: snapshot.passes,
+            step: snapshot.step, steps: snapshot.steps, rows: snapshot.rows,
             totalRows: snapshot.totalRows, share: snapshot.fraction, elapsed: elapsed, rate: rate,
             memory: ProcessMemory.currentResident(), spilledBytes: snapshot.spilledBytes)
     }

@@ -6,6 +6,9 @@ struct ProgressFigures {
     /// From 1; 0 before the first.
     var pass = 0
     var passes = 0
+    /// Migration of a chain of versions, from 1.
+    var step = 1
+    var steps = 1
     var rows = 0
     var totalRows = 0
     /// 0 to 1.
@@ -49,6 +52,7 @@ struct ProgressFigures {
             if hasBar { parts.append((bar, 8)) }
             parts.append(("\(Int(share * 100)) %", 0))
         }
+        if steps > 1 { parts.append(("migration \(step)/\(steps)", 2)) }
         if passes > 0 { parts.append(("pass \(pass)/\(passes)", 2)) }
         if totalRows > 0 {
             parts.append(("\(Figures.count(rows)) of \(Figures.count(max(rows, totalRows))) rows", 5))

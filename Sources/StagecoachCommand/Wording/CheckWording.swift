@@ -14,6 +14,7 @@ enum CheckWording {
                 ["policies", report.ranPolicies ? "ran, to see what they make" : "none"],
             ], alignments: [.left, .left]
         ).lines(indent: 2)
+        if let version = outline.checkedVersion { lines.append("  looked at as far as version \(version)") }
         lines += section("Broken rules", report.violations)
         lines += section("Warnings: broken in the source already", report.warnings)
         if !report.danglingReferences.isEmpty {

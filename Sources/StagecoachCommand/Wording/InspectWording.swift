@@ -19,6 +19,7 @@ enum InspectWording {
                 store.journalMode + (store.walBytes.map { ", -wal of \(Figures.size($0))" } ?? ""),
             ],
         ]
+        if let version = store.version { facts.insert(["written by", words(for: version)], at: 3) }
         if let checksum = store.versionChecksum { facts.insert(["version checksum", checksum], at: 3) }
         if !store.applicationKeys.isEmpty {
             facts.append(["application's keys", store.applicationKeys.joined(separator: ", ")])
@@ -37,6 +38,16 @@ enum InspectWording {
         ).lines(indent: 2)
         if !store.features.isEmpty { lines += ["", "Features"] + store.features.map { "  " + $0 } }
         return finished(lines)
+    }
+
+    private static func words(for version: StoreDescription.Version) -> String {
+        let names = version.versions.joined(separator: ", ")
+        switch version.evidence {
+        case .hashes?: return "\(names): the version hashes are equal"
+        case .cachedModel? where !names.isEmpty: return "\(names): the cached model is equal"
+        case .schema?: return "\(names): tables and columns are equal, the version hashes are not"
+        case .cachedModel?, nil: return "not in \(version.bundle): \(version.problem ?? "")"
+        }
     }
 
     /// A model for people.

@@ -17,10 +17,16 @@ enum PlanWording {
                 ],
             ], alignments: [.left, .left]
         ).lines(indent: 2)
+        lines += outline.notes.map { "  \($0)" }
+        if let chain = outline.chain {
+            lines += ChainWording.way(chain)
+            if chain.runs.count > 1 { lines += ["", "Migration 1 of \(chain.runs.count)"] }
+        }
         for (number, model) in plan.models.enumerated() {
             if plan.models.count > 1 { lines += ["", "Mapping model \(number + 1) of \(plan.models.count)"] }
             lines += text(model)
         }
+        if let chain = outline.chain { lines += ChainWording.later(chain) }
         return lines.map(\.printable).joined(separator: "\n") + "\n"
     }
 

@@ -10,8 +10,12 @@ enum SummaryWording {
         var lines = ["\(verb) \(report.source) → \(report.destination)"]
         lines += facts(result)
         lines += section("Objects by destination entity", entities(report.counts))
-        lines += section("Entity mappings", mappings(report.counts))
-        lines += section("Left out", leftOut(report.counts))
+        let steps = report.steps ?? []
+        lines += section("Versions", ChainWording.done(steps))
+        for (title, counts) in steps.count > 1 ? steps.map(named) : [("", report.counts)] {
+            lines += section("Entity mappings" + title, mappings(counts))
+            lines += section("Left out" + title, leftOut(counts))
+        }
         if let rejects = report.rejects, rejects.objects > 0 {
             lines += section("Rejected, the first by entity and key", sample(rejects))
         }
@@ -19,6 +23,10 @@ enum SummaryWording {
             lines += ["", "Notes"] + report.notes.map { "  " + $0 }
         }
         return lines.map(\.printable).joined(separator: "\n") + "\n"
+    }
+
+    private static func named(_ step: ChainStepReport) -> (String, MigrationCounts) {
+        (", " + Versions.text(step.sourceVersion, step.destinationVersion), step.report.counts)
     }
 
     private static func facts(_ result: MigrationResult) -> [String] {

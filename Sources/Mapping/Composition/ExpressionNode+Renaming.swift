@@ -1,0 +1,69 @@
+import ManagedModel
+
+extension ExpressionNode {
+    /// The tree with the attributes that it reads renamed; nil where it reads more than attributes of its one object, calls
+    /// code, or a name has no other.
+    ///
+    /// - Parameter root: what the key paths start from; nil: the evaluated object.
+    func renamingKeys(of root: ExpressionNode?, _ rename: (String) -> String?) -> ExpressionNode? {
+        func all(_ nodes: [ExpressionNode]) -> [ExpressionNode]? {
+            let renamed = nodes.compactMap { $0.renamingKeys(of: root, rename) }
+            return renamed.count == nodes.count ? renamed : nil
+        }
+        switch self {
+        case .constant: return self
+        case .keyPath(let target, let components):
+            guard components.count == 1, target == root || (root == nil && target == .evaluatedObject),
+                let name = rename(components[0])
+            else { return nil }
+            return .keyPath(target: target, components: [name])
+        case .function(target: nil, let selector, let arguments):
+            return all(arguments).map { .function(target: nil, selector: selector, arguments: $0) }
+        case .arithmetic(let sign, let left, let right):
+            return all([left, right]).map { .arithmetic(sign, $0[0], $0[1]) }
+        case .negation(let inner): return inner.renamingKeys(of: root, rename).map { .negation($0) }
+        case .aggregate(let elements): return all(elements).map { .aggregate($0) }
+        case .ternary(let condition, let then, let otherwise):
+            guard let condition = condition.renamingKeys(of: root, rename), let parts = all([then, otherwise]) else {
+                return nil
+            }
+            return .ternary(condition, parts[0], parts[1])
+        case .cast(let inner, let type): return inner.renamingKeys(of: root, rename).map { .cast($0, type) }
+        case .predicate(let predicate): return predicate.renamingKeys(of: root, rename).map { .predicate($0) }
+        case .variable, .evaluatedObject, .function, .subquery, .setOperation, .element, .fetch, .assignment, .anyKey,
+            .opaque:
+            return nil
+        }
+    }
+
+    /// Whether nothing is read at all, and no code called.
+    var isConstant: Bool { renamingKeys(of: .variable("source")) { _ in nil } != nil }
+
+    /// Whether nothing is read but attributes of the source object, and no code called.
+    func readsOwnAttributesOnly(of entity: EntityDescription) -> Bool {
+        renamingKeys(of: .variable("source")) { entity.attribute(named: $0) == nil ? nil : $0 } != nil
+    }
+}
+
+extension PredicateNode {
+    /// The tree with the attributes of its object renamed; nil as for expressions.
+    ///
+    /// - Parameter root: what the key paths start from; nil: the evaluated object, as in filters.
+    func renamingKeys(of root: ExpressionNode? = nil, _ rename: (String) -> String?) -> PredicateNode? {
+        func all(_ nodes: [PredicateNode]) -> [PredicateNode]? {
+            let renamed = nodes.compactMap { $0.renamingKeys(of: root, rename) }
+            return renamed.count == nodes.count ? renamed : nil
+        }
+        switch self {
+        case .constant: return self
+        case .not(let inner): return inner.renamingKeys(of: root, rename).map { .not($0) }
+        case .and(let parts): return all(parts).map { .and($0) }
+        case .or(let parts): return all(parts).map { .or($0) }
+        case .comparison(let modifier, let left, let comparison, let right, let options):
+            guard let left = left.renamingKeys(of: root, rename), let right = right.renamingKeys(of: root, rename)
+            else { return nil }
+            return .comparison(modifier: modifier, left, comparison, right, options)
+        case .expression(let node): return node.renamingKeys(of: root, rename).map { .expression($0) }
+        }
+    }
+}

@@ -1,0 +1,154 @@
+import ManagedModel
+
+/// The rules of the middle version: the two steps check them, a composed mapping model does not. So they must follow from
+/// what it checks.
+extension MappingComposition {
+    /// - Throws: ``Obstacle`` naming the entity and the property whose rule the destination lacks.
+    func checkRules() throws(Obstacle) {
+        for one in first.mappings {
+            guard let source = first.source(of: one), let middle = first.destination(of: one) else { continue }
+            let next = second.mappings.filter { second.source(of: $0) == middle && second.destination(of: $0) != nil }
+            // Objects that go nowhere break no rule of the destination.
+            for other in next.isEmpty ? [nil] : next.map(Optional.some) {
+                try checkAttributes(one, source, middle, other)
+                try checkRelationships(one, source, middle, other)
+                try checkUniqueness(source, middle, other, one)
+            }
+        }
+    }
+
+    /// Whether a rule that the first step's source had already is no error there.
+    private var firstExcuses: Bool { excuses && first.model.isInferred }
+    /// Whether the composed mapping model excuses rules.
+    private var excusesAll: Bool { firstExcuses && second.model.isInferred }
+
+    private func checkAttributes(
+        _ one: EntityMapping, _ source: EntityDescription, _ middle: EntityDescription, _ other: EntityMapping?
+    ) throws(Obstacle) {
+        let destination = other.flatMap(second.destination(of:))
+        for attribute in middle.attributes where attribute.isStored && !attribute.isDerived {
+            let early = one.attributeMapping(named: attribute.name)
+            // A default that the model gives is one that the model allows.
+            if early?.valueExpression == nil, (early?.carriedValue ?? attribute.definition.defaultValue) != nil {
+                continue
+            }
+            let copies: [(attribute: AttributeDescription, mapping: PropertyMapping)] =
+                (other?.attributeMappings ?? []).compactMap { late in
+                    guard late.valueExpression?.node.ownKey == attribute.name,
+                        let copy = late.name.flatMap({ destination?.attribute(named: $0) })
+                    else { return nil }
+                    return (copy, late)
+                }
+            let original = early?.valueExpression?.node.ownKey.flatMap { source.attribute(named: $0) }
+            let old = original.map { Self.rules($0.definition) } ?? []
+            let rules = Self.rules(attribute.definition)
+            for rule in rules {
+                if rule == Self.required, early?.fill(of: attribute) != nil { continue }
+                let isKept = copies.contains { copy in
+                    Self.rules(copy.attribute.definition).contains(rule)
+                        && !(rule == Self.required && copy.mapping.fill(of: copy.attribute) != nil)
+                }
+                guard isKept || firstExcuses && old.contains(rule) else {
+                    throw Obstacle("\(middle.definition.name).\(attribute.name) has a rule that the next version lacks")
+                }
+            }
+            for copy in copies where excusesAll {
+                let late = Self.rules(copy.attribute.definition).subtracting(rules)
+                guard late.isDisjoint(with: old) else {
+                    throw Obstacle(
+                        "\(middle.definition.name).\(attribute.name) lacks a rule that both its neighbours have")
+                }
+            }
+        }
+    }
+
+    private func checkRelationships(
+        _ one: EntityMapping, _ source: EntityDescription, _ middle: EntityDescription, _ other: EntityMapping?
+    ) throws(Obstacle) {
+        let destination = other.flatMap(second.destination(of:))
+        for relationship in middle.relationships where !relationship.isTransient {
+            let rules = Self.rules(relationship)
+            let original = first.origin(of: relationship.name, in: one).relationship
+                .flatMap { source.relationship(named: $0) }
+            let old = original.map(Self.rules) ?? []
+            let copies = (other?.relationshipMappings ?? []).compactMap { late in
+                guard let other, let name = late.name,
+                    second.origin(of: name, in: other).relationship == relationship.name
+                else { return nil as RelationshipDescription? }
+                return destination?.relationship(named: name)
+            }
+            for rule in rules {
+                guard copies.contains(where: { Self.rules($0).contains(rule) }) else {
+                    throw Obstacle(
+                        "\(middle.definition.name).\(relationship.name) has a rule that the next version lacks")
+                }
+            }
+            for copy in copies where excusesAll {
+                guard Self.rules(copy).subtracting(rules).isDisjoint(with: old) else {
+                    throw Obstacle(
+                        "\(middle.definition.name).\(relationship.name) lacks a rule that both its neighbours have")
+                }
+            }
+        }
+    }
+
+    private func checkUniqueness(
+        _ source: EntityDescription, _ middle: EntityDescription, _ other: EntityMapping?, _ one: EntityMapping
+    ) throws(Obstacle) {
+        let destination = other.flatMap(second.destination(of:))
+        func origins(_ constraint: [String], _ mapping: EntityMapping?, _ step: CompositionStep) -> Set<String>? {
+            let names = constraint.map { name in
+                mapping?.attributeMapping(named: name)?.valueExpression?.node.ownKey
+                    ?? mapping?.relationshipMapping(named: name)?.valueExpression.flatMap { _ in
+                        mapping.flatMap { step.origin(of: name, in: $0).relationship }
+                    }
+            }
+            return names.contains(nil) ? nil : Set(names.compactMap { $0 })
+        }
+        let kept = Set((destination.map(Self.constraints) ?? []).compactMap { origins($0, other, second) })
+        let own = Self.constraints(middle)
+        for constraint in own where !kept.contains(Set(constraint)) {
+            throw Obstacle("\(middle.definition.name) has a uniqueness constraint that the next version lacks")
+        }
+        guard excusesAll else { return }
+        let old = Set(Self.constraints(source).map { Set($0) })
+        for constraint in kept.subtracting(own.map { Set($0) }) {
+            if let names = origins(Array(constraint), one, first), old.contains(names) {
+                throw Obstacle("\(middle.definition.name) lacks a uniqueness constraint that both its neighbours have")
+            }
+        }
+    }
+
+    private static let required = "required"
+
+    private static func rules(_ attribute: AttributeDefinition) -> Set<String> {
+        var rules: Set<String> = attribute.isOptional ? [] : [required]
+        func add(_ name: String, _ value: String?) { if let value { rules.insert("\(name) \(value)") } }
+        add("minimum", attribute.minimum.map { "\($0)" })
+        add("maximum", attribute.maximum.map { "\($0)" })
+        add("minimumLength", attribute.minimumLength.map { "\($0)" })
+        add("maximumLength", attribute.maximumLength.map { "\($0)" })
+        add("pattern", attribute.regularExpression)
+        return rules
+    }
+
+    private static func rules(_ relationship: RelationshipDescription) -> Set<String> {
+        var rules: Set<String> = relationship.isOptional ? [] : [required]
+        guard relationship.isToMany else { return rules }
+        if relationship.minCount > 0 {
+            rules.insert("minimumCount \(relationship.minCount) \(relationship.isOptional)")
+        }
+        if relationship.maxCount > 0 { rules.insert("maximumCount \(relationship.maxCount)") }
+        return rules
+    }
+
+    private static func constraints(_ entity: EntityDescription) -> [[String]] {
+        var constraints: [[String]] = []
+        var next: EntityDescription? = entity
+        while let current = next {
+            constraints += current.definition.uniquenessConstraints
+            next = current.superentity
+        }
+        return constraints
+    }
+}

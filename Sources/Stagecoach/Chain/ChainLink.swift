@@ -1,0 +1,42 @@
+/// What a migration that is one run of a chain of versions takes over from the runs before.
+struct ChainLink {
+    /// The map from the chain's source to this run's source, in SQLite; nil where none is wanted, or for the first run.
+    var idMap: String?
+    /// Objects that the runs before rejected.
+    var rejectFiles: [String] = []
+}
+
+/// One run of a chain of versions, and what it did.
+public struct ChainStepReport: Sendable, Codable {
+    public var sourceVersion: String?
+    public var destinationVersion: String?
+    /// Versions that the run passes by, because its steps are fused.
+    public var through: [String]
+    /// Files of the mapping models of each fused step, `inferred` where there is none.
+    public var mappings: [String]
+    public var report: MigrationReport
+}
+
+/// The runs of a chain, as they are planned.
+public struct ChainPlan: Sendable, Encodable {
+    /// Steps that run as one migration.
+    public struct Run: Sendable, Encodable {
+        public var steps: [Step]
+        /// Why the next steps are not fused with these; nil for the last.
+        public var obstacle: String?
+        /// Nil for all but the first: what they do with the rows is decided when their source stands.
+        public var plan: MigrationPlan?
+        /// Entity mappings, `source → destination` by name, in order.
+        public var entityMappings: [String]
+    }
+
+    /// One step from version to version.
+    public struct Step: Sendable, Encodable {
+        public var source: String?
+        public var destination: String?
+        /// Files of the mapping models in turn, or `inferred`.
+        public var mapping: String
+    }
+
+    public var runs: [Run]
+}

@@ -1,0 +1,77 @@
+import Diagnostics
+import Foundation
+import SpillStorage
+
+/// The private stores between the runs of a chain, in one locked folder: `.NAME.stagecoach-chain` beside the destination or
+/// in the folder that was asked for.
+///
+/// A run's source is removed as soon as the run has ended: two stores stand there at the most.
+final class ChainStores {
+    private let folder: WorkDirectory
+
+    /// Creates and locks the folder, and clears it of what a killed chain left.
+    ///
+    /// - Throws: `destination.busy` (75) where another chain makes the same destination, `work.create` (73).
+    init(beside place: DestinationPath, folder asked: String?) throws(MigrationError) {
+        folder = try WorkDirectory(path: "\(asked ?? place.folder)/.\(place.name).stagecoach-chain")
+        removeAll()
+    }
+
+    /// The store that a run makes; numbers from 1.
+    func path(ofRun number: Int) -> String { "\(folder.path)/step-\(number).sqlite" }
+    /// The id map up to a run.
+    func idMap(ofRun number: Int) -> String { "\(folder.path)/step-\(number)-map.sqlite" }
+    /// The objects that a run rejected.
+    func rejects(ofRun number: Int) -> String { "\(folder.path)/step-\(number)-rejects.jsonl" }
+
+    /// Whether a path is in the folder.
+    func owns(_ path: String) -> Bool { path.hasPrefix(folder.path) }
+
+    /// Removes the store that a run made, with the files beside it, and the id map that a later one replaces. Run 0 is the
+    /// chain's source, which is not touched.
+    func remove(run number: Int) {
+        guard number > 0 else { return }
+        remove(path: path(ofRun: number))
+        try? FileManager.default.removeItem(atPath: idMap(ofRun: number))
+    }
+
+    /// Removes a store in the folder, with the files beside it.
+    func remove(path: String) {
+        let name = DestinationPath(path: path).name
+        let stem = name.hasSuffix(".sqlite") ? String(name.dropLast(".sqlite".count)) : name
+        for other in names where other.hasPrefix(stem + ".") || other.hasPrefix(".\(stem)_") {
+            try? FileManager.default.removeItem(atPath: "\(folder.path)/\(other)")
+        }
+    }
+
+    /// Puts one private store in the place of another, with the files beside it.
+    ///
+    /// - Throws: errors of the file system.
+    static func replace(_ path: String, by other: String) throws {
+        let manager = FileManager.default
+        for (old, new) in [(path, other), (support(path), support(other))] {
+            if manager.fileExists(atPath: old) { try manager.removeItem(atPath: old) }
+            if manager.fileExists(atPath: new) { try manager.moveItem(atPath: new, toPath: old) }
+        }
+    }
+
+    /// The folder of a store's external files.
+    private static func support(_ path: String) -> String {
+        let place = DestinationPath(path: path)
+        return "\(place.folder)/.\(place.name.dropLast(".sqlite".count))_SUPPORT"
+    }
+
+    /// Removes everything and the folder.
+    func close() {
+        removeAll()
+        try? folder.remove()
+    }
+
+    private var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [] }
+
+    private func removeAll() {
+        for name in names where name.hasPrefix("step-") || name.hasPrefix(".step-") {
+            try? FileManager.default.removeItem(atPath: "\(folder.path)/\(name)")
+        }
+    }
+}

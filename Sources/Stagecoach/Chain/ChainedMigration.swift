@@ -1,0 +1,287 @@
+import Diagnostics
+import Foundation
+import ManagedModel
+import Mapping
+import PersistentStore
+
+/// A migration of a store over several versions of its model: a source, steps, a destination.
+///
+/// Steps whose mapping models compose run as one migration; the others one after the other, through private stores that
+/// nobody else sees. Only the last run writes the destination: a chain that fails leaves it as it was. Each run stays
+/// under the memory limit; on disk there are at most two private stores at a time, beside the destination or in the work
+/// directory that was asked for.
+///
+/// The report is of the last run, with ``MigrationReport/steps`` for each; the id map and the reject file are of the whole
+/// chain.
+public final class ChainedMigration {
+    public let sourcePath: String
+    public let destinationPath: String
+    public let steps: [MigrationStep]
+    public let options: MigrationOptions
+    public let progress: ProgressCounter
+    public let cancellation: CancellationFlag
+    /// Where policies are found by name.
+    public var policies: PolicyRegistry = .shared
+    /// Whether steps that compose run as one; false runs each by itself, with the same result.
+    public var fusesSteps = true
+
+    /// Nothing is read yet.
+    ///
+    /// - Precondition: there is a step.
+    public init(
+        from sourcePath: String, steps: [MigrationStep], to destinationPath: String,
+        options: MigrationOptions = .init(),
+        progress: ProgressCounter = .init(), cancellation: CancellationFlag = .init()
+    ) {
+        precondition(!steps.isEmpty, "a chain has a step")
+        self.sourcePath = sourcePath
+        self.steps = steps
+        self.destinationPath = destinationPath
+        self.options = options
+        self.progress = progress
+        self.cancellation = cancellation
+    }
+
+    /// The single migration that the chain is, where all its steps run as one; nil where several run.
+    public var single: Migration? {
+        let runs = runs
+        return runs.count == 1 ? migration(runs[0], from: sourcePath, to: destinationPath, options: options) : nil
+    }
+
+    var runs: [ChainRun] {
+        ChainRun.cut(
+            steps, options: options,
+            appends: options.appendsToExisting && DestinationPath(path: destinationPath).exists, fuses: fusesSteps)
+    }
+
+    /// What runs, and the first run's plan; nothing is written anywhere.
+    ///
+    /// - Throws: what ``Migration/plan()`` throws.
+    public func plan() throws -> ChainPlan {
+        let runs = runs
+        var planned: [ChainPlan.Run] = []
+        for (index, run) in runs.enumerated() {
+            var plan: MigrationPlan?
+            if index == 0 {
+                var options = try optionsByRun(runs)[0]
+                if runs.count > 1 { options.appendsToExisting = false }
+                plan = try naming(run, runs, at: 0) {
+                    try migration(run, from: sourcePath, to: destinationPath, options: options).plan()
+                }
+            }
+            planned.append(
+                ChainPlan.Run(
+                    steps: run.steps.map {
+                        .init(source: $0.source.name, destination: $0.destination.name, mapping: $0.mapping)
+                    }, obstacle: run.obstacle, plan: plan,
+                    entityMappings: run.mappingModels.flatMap { $0.entityMappings ?? [] }.map {
+                        "\($0.sourceEntityName ?? "–") → \($0.destinationEntityName ?? "–")  \($0.name ?? "")"
+                    }))
+        }
+        return ChainPlan(runs: planned)
+    }
+
+    /// Migrates.
+    ///
+    /// - Throws: ``MigrationError`` naming the step where there are several runs; the error of a policy or of the
+    ///   cancellation.
+    /// - Complexity: as ``Migration/run()``, for each run.
+    @discardableResult
+    public func run() throws -> MigrationReport {
+        let runs = runs
+        guard runs.count > 1 else {
+            let report = try migration(runs[0], from: sourcePath, to: destinationPath, options: options).run()
+            return runs[0].steps.count > 1 ? Self.whole([report], runs, source: sourcePath) : report
+        }
+        progress.beginRun()
+        defer { progress.endRun() }
+        let options = try optionsByRun(runs)
+        try checkDestination()
+        let source = try SourceStore(
+            path: sourcePath, cacheBytes: 256 << 10, valueLimit: 1 << 20, temporaryDirectory: nil)
+        let stores = try ChainStores(beside: DestinationPath(path: destinationPath), folder: self.options.workDirectory)
+        defer { stores.close() }
+        var reports: [MigrationReport] = []
+        var link = ChainLink()
+        var rejects = 0
+        var place = sourcePath
+        for (index, run) in runs.enumerated() {
+            progress.enter(step: index + 1, of: runs.count)
+            let isLast = index == runs.count - 1
+            if isLast { try source.checkUnchanged() }
+            let next = isLast ? destinationPath : stores.path(ofRun: index + 1)
+            var options = options[index]
+            if !isLast {
+                if self.options.idMap != nil { options.idMap = stores.idMap(ofRun: index + 1) }
+                if self.options.rejectFile != nil { options.rejectFile = stores.rejects(ofRun: index + 1) }
+            }
+            options.maximumRejects = self.options.maximumRejects.map { max(0, $0 - rejects) }
+            let migration = migration(run, from: place, to: next, options: options)
+            migration.link = isLast ? link : ChainLink(idMap: link.idMap)
+            let report = try naming(run, runs, at: index, stores) { try migration.run() }
+            reports.append(report)
+            rejects += report.rejects?.objects ?? 0
+            if !isLast {
+                link.idMap = options.idMap
+                if let file = options.rejectFile { link.rejectFiles.append(file) }
+                stores.remove(run: index)
+            }
+            place = next
+        }
+        progress.begin(.done)
+        try? source.close()
+        return Self.whole(reports, runs, source: sourcePath)
+    }
+
+    /// Counts what breaks rules, as ``Migration/check()`` does, run by run: the first that would fail is the last that is
+    /// looked at. Runs before the last make their stores in a folder for temporary files, which is removed.
+    ///
+    /// - Returns: the check of that run; `version` is where it leads, nil where the chain is one run.
+    /// - Throws: what ``Migration/check()`` and ``Migration/run()`` throw, naming the step.
+    public func check() throws -> (report: CheckReport, version: String?) {
+        let runs = runs
+        guard runs.count > 1 else {
+            return (
+                try migration(runs[0], from: sourcePath, to: destinationPath, options: options).check(), nil
+            )
+        }
+        let options = try optionsByRun(runs)
+        let folder = try CheckFolder(in: self.options.workDirectory)
+        defer { folder.remove() }
+        var place = sourcePath
+        for (index, run) in runs.enumerated() {
+            progress.enter(step: index + 1, of: runs.count)
+            var report = try naming(run, runs, at: index) {
+                try migration(run, from: place, to: destinationPath, options: options[index]).check()
+            }
+            report.source = sourcePath
+            let isLast = index == runs.count - 1
+            if isLast || report.fails(options[index]) { return (report, run.destination.label) }
+            let next = "\(folder.path)/step-\(index + 1).sqlite"
+            _ = try naming(run, runs, at: index) {
+                try migration(run, from: place, to: next, options: options[index]).run()
+            }
+            if index > 0 { try? FileManager.default.removeItem(atPath: place) }
+            place = next
+        }
+        throw MigrationError("internal.chain", .internal, "A chain has no run")
+    }
+
+    /// The migration of one run.
+    func migration(_ run: ChainRun, from source: String, to destination: String, options: MigrationOptions) -> Migration
+    {
+        let manager = MigrationManager(sourceModel: run.source.model, destinationModel: run.destination.model)
+        manager.policies = policies
+        return Migration(
+            from: source, model: run.source.model, mappings: run.mappingModels, to: destination,
+            model: run.destination.model, options: options, manager: manager, progress: progress,
+            cancellation: cancellation)
+    }
+
+    /// Options of each run: what concerns the destination is the last one's, passes by name belong to the run that has the
+    /// entity mappings.
+    private func optionsByRun(_ runs: [ChainRun]) throws(MigrationError) -> [MigrationOptions] {
+        guard runs.count > 1 else { return [options] }
+        if options.plan != nil {
+            throw MigrationError(
+                "plan.chain", .configuration, "A saved plan is for one migration, and this way takes \(runs.count)",
+                remedy: "Run it without --plan, or migrate from version to version")
+        }
+        let names = runs.map { run in Set(run.mappingModels.flatMap(\.entityMappingNames)) }
+        for name in options.passNames.joined() where !names.contains(where: { $0.contains(name) }) {
+            throw MigrationError(
+                "plan.unknownMapping", .configuration, "There is no entity mapping \(name) to put into a pass",
+                context: .init(entityMapping: name))
+        }
+        return runs.indices.map { index in
+            var own = options
+            own.passNames = options.passNames.map { $0.filter(names[index].contains) }.filter { !$0.isEmpty }
+            if index > 0 { own.sourceIsKnownByTables = false }
+            guard index < runs.count - 1 else { return own }
+            own.appendsToExisting = false
+            own.newUUID = false
+            own.isDryRun = false
+            own.idMap = nil
+            own.rejectFile = nil
+            own.fullCheck = false
+            return own
+        }
+    }
+
+    /// What would stop the last run, before the first begins.
+    private func checkDestination() throws(MigrationError) {
+        guard !DestinationPath.isSameFile(sourcePath, destinationPath) else {
+            throw MigrationError(
+                "destination.isSource", .usage, "Source and destination are the same file",
+                context: .init(path: destinationPath))
+        }
+        let place = DestinationPath(path: destinationPath)
+        if options.appendsToExisting, place.exists {
+            try place.resolved.checkReplaceable()
+            _ = try StoreMatch.existing(place.resolved.path, model: steps[steps.count - 1].destination.model)
+        } else {
+            try place.checkFresh()
+        }
+        for (path, kind) in [(options.idMap, "id map"), (options.rejectFile, "reject file")] {
+            if let path { try ResultFile.checkFree(path, kind: kind) }
+        }
+    }
+
+    /// Puts the step before an error's message, and the user's paths in the place of private ones.
+    func naming<Value>(
+        _ run: ChainRun, _ runs: [ChainRun], at index: Int, _ stores: ChainStores? = nil, _ body: () throws -> Value
+    ) throws -> Value {
+        do {
+            return try body()
+        } catch var error as MigrationError {
+            guard runs.count > 1 else { throw error }
+            if let path = error.context.path, stores?.owns(path) == true { error.context.path = sourcePath }
+            error.message =
+                "Step \(index + 1) of \(runs.count), \(run.source.label) → \(run.destination.label): " + error.message
+            throw error
+        }
+    }
+
+    /// One report of all runs.
+    private static func whole(_ reports: [MigrationReport], _ runs: [ChainRun], source: String) -> MigrationReport {
+        var whole = reports[reports.count - 1]
+        whole.source = source
+        whole.steps = zip(runs, reports).map { run, report in
+            ChainStepReport(
+                sourceVersion: run.source.name, destinationVersion: run.destination.name,
+                through: run.steps.dropLast().map(\.destination.label), mappings: run.steps.map(\.mapping),
+                report: report)
+        }
+        guard reports.count > 1 else { return whole }
+        whole.seconds = reports.reduce(0) { $0 + $1.seconds }
+        whole.processorSeconds = reports.reduce(0) { $0 + $1.processorSeconds }
+        whole.spilledBytes = reports.reduce(0) { $0 + $1.spilledBytes }
+        whole.passes = reports.reduce(0) { $0 + $1.passes }
+        whole.mappingModels = reports.reduce(0) { $0 + $1.mappingModels }
+        whole.isStaged = reports.contains(where: \.isStaged)
+        for report in reports.dropLast() {
+            for (root, keys) in report.keys where keys != "kept" && whole.keys[root] != nil { whole.keys[root] = keys }
+            if let earlier = report.rejects {
+                whole.rejects = whole.rejects.map { earlier.joined(with: $0) } ?? earlier
+            }
+        }
+        whole.notes = zip(runs, reports).flatMap { run, report in
+            report.notes.map { "\(run.source.label) → \(run.destination.label): \($0)" }
+        }
+        return whole
+    }
+}
+
+extension RejectReport {
+    /// The rejects of two runs, one after the other.
+    fileprivate func joined(with later: RejectReport) -> RejectReport {
+        var whole = later
+        whole.objects += objects
+        whole.byRule.merge(byRule) { $0 + $1 }
+        whole.byEntity.merge(byEntity) { $0 + $1 }
+        whole.removedReferences += removedReferences
+        whole.rounds += rounds
+        whole.sample = sample + later.sample
+        return whole
+    }
+}

@@ -1,0 +1,78 @@
+import ManagedModel
+import Mapping
+
+/// One step of a chain of versions: from one to another, by mapping models in turn.
+public struct MigrationStep {
+    public var source: ModelVersion
+    public var destination: ModelVersion
+    /// In turn; a single one that was inferred where no file was given.
+    public var mappingModels: [MappingModel]
+    /// The mapping models' files; empty where it is inferred.
+    public var files: [String]
+
+    /// - Parameter mappingModels: at least one.
+    public init(
+        from source: ModelVersion, to destination: ModelVersion, mappingModels: [MappingModel], files: [String] = []
+    ) {
+        self.source = source
+        self.destination = destination
+        self.mappingModels = mappingModels
+        self.files = files
+    }
+
+    /// `A → B`.
+    package var label: String { "\(source.label) → \(destination.label)" }
+    /// What people are told of the mapping models.
+    package var mapping: String { files.isEmpty ? "inferred" : files.joined(separator: ", ") }
+}
+
+/// Steps that run as one migration: one of them, or several whose mapping models are composed.
+struct ChainRun {
+    var steps: [MigrationStep]
+    var mappingModels: [MappingModel]
+    /// Why the next step is not part of it; nil for the last.
+    var obstacle: String?
+
+    var source: ModelVersion { steps[0].source }
+    var destination: ModelVersion { steps[steps.count - 1].destination }
+
+    /// Cuts a chain into runs, each as long as its mapping models compose.
+    ///
+    /// - Precondition: there is a step.
+    static func cut(_ steps: [MigrationStep], options: MigrationOptions, appends: Bool, fuses: Bool) -> [ChainRun] {
+        var runs: [ChainRun] = []
+        for (index, step) in steps.enumerated() {
+            let next = ChainRun(steps: [step], mappingModels: step.mappingModels)
+            guard let last = runs.last else {
+                runs.append(next)
+                continue
+            }
+            let isLastStep = index == steps.count - 1
+            do {
+                let composed = try compose(last, next, options, appends: appends && isLastStep, fuses: fuses)
+                runs[runs.count - 1].steps.append(step)
+                runs[runs.count - 1].mappingModels = [composed]
+            } catch {
+                runs[runs.count - 1].obstacle = error.reason
+                runs.append(next)
+            }
+        }
+        return runs
+    }
+
+    private static func compose(
+        _ first: ChainRun, _ second: ChainRun, _ options: MigrationOptions, appends: Bool, fuses: Bool
+    ) throws(MappingComposition.Obstacle) -> MappingModel {
+        if !fuses { throw .init("steps are asked for one by one") }
+        if options.onInvalid == .reject { throw .init("each version's rules reject objects of their own") }
+        if options.keys == .sequential { throw .init("objects get new keys") }
+        if !options.passNames.isEmpty { throw .init("passes are asked for by the names of entity mappings") }
+        if appends { throw .init("objects are added to a store that stands") }
+        guard first.mappingModels.count == 1, second.mappingModels.count == 1 else {
+            throw .init("several mapping models run in turn")
+        }
+        return try MappingComposition.compose(
+            first.mappingModels[0], second.mappingModels[0], source: first.source.model,
+            middle: second.source.model, destination: second.destination.model, excuses: !options.strictValidation)
+    }
+}

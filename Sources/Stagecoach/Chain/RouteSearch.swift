@@ -1,0 +1,256 @@
+import Diagnostics
+import ManagedModel
+import Mapping
+
+/// The search for a way: where each mapping model belongs, then which steps are made.
+final class RouteSearch {
+    /// Two versions of the line, the earlier first.
+    struct Pair: Hashable {
+        let from: Int
+        let to: Int
+    }
+
+    private let line: VersionLine
+    private let all: [ModelVersion]
+    private let candidates: [MappingCandidate]
+    private var inferred: [Pair: Result<MappingModel, MigrationError>] = [:]
+
+    init(line: VersionLine, all: [ModelVersion], candidates: [MappingCandidate]) {
+        self.line = line
+        self.all = all
+        self.candidates = candidates
+    }
+
+    /// - Throws: as ``VersionRoute/find(from:to:bundle:via:mappings:)``.
+    func route() throws(MigrationError) -> VersionRoute {
+        if let step = try wholeStep() { return VersionRoute(steps: [step], unneeded: []) }
+        var byPair: [Pair: [Int]] = [:]
+        var unneeded: [Int] = []
+        for (index, candidate) in candidates.enumerated() {
+            if let pair = try pair(of: candidate) {
+                byPair[pair, default: []].append(index)
+            } else {
+                unneeded.append(index)
+            }
+        }
+        guard candidates.isEmpty || !byPair.isEmpty else {
+            let one = candidates[0]
+            let own = one.said.map { "leads from \($0.source) to \($0.destination)" } ?? "is for other versions"
+            throw MigrationError(
+                "chain.mappingElsewhere", .configuration,
+                "The mapping model \(own), which is not on the way from \(line.versions[0].label) to "
+                    + line.versions[line.last].label,
+                remedy: "Leave it out, or name the two versions with --from and --to", context: .init(path: one.path))
+        }
+        let way = try line.isOrdered ? orderedWay(byPair) : shortestWay(byPair)
+        let used = Set(way.flatMap { byPair[$0] ?? [] })
+        guard !line.isOrdered || used.count + unneeded.count == candidates.count else {
+            throw MigrationError("chain.noWay", .configuration, "A mapping model fits none of the versions of --via")
+        }
+        var steps: [MigrationStep] = []
+        for pair in way { steps.append(try step(pair, byPair[pair] ?? [])) }
+        return VersionRoute(
+            steps: steps, unneeded: candidates.indices.filter { !used.contains($0) }.map { candidates[$0].path })
+    }
+
+    // MARK: Where mapping models belong
+
+    /// The one step from end to end, where there is no other, or where all mapping models fit it.
+    private func wholeStep() throws(MigrationError) -> MigrationStep? {
+        let whole = Pair(from: 0, to: line.last)
+        if line.versions.count == 2, candidates.isEmpty || all.isEmpty {
+            return try step(whole, Array(candidates.indices))
+        }
+        guard !candidates.isEmpty, !line.isOrdered else { return nil }
+        for candidate in candidates {
+            if let said = self.said(by: candidate), said != whole { return nil }
+            if candidates.count > 1, isBeside(candidate) { return nil }
+        }
+        do throws(MigrationError) {
+            return try step(whole, Array(candidates.indices))
+        } catch {
+            // A single one that says that it is for these two has to fit.
+            if line.versions.count == 2 || candidates.allSatisfy({ self.said(by: $0) == whole }) { throw error }
+            return nil
+        }
+    }
+
+    /// The pair that a mapping model itself names, where both versions are on the way.
+    private func said(by candidate: MappingCandidate) -> Pair? {
+        guard let said = candidate.said, let from = line.index(named: said.source),
+            let to = line.index(named: said.destination), from < to
+        else { return nil }
+        return Pair(from: from, to: to)
+    }
+
+    /// Whether a mapping model names two versions of the bundle that are not two of the way.
+    private func isBeside(_ candidate: MappingCandidate) -> Bool {
+        guard let said = candidate.said, self.said(by: candidate) == nil else { return false }
+        return all.contains { $0.name == said.source } && all.contains { $0.name == said.destination }
+    }
+
+    /// The pair that a mapping model is for; nil where it is for versions beside the way.
+    private func pair(of candidate: MappingCandidate) throws(MigrationError) -> Pair? {
+        if let said = self.said(by: candidate), !line.isOrdered || said.to == said.from + 1 {
+            _ = try read(candidate, said, after: [])
+            return said
+        }
+        if candidates.count > 1 || line.isOrdered, isBeside(candidate) { return nil }
+        var fitting: [Pair] = []
+        var failure: MigrationError?
+        for from in 0..<line.last {
+            for to in (from + 1)...line.last where !line.isOrdered || to == from + 1 {
+                let pair = Pair(from: from, to: to)
+                guard candidate.namesEntities(of: line.versions[from].model, line.versions[to].model) else { continue }
+                do throws(MigrationError) {
+                    _ = try read(candidate, pair, after: [])
+                    fitting.append(pair)
+                } catch { failure = failure ?? error }
+            }
+        }
+        if fitting.isEmpty {
+            if isForOthers(candidate) { return nil }
+            if let failure { throw failure }
+            _ = try read(candidate, Pair(from: 0, to: line.last), after: [])
+        }
+        return try only(fitting, candidate)
+    }
+
+    /// Whether a mapping model fits two versions of the bundle that are not both on the way.
+    private func isForOthers(_ candidate: MappingCandidate) -> Bool {
+        guard candidates.count > 1 else { return false }
+        return all.indices.contains { from in
+            all.indices.contains { to in
+                from != to && candidate.namesEntities(of: all[from].model, all[to].model)
+                    && (try? candidate.read(all[from].model, all[to].model, after: [])) != nil
+            }
+        }
+    }
+
+    /// One pair of several that fit: all the same to a store, or the only one of neighbours.
+    private func only(_ fitting: [Pair], _ candidate: MappingCandidate) throws(MigrationError) -> Pair {
+        func isSame(_ one: Pair, _ other: Pair) -> Bool {
+            (one.from == other.from || line.versions[one.from].hasSameHashes(as: line.versions[other.from]))
+                && (one.to == other.to || line.versions[one.to].hasSameHashes(as: line.versions[other.to]))
+        }
+        for choice in [fitting, fitting.filter { $0.to == $0.from + 1 }] {
+            if let first = choice.first, choice.allSatisfy({ isSame(first, $0) }) { return first }
+        }
+        let shown = fitting.prefix(4).map { "\(line.versions[$0.from].label) → \(line.versions[$0.to].label)" }
+        throw MigrationError(
+            "chain.ambiguousMapping", .configuration,
+            "The mapping model fits several pairs of versions: \(shown.joined(separator: ", "))"
+                + (fitting.count > 4 ? ", and \(fitting.count - 4) more" : ""),
+            remedy: "Name the versions of the way with --via, or write sourceEntityVersionHash and "
+                + "destinationEntityVersionHash into it", context: .init(path: candidate.path))
+    }
+
+    private func read(
+        _ candidate: MappingCandidate, _ pair: Pair, after earlier: [MappingModel]
+    ) throws(MigrationError) -> MappingModel {
+        try candidate.read(line.versions[pair.from].model, line.versions[pair.to].model, after: earlier)
+    }
+
+    // MARK: The way
+
+    private func orderedWay(_ byPair: [Pair: [Int]]) throws(MigrationError) -> [Pair] {
+        (0..<line.last).map { Pair(from: $0, to: $0 + 1) }
+    }
+
+    /// The most mapping models, then the fewest steps.
+    private func shortestWay(_ byPair: [Pair: [Int]]) throws(MigrationError) -> [Pair] {
+        struct Best {
+            var used = 0
+            var way: [Pair] = []
+            func isBetter(than other: Best?) -> Bool {
+                guard let other else { return true }
+                return (used, -way.count) > (other.used, -other.way.count)
+            }
+        }
+        let stops = Set(byPair.keys.flatMap { [$0.from, $0.to] }).union([0, line.last]).sorted()
+        var best: [Int: Best] = [0: Best()]
+        for from in stops {
+            guard let here = best[from] else { continue }
+            for to in stops where to > from {
+                let pair = Pair(from: from, to: to)
+                let given = byPair[pair]?.count ?? 0
+                let bridge = given > 0 ? [pair] : inferredWay(from, to)
+                guard let bridge else { continue }
+                let next = Best(used: here.used + given, way: here.way + bridge)
+                if next.isBetter(than: best[to]) { best[to] = next }
+            }
+        }
+        guard let found = best[line.last] else { throw noWay(byPair) }
+        return found.way
+    }
+
+    /// The fewest inferred steps between two versions; nil where there is no way.
+    private func inferredWay(_ from: Int, _ to: Int) -> [Pair]? {
+        if case .success = inference(Pair(from: from, to: to)) { return [Pair(from: from, to: to)] }
+        // Through older versions a way might be found, and what they lack would be lost.
+        if line.isBackward { return nil }
+        // In a long family a step leads to the next version or to the end: all pairs would take long.
+        let isLong = to - from > 24
+        var previous: [Int: Int] = [from: from]
+        var pending = [from]
+        while !pending.isEmpty, previous[to] == nil {
+            var reached: [Int] = []
+            for version in pending {
+                for next in (version + 1)..<(to + 1)
+                where previous[next] == nil && (!isLong || next == version + 1 || next == to) {
+                    guard case .success = inference(Pair(from: version, to: next)) else { continue }
+                    previous[next] = version
+                    reached.append(next)
+                }
+            }
+            pending = reached.filter { $0 != to }.sorted()
+        }
+        guard previous[to] != nil else { return nil }
+        var way: [Pair] = []
+        var version = to
+        while version != from, let before = previous[version] {
+            way.append(Pair(from: before, to: version))
+            version = before
+        }
+        return way.reversed()
+    }
+
+    private func inference(_ pair: Pair) -> Result<MappingModel, MigrationError> {
+        if let known = inferred[pair] { return known }
+        let result = Result { () throws(MigrationError) in
+            try MappingModel.inferred(from: line.versions[pair.from].model, to: line.versions[pair.to].model)
+        }
+        inferred[pair] = result
+        return result
+    }
+
+    private func noWay(_ byPair: [Pair: [Int]]) -> MigrationError {
+        let ends = Pair(from: 0, to: line.last)
+        guard case .failure(var error) = inference(ends) else {
+            return MigrationError("chain.noWay", .configuration, "There is no way between the two versions")
+        }
+        if byPair.isEmpty, line.versions.count == 2 { return error }
+        error.message =
+            "There is no way from \(line.versions[0].label) to \(line.versions[line.last].label) over "
+            + "\(line.versions.count - 2) versions between; directly: " + error.message
+        error.remedy = "Give a mapping model for a step with --mapping, or name the versions of the way with --via"
+        return error
+    }
+
+    private func step(_ pair: Pair, _ given: [Int]) throws(MigrationError) -> MigrationStep {
+        let (from, to) = (line.versions[pair.from], line.versions[pair.to])
+        guard !given.isEmpty else {
+            do throws(MigrationError) {
+                return MigrationStep(from: from, to: to, mappingModels: [try inference(pair).get()])
+            } catch {
+                guard line.versions.count > 2 else { throw error }
+                var error = error
+                error.message = "\(from.label) → \(to.label): " + error.message
+                throw error
+            }
+        }
+        var models: [MappingModel] = []
+        for index in given { models.append(try read(candidates[index], pair, after: models)) }
+        return MigrationStep(from: from, to: to, mappingModels: models, files: given.map { candidates[$0].path })
+    }
+}

@@ -1,0 +1,134 @@
+import Diagnostics
+import ManagedModel
+import PersistentStore
+
+/// Which version of a model wrote a store, and how that is known.
+public struct StoreVersion: Sendable {
+    /// What says it.
+    public enum Evidence: String, Sendable, Codable {
+        /// The version hashes in the store's metadata are those of the versions.
+        case hashes
+        /// The model that the store caches; no version that is at hand has its hashes.
+        case cachedModel
+        /// Tables and columns are those of the versions; hashes are missing, or of no version that is at hand.
+        case schema
+    }
+
+    public var evidence: Evidence
+    /// All versions that match, in the bundle's order; several where they differ in nothing that a store shows.
+    public var names: [String]
+    /// The model to read the store by: its cached one where that fits its hashes, else the last of the versions.
+    public var model: ManagedObjectModel
+    /// What the metadata call the version; nil where they say nothing.
+    public var label: String?
+
+    /// The version, for messages.
+    public var version: ModelVersion { ModelVersion(name: names.last ?? label, model: model) }
+
+    /// Finds the version that wrote a store: by its hashes, else by the model that it caches, else by its tables.
+    ///
+    /// - Parameters:
+    ///   - path: the store; it is only read.
+    ///   - bundle: the folder of the versions at hand; nil: the store's cached model says all.
+    ///   - namesAll: whether all versions are wanted that match. Else the bundle is looked at only where the store's
+    ///     cached model does not say which model wrote it.
+    /// - Throws: `model.unknownVersion` (78) saying what was looked at and what came nearest; what opening the store and
+    ///   the bundle throws.
+    /// - Complexity: O(versions × properties); one version is held, and those that match.
+    public static func find(
+        store path: String, bundle: String?, namesAll: Bool = false
+    ) throws(MigrationError) -> StoreVersion {
+        let store = try SourceStore(path: path, cacheBytes: 256 << 10, valueLimit: 1 << 20, temporaryDirectory: nil)
+        let found = try StoreVersionSearch(store: store, bundle: bundle, namesAll: namesAll).find()
+        try store.close()
+        return found
+    }
+
+    /// Whether a model is one that a store of some hashes may be read by. A hash that only Core Data knows cannot speak
+    /// against it.
+    package static func wrote(_ model: ManagedObjectModel, _ hashes: [String: [UInt8]]) -> Bool {
+        ModelDifference.describe(store: hashes, model: model).isEmpty
+    }
+}
+
+/// The search for the version that wrote a store.
+private struct StoreVersionSearch {
+    let store: SourceStore
+    let bundle: String?
+    let namesAll: Bool
+
+    func find() throws(MigrationError) -> StoreVersion {
+        let hashes = store.metadata.versionHashes
+        let said = store.metadata.versionIdentifiers.filter { !$0.isEmpty }
+        let label = said.isEmpty ? nil : said.joined(separator: ", ")
+        var reasons: [String] = []
+        let cached = try cachedModel(hashes, &reasons)
+        if let cached, !namesAll {
+            return StoreVersion(evidence: .cachedModel, names: [], model: cached, label: label)
+        }
+        let names = try bundle.map { path throws(MigrationError) in try ModelLocator.versions(in: path) } ?? []
+        let tables = try StoreTableNames(store)
+        var matching: [ModelVersion] = []
+        var same: [String] = []
+        var fitting: [ModelVersion] = []
+        var nearest: (name: String, differences: [String])?
+        for name in names {
+            // A version that cannot be read is none that could be recognised.
+            guard let bundle, let model = try? ModelLocator.load("\(bundle):\(name)").model else { continue }
+            let version = ModelVersion(name: name, model: model)
+            if !hashes.isEmpty, StoreVersion.wrote(model, hashes) { matching.append(version) }
+            if let cached {
+                if ModelDifference.describe(storeModel: cached, model: model).isEmpty { same.append(name) }
+                continue
+            }
+            let differences = tables.differences(from: model)
+            if differences.isEmpty { fitting.append(version) }
+            if nearest.map({ differences.count < $0.differences.count }) ?? true { nearest = (name, differences) }
+        }
+        if let last = matching.last {
+            return StoreVersion(
+                evidence: .hashes, names: matching.compactMap(\.name), model: cached ?? last.model, label: label)
+        }
+        if let cached { return StoreVersion(evidence: .cachedModel, names: same, model: cached, label: label) }
+        if let last = fitting.last {
+            return StoreVersion(
+                evidence: .schema, names: fitting.compactMap(\.name), model: last.model, label: label)
+        }
+        throw unknown(reasons, hasHashes: !hashes.isEmpty, nearest)
+    }
+
+    /// The cached model, where it is the one that wrote the store.
+    private func cachedModel(
+        _ hashes: [String: [UInt8]], _ reasons: inout [String]
+    ) throws(MigrationError) -> ManagedObjectModel? {
+        do throws(MigrationError) {
+            guard let model = try store.cachedModel() else {
+                reasons.append("it has no cached model")
+                return nil
+            }
+            let differences = hashes.isEmpty ? [] : ModelDifference.describe(store: hashes, model: model)
+            guard let first = differences.first else { return model }
+            reasons.append("its cached model does not match its version hashes: \(first)")
+        } catch {
+            guard error.category != .io else { throw error }
+            reasons.append("its cached model cannot be read (\(error.message))")
+        }
+        return nil
+    }
+
+    private func unknown(
+        _ reasons: [String], hasHashes: Bool, _ nearest: (name: String, differences: [String])?
+    ) -> MigrationError {
+        var text = reasons.joined(separator: "; ")
+        if let bundle {
+            text += hasHashes ? "; no version in \(bundle) has its version hashes" : "; it has no version hashes"
+        }
+        if let nearest, let first = nearest.differences.first {
+            text += "; its tables are nearest to those of \(nearest.name), but \(first)"
+            if nearest.differences.count > 1 { text += ", and \(nearest.differences.count - 1) more differences" }
+        }
+        return MigrationError(
+            "model.unknownVersion", .configuration, "Nothing says which model version wrote the store: \(text)",
+            remedy: "Name the model version that wrote the store with --from", context: .init(path: store.path))
+    }
+}

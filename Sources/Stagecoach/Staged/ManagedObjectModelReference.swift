@@ -1,0 +1,87 @@
+import Diagnostics
+import Foundation
+import ManagedModel
+
+/// A model version, by itself or by where it is found, and the checksum that it must have.
+public final class ManagedObjectModelReference: NSObject {
+    private enum Place {
+        case model(ManagedObjectModel)
+        case file(URL)
+        case named(String, Bundle?)
+        case hashes([String: Data], Bundle?)
+    }
+
+    public let versionChecksum: String
+    private let place: Place
+
+    /// A model that is at hand.
+    public init(model: ManagedObjectModel, versionChecksum: String) {
+        place = .model(model)
+        self.versionChecksum = versionChecksum
+    }
+
+    /// A model on disk, as ``ModelLocator`` reads it.
+    public init(fileURL: URL, versionChecksum: String) {
+        place = .file(fileURL)
+        self.versionChecksum = versionChecksum
+    }
+
+    /// A model in a bundle by its name: `Library` for `Library.momd` or `Library.mom`.
+    ///
+    /// - Parameter bundle: nil: the program's own.
+    public init(name: String, in bundle: Bundle?, versionChecksum: String) {
+        place = .named(name, bundle)
+        self.versionChecksum = versionChecksum
+    }
+
+    /// A model in a bundle by the version hashes of its entities.
+    ///
+    /// - Parameter bundle: nil: the program's own.
+    public init(entityVersionHashes: [String: Data], in bundle: Bundle?, versionChecksum: String) {
+        place = .hashes(entityVersionHashes, bundle)
+        self.versionChecksum = versionChecksum
+    }
+
+    /// The model.
+    ///
+    /// - Throws: `staged.modelNotFound` (78) where there is none, or one of another checksum.
+    public func resolved() throws(MigrationError) -> ManagedObjectModel {
+        guard let model = try candidate() else {
+            throw error("There is no model version of the checksum \(versionChecksum)", nil)
+        }
+        // A checksum that only Core Data can compute cannot speak against the model.
+        guard let own = model.versionChecksum, own != versionChecksum else { return model }
+        throw error("The model has the version checksum \(own), not \(versionChecksum)", path)
+    }
+
+    private var path: String? { if case .file(let url) = place { url.path } else { nil } }
+
+    private func candidate() throws(MigrationError) -> ManagedObjectModel? {
+        switch place {
+        case .model(let model): return model
+        case .file(let url):
+            do throws(MigrationError) { return try ModelLocator.load(url.path).model } catch {
+                // A folder of versions may have it under another name than the current one's.
+                guard ModelLocator.bundle(of: url.path) != nil else { throw error }
+                return nil
+            }
+        case .named(let name, let bundle):
+            let folder = (bundle ?? .main).resourcePath ?? (bundle ?? .main).bundlePath
+            for ending in ["momd", "mom", "xcdatamodeld", "xcdatamodel"] {
+                let path = "\(folder)/\(name).\(ending)"
+                guard FileManager.default.fileExists(atPath: path) else { continue }
+                return try ModelLocator.load(path).model
+            }
+            return nil
+        case .hashes(let hashes, let bundle):
+            return ManagedObjectModel.mergedModel(
+                from: bundle.map { [$0] }, forStoreMetadata: ["NSStoreModelVersionHashes": hashes])
+        }
+    }
+
+    private func error(_ message: String, _ path: String?) -> MigrationError {
+        MigrationError(
+            "staged.modelNotFound", .configuration, message,
+            remedy: "Name the model that the checksum is of", context: .init(path: path))
+    }
+}

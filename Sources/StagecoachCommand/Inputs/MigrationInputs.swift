@@ -1,0 +1,81 @@
+import Diagnostics
+import Foundation
+import ManagedModel
+import Stagecoach
+
+/// The inputs of a migration, read: models, mapping models, and the way from version to version.
+struct MigrationInputs {
+    let request: MigrationRequest
+    private(set) var sourceModel: NamedModel
+    let destinationModel: NamedModel
+    /// How it is known which version wrote the store; nil where the user said it.
+    let evidence: StoreVersion.Evidence?
+    let route: VersionRoute
+    private let plan: MigrationPlan?
+
+    /// Reads store, models and mapping models, in this order.
+    ///
+    /// - Throws: errors of 65, 66, 74, 75, 77 and 78 naming the input.
+    init(_ request: MigrationRequest) throws(MigrationError) {
+        self.request = request
+        // The store comes first: a model that fits no store at all would only distract.
+        let store = try ModelArgument.open(request.source)
+        try store.close()
+        let bundle = ModelLocator.bundle(of: request.to)
+        let source: ModelVersion
+        if let from = request.from {
+            sourceModel = try ModelArgument.load(from)
+            destinationModel = try ModelArgument.load(request.to)
+            evidence = nil
+            source = ModelVersion(name: sourceModel.name, model: sourceModel.model)
+        } else {
+            // Without --from the --to bundle may have to say which version wrote the store: it must be there.
+            destinationModel = try ModelArgument.load(request.to)
+            let found = try ModelArgument.ofStore(request.source, bundle: request.to)
+            evidence = found.evidence
+            source = found.version
+            sourceModel = NamedModel(model: found.model, name: found.version.name)
+        }
+        for library in request.policies { try PolicyLibrary.load(library) }
+        if let path = request.plan {
+            plan = try MigrationPlan.read(json: Data(try InputFile.read(path, what: "plan")), path: path)
+        } else {
+            plan = nil
+        }
+        var via: [ModelVersion] = []
+        for name in request.via { via.append(try ModelArgument.stop(name, bundle: bundle)) }
+        route = try VersionRoute.find(
+            from: source, to: ModelVersion(name: destinationModel.name, model: destinationModel.model), bundle: bundle,
+            via: via, mappings: request.mappings)
+        sourceModel = NamedModel(model: sourceModel.model, name: route.steps[0].source.name)
+    }
+
+    /// What people are told of the mapping models; nil where one is inferred.
+    var mapping: String? {
+        if route.steps.count == 1 { return route.steps[0].files.isEmpty ? nil : route.steps[0].mapping }
+        return request.mapping.map { _ in route.steps.map(\.mapping).joined(separator: "; ") }
+    }
+
+    /// The migration, ready to plan or run.
+    func migration(
+        progress: ProgressCounter = .init(), cancellation: CancellationFlag = .init()
+    ) -> ChainedMigration {
+        var options = request.options
+        options.plan = plan
+        options.sourceIsKnownByTables = evidence == .schema
+        return ChainedMigration(
+            from: request.source, steps: route.steps, to: request.destination, options: options, progress: progress,
+            cancellation: cancellation)
+    }
+
+    /// What the command has to say of the way, beyond what the run itself says: a sentence each.
+    var notes: [String] {
+        var notes = route.unneeded.map { "The mapping model \($0) is for versions beside the way and was not used" }
+        if evidence == .schema {
+            notes.append(
+                "The store's version hashes are missing or of no known version: its tables are those of "
+                    + (sourceModel.name ?? "the source model"))
+        }
+        return notes
+    }
+}

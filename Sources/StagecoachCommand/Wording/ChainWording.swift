@@ -1,0 +1,59 @@
+import Stagecoach
+
+/// The words for a way over several versions.
+enum ChainWording {
+    /// The steps and how they run, for a plan.
+    static func way(_ chain: ChainPlan) -> [String] {
+        var rows: [[String]] = []
+        for (number, run) in chain.runs.enumerated() {
+            for (index, step) in run.steps.enumerated() {
+                let isFirst = index == 0
+                let how =
+                    run.steps.count > 1
+                    ? (isFirst ? "fused" : "fused with the step before") : "a migration of its own"
+                rows.append([
+                    "\(rows.count + 1)", Versions.text(step.source, step.destination), step.mapping,
+                    "migration \(number + 1)", how,
+                ])
+            }
+        }
+        var lines = [
+            "",
+            "  The way, \(rows.count) steps in \(chain.runs.count == 1 ? "one migration" : "\(chain.runs.count) migrations through private stores")",
+        ]
+        lines += TextTable(rows: rows, alignments: [.right, .left, .left, .left, .left]).lines(indent: 4)
+        for run in chain.runs {
+            guard let obstacle = run.obstacle, let last = run.steps.last else { continue }
+            lines.append("    not fused after \(last.destination ?? "an unnamed version"): \(obstacle)")
+        }
+        return lines
+    }
+
+    /// The migrations after the first: their rows are known when their source stands.
+    static func later(_ chain: ChainPlan) -> [String] {
+        var lines: [String] = []
+        for (index, run) in chain.runs.enumerated().dropFirst() {
+            let versions = Versions.text(run.steps.first?.source, run.steps.last?.destination)
+            lines += ["", "Migration \(index + 1) of \(chain.runs.count), \(versions), planned when its source stands"]
+            lines.append("  Entity mappings")
+            lines += run.entityMappings.map { "    \($0)" }
+        }
+        return lines
+    }
+
+    /// What each migration did, for a summary: empty where there was one step.
+    static func done(_ steps: [ChainStepReport]) -> [String] {
+        let rows = steps.map { step in
+            let versions =
+                [step.sourceVersion ?? "unnamed version"] + step.through
+                + [step.destinationVersion ?? "unnamed version"]
+            let objects = SummaryWording.objects(step.report.counts).reduce(0) { $0 + $1.count }
+            return [
+                versions.joined(separator: " → ") + (step.through.isEmpty ? "" : " (fused)"),
+                Set(step.mappings).count == 1 ? step.mappings[0] : step.mappings.joined(separator: "; "),
+                Figures.count(objects, "object"), Figures.duration(step.report.seconds),
+            ]
+        }
+        return TextTable(rows: rows, alignments: [.left, .left, .right, .right]).lines(indent: 2)
+    }
+}

@@ -1,0 +1,180 @@
+import CSQLite
+import Diagnostics
+import Foundation
+import ManagedModel
+import Mapping
+import PersistentStore
+import Stagecoach
+import TestSupport
+import Testing
+
+@Suite("Chains of versions")
+struct ChainTests {
+    /// Four versions: a title gets a default, is renamed, and an entity with links comes and is renamed.
+    static func versions() throws -> [ModelVersion] {
+        func renamed(_ name: String, from old: String, _ value: AttributeValue? = nil) -> AttributeDefinition {
+            attribute(name, .string, default: value, required: value != nil) { $0.renamingIdentifier = old }
+        }
+        var tagged = entity("Label", [attribute("name", .string)], [toMany("books", "Book", inverse: "labels")])
+        tagged.renamingIdentifier = "Tag"
+        return try [
+            model(entity("Book", [attribute("title", .string)])),
+            model(entity("Book", [attribute("title", .string, default: .string("none"), required: true)])),
+            model(
+                entity(
+                    "Book",
+                    [
+                        renamed("name", from: "title", .string("other")),
+                        attribute("pages", .integer32, default: .integer(7)),
+                    ],
+                    [toMany("tags", "Tag", inverse: "books")]),
+                entity("Tag", [attribute("name", .string)], [toMany("books", "Book", inverse: "tags")])),
+            model(
+                entity(
+                    "Book",
+                    [
+                        renamed("heading", from: "name", .string("third")),
+                        attribute("pages", .integer32, default: .integer(9)),
+                    ],
+                    [
+                        {
+                            var labels = toMany("labels", "Label", inverse: "books")
+                            labels.renamingIdentifier = "tags"
+                            return labels
+                        }()
+                    ]), tagged),
+        ].enumerated().map { ModelVersion(name: "\($0.offset + 1)", model: $0.element) }
+    }
+
+    static func source(_ folder: TemporaryFolder, _ version: ModelVersion) throws -> String {
+        var store = ReferenceStore(model: version.model)
+        store.insert("Book", 3, ["title": .text("A")])
+        store.insert("Book", 9)
+        let path = folder.file("old.sqlite")
+        try store.write(path: path)
+        return path
+    }
+
+    static func inferred(_ from: ModelVersion, _ to: ModelVersion) throws -> MigrationStep {
+        MigrationStep(from: from, to: to, mappingModels: [try .inferred(from: from.model, to: to.model)])
+    }
+
+    private func rows(_ path: String, _ sql: String) throws -> [String] {
+        let connection = try Connection(path: path, flags: SQLITE_OPEN_READONLY)
+        let statement = try connection.prepare(sql)
+        var rows: [String] = []
+        while try statement.step() { rows.append(statement.text(0) ?? "nil") }
+        return rows
+    }
+
+    @Test("Inferred steps run as one migration, and defaults are those of the versions that gave them")
+    func fused() throws {
+        let versions = try Self.versions()
+        let folder = try TemporaryFolder()
+        let chain = ChainedMigration(
+            from: try Self.source(folder, versions[0]),
+            steps: try (0..<3).map { try Self.inferred(versions[$0], versions[$0 + 1]) }, to: folder.file("new.sqlite"))
+        let plan = try chain.plan()
+        #expect(plan.runs.count == 1 && plan.runs[0].steps.map(\.destination) == ["2", "3", "4"])
+        #expect(plan.runs[0].plan != nil && chain.single != nil)
+        let report = try chain.run()
+        #expect(
+            try rows(folder.file("new.sqlite"), "SELECT Z_PK || ZHEADING || ZPAGES FROM ZBOOK ORDER BY Z_PK")
+                == ["3A7", "9none7"])
+        #expect(report.steps?.count == 1 && report.steps?[0].through == ["2", "3"])
+        #expect(report.steps?[0].sourceVersion == "1" && report.steps?[0].destinationVersion == "4")
+        #expect(report.counts.created["Book"] == 2)
+    }
+
+    @Test(
+        "A step with a policy runs by itself; id map, report and progress are of the whole chain, nothing private stays"
+    )
+    func apart() throws {
+        final class Shouting: EntityMigrationPolicy {
+            override func createDestinationInstances(
+                forSource source: ManagedObject, in mapping: EntityMapping, manager: MigrationManager
+            ) throws {
+                try super.createDestinationInstances(forSource: source, in: mapping, manager: manager)
+                let made = manager.destinationInstances(forEntityMappingName: mapping.name, sourceInstances: [source])
+                made.first?.setValue("\(source.value(forKey: "title") ?? "")!", forKey: "name")
+            }
+        }
+        let registry = PolicyRegistry()
+        registry.register("ChainTests.Shouting") { Shouting() }
+        let versions = try Self.versions()
+        let folder = try TemporaryFolder()
+        let custom = try MappingModel.inferred(from: versions[1].model, to: versions[2].model)
+        let book = try #require(custom.entityMappings.first { $0.destinationEntityName == "Book" })
+        book.entityMigrationPolicyClassName = "ChainTests.Shouting"
+        let steps = try [
+            Self.inferred(versions[0], versions[1]),
+            MigrationStep(from: versions[1], to: versions[2], mappingModels: [custom], files: ["custom.json"]),
+            Self.inferred(versions[2], versions[3]),
+        ]
+        var options = MigrationOptions()
+        options.idMap = folder.file("ids.csv")
+        let progress = ProgressCounter()
+        let source = try Self.source(folder, versions[0])
+        let chain = ChainedMigration(
+            from: source, steps: steps, to: folder.file("new.sqlite"), options: options, progress: progress)
+        chain.policies = registry
+        let plan = try chain.plan()
+        #expect(plan.runs.count == 3 && chain.single == nil)
+        #expect(plan.runs.map { $0.obstacle == nil } == [false, false, true])
+        #expect(plan.runs[0].obstacle?.contains("policy") == true)
+        let report = try chain.run()
+        #expect(
+            try rows(folder.file("new.sqlite"), "SELECT ZHEADING FROM ZBOOK ORDER BY Z_PK") == ["A!", "none!"])
+        #expect(report.steps?.count == 3 && report.source == source && report.isStaged)
+        #expect(progress.snapshot.fraction == 1 && progress.snapshot.steps == 3)
+        let ids = try String(contentsOfFile: folder.file("ids.csv"), encoding: .utf8)
+        #expect(ids.contains("Book,3,Book,1\n") && ids.contains("Book,9,Book,2\n"))
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+                == ["ids.csv", "new.sqlite", "old.sqlite"])
+    }
+
+    @Test("An error names the step and the user's files, and nothing stays")
+    func failing() throws {
+        let versions = try [
+            model(entity("A", [attribute("x", .string)])),
+            model(entity("A", [attribute("x", .string, required: true)])),
+            model(entity("A", [attribute("y", .string)])),
+        ].enumerated().map { ModelVersion(name: "v\($0.offset)", model: $0.element) }
+        let folder = try TemporaryFolder()
+        var store = ReferenceStore(model: versions[0].model)
+        store.insert("A", 1)
+        try store.write(path: folder.file("old.sqlite"))
+        let steps = try (0..<2).map { try Self.inferred(versions[$0], versions[$0 + 1]) }
+        let chain = ChainedMigration(from: folder.file("old.sqlite"), steps: steps, to: folder.file("new.sqlite"))
+        // The middle version demands what the last one does not.
+        #expect(try chain.plan().runs.count == 2)
+        let error = try #require(throws: MigrationError.self) { try chain.run() }
+        #expect(error.code == "validation.missing" && error.message.hasPrefix("Step 1 of 2, v0 → v1: "))
+        #expect(!error.description.contains("stagecoach-chain"))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["old.sqlite"])
+        let check = try chain.check()
+        #expect(check.version == "v1" && check.report.violations.map(\.property) == ["x"])
+        var options = MigrationOptions()
+        options.onInvalid = .reject
+        options.rejectFile = folder.file("rejects.jsonl")
+        let rejecting = ChainedMigration(
+            from: folder.file("old.sqlite"), steps: steps, to: folder.file("new.sqlite"), options: options)
+        #expect(try rejecting.run().rejects?.objects == 1)
+        #expect(try String(contentsOfFile: folder.file("rejects.jsonl"), encoding: .utf8).contains("A/p1"))
+        #expect(try rows(folder.file("new.sqlite"), "SELECT count(*) FROM ZA") == ["0"])
+    }
+
+    @Test("A destination that stands is refused before the first step")
+    func standing() throws {
+        let versions = try Self.versions()
+        let folder = try TemporaryFolder()
+        try Data().write(to: URL(fileURLWithPath: folder.file("new.sqlite")))
+        let chain = ChainedMigration(
+            from: try Self.source(folder, versions[0]),
+            steps: try (0..<3).map { try Self.inferred(versions[$0], versions[$0 + 1]) }, to: folder.file("new.sqlite"))
+        chain.fusesSteps = false
+        let error = try #require(throws: MigrationError.self) { try chain.run() }
+        #expect(error.code == "destination.exists" && !error.message.contains("Step"))
+    }
+}

@@ -1,0 +1,177 @@
+import Diagnostics
+import Foundation
+import ManagedModel
+import Mapping
+import Stagecoach
+import TestSupport
+import Testing
+
+@Suite("Ways from version to version")
+struct RouteTests {
+    /// A bundle of the chain's versions, and mapping models of neighbours as JSON.
+    private struct Scene {
+        let folder: TemporaryFolder
+        let versions: [ModelVersion]
+        let bundle: String
+
+        /// - Parameter definitions: one a version, compiled by our own writer.
+        init(_ versions: [ModelVersion]) throws {
+            self.versions = versions
+            folder = try TemporaryFolder()
+            bundle = folder.file("Books.momd")
+            try FileManager.default.createDirectory(atPath: bundle, withIntermediateDirectories: true)
+            for version in versions {
+                try Data(try ModelArchive.encode(version.model)).write(
+                    to: URL(fileURLWithPath: "\(bundle)/\(version.name ?? "").mom"))
+            }
+        }
+
+        /// The inferred mapping model of two versions as a file.
+        func mapping(_ from: Int, _ to: Int, hashes: Bool = true) throws -> String {
+            let path = folder.file("\(from)to\(to)-\(hashes).json")
+            let mapping = try MappingModel.inferred(
+                from: versions[from - 1].model, to: versions[to - 1].model)
+            for one in mapping.entityMappings { one.statesVersionHashes = hashes }
+            try Data(try mapping.json().utf8).write(to: URL(fileURLWithPath: path))
+            return path
+        }
+
+        func route(
+            _ from: Int, _ to: Int, via: [Int] = [], mappings: [String] = []
+        ) throws -> VersionRoute {
+            try VersionRoute.find(
+                from: ModelVersion(name: "said by the store", model: versions[from - 1].model),
+                to: versions[to - 1], bundle: bundle, via: via.map { versions[$0 - 1] }, mappings: mappings)
+        }
+    }
+
+    private func names(_ route: VersionRoute) -> [String] {
+        route.steps.map {
+            "\($0.destination.name ?? "-")\($0.files.isEmpty ? "" : " by \($0.files.map { URL(fileURLWithPath: $0).lastPathComponent.prefix(4) }.joined(separator: "+"))")"
+        }
+    }
+
+    @Test("One step where it can be inferred, mapping models in any order, inference between, versions by --via")
+    func ways() throws {
+        let scene = try Scene(ChainTests.versions())
+        #expect(try names(scene.route(1, 4)) == ["4"])
+        #expect(try names(scene.route(1, 4, via: [3])) == ["3", "4"])
+        #expect(try names(scene.route(1, 4, via: [2, 3])) == ["2", "3", "4"])
+        let (two, three) = (try scene.mapping(1, 2), try scene.mapping(3, 4))
+        #expect(try names(scene.route(1, 4, mappings: [three, two])) == ["2 by 1to2", "3", "4 by 3to4"])
+        #expect(try names(scene.route(1, 4, mappings: [three])) == ["3", "4 by 3to4"])
+        #expect(try names(scene.route(1, 4, via: [2, 3], mappings: [three])) == ["2", "3", "4 by 3to4"])
+        #expect(try names(scene.route(4, 3)) == ["3"])
+        #expect(try scene.route(2, 4, via: [3]).steps[0].source.name == "2")
+    }
+
+    @Test("A mapping model of versions beside the way is left out, and said")
+    func beside() throws {
+        let scene = try Scene(ChainTests.versions())
+        let (first, last) = (try scene.mapping(1, 2), try scene.mapping(3, 4))
+        let route = try scene.route(2, 4, mappings: [first, last])
+        #expect(names(route) == ["3", "4 by 3to4"] && route.unneeded == [first])
+        #expect(throws: MigrationError.self) { try scene.route(2, 4, mappings: [first]) }
+    }
+
+    @Test("Several for one pair run in turn; one that fits several pairs has to be told")
+    func several() throws {
+        let scene = try Scene(ChainTests.versions())
+        let direct = try scene.mapping(1, 4)
+        #expect(try names(scene.route(1, 4, mappings: [direct])) == ["4 by 1to4"])
+        let vague = scene.folder.file("vague.json")
+        try Data(
+            #"{"formatVersion": 2, "entityMappings": [{"sourceEntity": "Book", "destinationEntity": "Book"}]}"#.utf8
+        )
+        .write(to: URL(fileURLWithPath: vague))
+        #expect(try names(scene.route(1, 4, mappings: [vague])) == ["4 by vagu"])
+        let error = try #require(throws: MigrationError.self) {
+            try scene.route(1, 4, mappings: [vague, scene.mapping(3, 4)])
+        }
+        #expect(error.code == "chain.ambiguousMapping" && error.remedy?.contains("--via") == true)
+    }
+
+    @Test("Where a step cannot be inferred, the way goes round it or says why there is none")
+    func refused() throws {
+        func version(_ name: String, _ type: AttributeType?) throws -> ModelVersion {
+            ModelVersion(
+                name: name,
+                model: try model(
+                    entity(
+                        "A", type.map { [attribute("x", $0), attribute("y", .string)] } ?? [attribute("y", .string)])))
+        }
+        let round = try Scene([version("1", .string), version("2", nil), version("3", .integer16)])
+        #expect(try names(round.route(1, 3)) == ["2", "3"])
+        let none = try Scene([version("1", .string), version("2", .integer64), version("3", .integer16)])
+        let error = try #require(throws: MigrationError.self) { try none.route(1, 3) }
+        #expect(error.code == "inference.attributeType" && error.message.contains("no way from"))
+        #expect(error.remedy?.contains("--mapping") == true)
+    }
+
+    @Test("A store's version is told by hashes, all that match, by its cached model, or by its tables")
+    func storeVersion() throws {
+        var versions = try ChainTests.versions()
+        // The same to a store: a default does not enter the hash.
+        let same = try model(entity("Book", [attribute("title", .string) { $0.defaultValue = .string("x") }]))
+        versions.insert(ModelVersion(name: "1b", model: same), at: 1)
+        let scene = try Scene(versions)
+        let path = try ChainTests.source(scene.folder, versions[0])
+        let found = try StoreVersion.find(store: path, bundle: scene.bundle, namesAll: true)
+        #expect(found.evidence == .hashes && found.names == ["1", "1b"])
+        let alone = try #require(throws: MigrationError.self) { try StoreVersion.find(store: path, bundle: nil) }
+        #expect(alone.code == "model.unknownVersion" && alone.remedy?.contains("--from") == true)
+
+        // Other hashes, the same tables.
+        let other = try model(entity("Book", [attribute("title", .string, default: .string(""), required: true)]))
+        let near = try Scene([ModelVersion(name: "near", model: other), versions[4]])
+        let told = try StoreVersion.find(store: path, bundle: near.bundle)
+        #expect(told.evidence == .schema && told.names == ["near"])
+        var options = MigrationOptions()
+        let refused = try #require(throws: MigrationError.self) {
+            try Migration(
+                from: path, model: other, mapping: .inferred(from: other, to: versions[4].model),
+                to: near.folder.file("new.sqlite"), model: versions[4].model, options: options
+            ).run()
+        }
+        #expect(refused.code == "store.otherModel")
+        options.sourceIsKnownByTables = true
+        try Migration(
+            from: path, model: other, mapping: .inferred(from: other, to: versions[4].model),
+            to: near.folder.file("new.sqlite"), model: versions[4].model, options: options
+        ).run()
+        let far = try Scene([versions[4]])
+        let unknown = try #require(throws: MigrationError.self) {
+            try StoreVersion.find(store: path, bundle: far.bundle)
+        }
+        #expect(unknown.message.contains("nearest to those of 4, but the table ZBOOK has no column ZHEADING"))
+    }
+}
+
+@Suite("Ways over real versions", .enabled(if: SharedStores.isPresent, "the shared stores are absent"))
+struct RealRouteTests {
+    private func path(_ name: String) -> String { SharedStores.url.appendingPathComponent(name).path }
+
+    @Test("Moody goes from 1 to 5 over its three mapping models, given in any order")
+    func moody() throws {
+        let bundle = path("objcio-moody/models/Moody.xcdatamodeld")
+        let mappings = ["4-Moody 5", "2-Moody 3", "3-Moody 4"].map {
+            path("objcio-moody/mappings/Moody \($0).xcmappingmodel")
+        }
+        let folder = try TemporaryFolder()
+        let source = try folder.copyStore(SharedStores.url.appendingPathComponent("objcio-moody/stores/Moody.moody"))
+        let store = try StoreVersion.find(store: source, bundle: bundle)
+        let last = ModelVersion(name: "Moody 5", model: try ModelLocator.load(bundle + ":Moody 5").model)
+        let route = try VersionRoute.find(from: store.version, to: last, bundle: bundle, mappings: mappings)
+        #expect(route.steps.map(\.destination.name) == ["Moody 2", "Moody 3", "Moody 4", "Moody 5"])
+        #expect(route.steps.map(\.files.count) == [0, 1, 1, 1] && route.unneeded.isEmpty)
+        let chain = ChainedMigration(from: source, steps: route.steps, to: folder.file("new.moody"))
+        print("Moody: \(try chain.plan().runs.map { "\($0.steps.count) steps, then \($0.obstacle ?? "the end")" })")
+        let apart = ChainedMigration(from: source, steps: route.steps, to: folder.file("apart.moody"))
+        apart.fusesSteps = false
+        let moods = try chain.run().counts.created["Mood"]
+        #expect(try apart.run().counts.created["Mood"] == moods && moods == 4)
+        let one = try ReferenceStore.read(path: folder.file("new.moody"), model: last.model)
+        #expect(
+            one.differences(from: try ReferenceStore.read(path: folder.file("apart.moody"), model: last.model)) == [])
+    }
+}

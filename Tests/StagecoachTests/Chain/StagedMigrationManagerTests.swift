@@ -1,0 +1,183 @@
+import CSQLite
+import Diagnostics
+import Foundation
+import PersistentStore
+import Stagecoach
+import TestSupport
+import Testing
+
+@Suite("Staged migration")
+struct StagedMigrationManagerTests {
+    private struct Scene {
+        let versions: [ModelVersion]
+        let folder: TemporaryFolder
+        let source: URL
+        var destination: URL { URL(fileURLWithPath: folder.file("new.sqlite")) }
+
+        init() throws {
+            versions = try ChainTests.versions()
+            folder = try TemporaryFolder()
+            source = URL(fileURLWithPath: try ChainTests.source(folder, versions[0]))
+        }
+
+        func checksum(_ number: Int) throws -> String { try #require(versions[number - 1].model.versionChecksum) }
+        func reference(_ number: Int) throws -> NSManagedObjectModelReference {
+            NSManagedObjectModelReference(
+                model: versions[number - 1].model, versionChecksum: try checksum(number))
+        }
+        func rows(_ path: String, _ sql: String) throws -> [String] {
+            let connection = try Connection(path: path, flags: SQLITE_OPEN_READONLY)
+            let statement = try connection.prepare(sql)
+            var rows: [String] = []
+            while try statement.step() { rows.append(statement.text(0) ?? "nil") }
+            return rows
+        }
+    }
+
+    @Test("A lightweight stage leads directly to its last version, a custom one calls its handlers")
+    func stages() throws {
+        let scene = try Scene()
+        let light = NSLightweightMigrationStage([try scene.checksum(1), try scene.checksum(2)])
+        let custom = NSCustomMigrationStage(
+            migratingFrom: try scene.reference(2), to: try scene.reference(3))
+        custom.label = "tags"
+        var seen: [String] = []
+        custom.willMigrateHandler = { manager, stage in
+            let path = try #require(manager.storeURL).path
+            #expect(manager.model === scene.versions[1].model && stage.label == "tags")
+            seen += try scene.rows(path, "SELECT ZTITLE FROM ZBOOK ORDER BY Z_PK")
+            let connection = try Connection(path: path, flags: SQLITE_OPEN_READWRITE)
+            try connection.execute("UPDATE ZBOOK SET ZTITLE = ZTITLE || '?' WHERE Z_PK = 9")
+            try connection.close()
+        }
+        custom.didMigrateHandler = { manager, _ in
+            let path = try #require(manager.storeURL).path
+            seen += try scene.rows(path, "SELECT ZNAME FROM ZBOOK ORDER BY Z_PK")
+            let mapping = try MappingModel.inferred(from: scene.versions[2].model, to: scene.versions[2].model)
+            let book = try #require(mapping.entityMappings.first { $0.destinationEntityName == "Book" })
+            book.attributeMappings?.first { $0.name == "pages" }?.valueExpression = try NSExpression(
+                parsing: "$source.pages * 2")
+            try manager.transformStore(with: mapping)
+        }
+        let manager = NSStagedMigrationManager([light, custom])
+        manager.models = [scene.versions[0].model]
+        let before = try Data(contentsOf: scene.source)
+        let reports = try manager.migrateStore(
+            from: scene.source, to: scene.destination, destinationModel: scene.versions[3].model)
+        #expect(seen == ["A", "none", "A", "none?"])
+        #expect(
+            try scene.rows(scene.destination.path, "SELECT ZHEADING || ZPAGES FROM ZBOOK ORDER BY Z_PK")
+                == ["A14", "none?14"])
+        #expect(reports.count == 3 && manager.storeURL == nil && manager.model == nil)
+        #expect(manager.progress.snapshot.fraction == 1)
+        #expect(try Data(contentsOf: scene.source) == before)
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: scene.folder.path).sorted()
+                == ["new.sqlite", "old.sqlite"])
+    }
+
+    @Test("What the last handler changes is checked by the model's rules, and a handler's error ends the run as it is")
+    func lastHandler() throws {
+        let scene = try Scene()
+        let custom = NSCustomMigrationStage(
+            migratingFrom: try scene.reference(1), to: try scene.reference(2))
+        custom.didMigrateHandler = { manager, _ in
+            let path = try #require(manager.storeURL).path
+            let connection = try Connection(path: path, flags: SQLITE_OPEN_READWRITE)
+            try connection.execute("UPDATE ZBOOK SET ZTITLE = 'new'")
+            try connection.close()
+        }
+        let manager = StagedMigrationManager([custom])
+        try manager.migrateStore(
+            from: scene.source, to: scene.destination, destinationModel: scene.versions[1].model)
+        #expect(try scene.rows(scene.destination.path, "SELECT DISTINCT ZTITLE FROM ZBOOK") == ["new"])
+
+        struct Refusal: Error {}
+        let other = try Scene()
+        custom.didMigrateHandler = { _, _ in throw Refusal() }
+        #expect(throws: Refusal.self) {
+            try manager.migrateStore(
+                from: other.source, to: other.destination, destinationModel: other.versions[1].model)
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: other.folder.path) == ["old.sqlite"])
+    }
+
+    @Test("A store is taken up at its version, and goes to a version inside a stage")
+    func positions() throws {
+        let scene = try Scene()
+        let all = StagedMigrationManager([
+            LightweightMigrationStage([try scene.checksum(1), try scene.checksum(2)]),
+            LightweightMigrationStage([try scene.checksum(3), try scene.checksum(4)]),
+        ])
+        all.models = scene.versions.map(\.model)
+        #expect(
+            try all.migrateStore(
+                from: scene.source, to: scene.destination, destinationModel: scene.versions[3].model
+            ).count == 2)
+        let third = scene.folder.file("third.sqlite")
+        #expect(
+            try all.migrateStore(
+                from: scene.source, to: URL(fileURLWithPath: third), destinationModel: scene.versions[2].model
+            ).count == 2)
+        #expect(try scene.rows(third, "SELECT ZNAME FROM ZBOOK ORDER BY Z_PK") == ["A", "none"])
+        #expect(
+            try all.migrateStore(
+                from: URL(fileURLWithPath: third), to: URL(fileURLWithPath: scene.folder.file("fourth.sqlite")),
+                destinationModel: scene.versions[3].model
+            ).count == 1)
+        let back = try #require(throws: MigrationError.self) {
+            try all.migrateStore(
+                from: URL(fileURLWithPath: third), to: URL(fileURLWithPath: scene.folder.file("back.sqlite")),
+                destinationModel: scene.versions[0].model)
+        }
+        #expect(back.code == "staged.backward")
+    }
+
+    @Test("Wrong stages are refused before anything is written")
+    func refusals() throws {
+        let scene = try Scene()
+        func code(_ stages: [MigrationStage], models: [ManagedObjectModel] = []) throws -> String {
+            let manager = StagedMigrationManager(stages)
+            manager.models = models
+            return try #require(throws: MigrationError.self) {
+                try manager.migrateStore(
+                    from: scene.source, to: scene.destination, destinationModel: scene.versions[3].model)
+            }.code.rawValue
+        }
+        let (one, two) = (try scene.checksum(1), try scene.checksum(2))
+        #expect(
+            try code([LightweightMigrationStage([one, two]), LightweightMigrationStage([one])])
+                == "staged.duplicateVersion")
+        #expect(try code([LightweightMigrationStage([two])]) == "staged.unknownVersion")
+        #expect(try code([]) == "staged.unknownVersion")
+        let wrong = ManagedObjectModelReference(model: scene.versions[2].model, versionChecksum: two)
+        #expect(
+            try code([CustomMigrationStage(migratingFrom: try scene.reference(1), to: wrong)])
+                == "staged.modelNotFound")
+        let absent = ManagedObjectModelReference(name: "Nowhere", in: nil, versionChecksum: two)
+        #expect(
+            try code([CustomMigrationStage(migratingFrom: try scene.reference(1), to: absent)])
+                == "staged.modelNotFound")
+        let manager = StagedMigrationManager([])
+        let idle = #expect(throws: MigrationError.self) {
+            try manager.transformStore(with: .inferred(from: scene.versions[0].model, to: scene.versions[0].model))
+        }
+        #expect(idle?.code == "staged.idle")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: scene.folder.path) == ["old.sqlite"])
+    }
+
+    @Test("A reference finds its model on disk and by hashes")
+    func references() throws {
+        let bundle = SharedStores.repository.appendingPathComponent("Fixtures/Models/Library.xcdatamodeld")
+        let model = try ModelLocator.load(bundle.path).model
+        let checksum = try #require(model.versionChecksum)
+        let file = NSManagedObjectModelReference(fileURL: bundle, versionChecksum: checksum)
+        #expect(try file.resolved().versionChecksum == checksum)
+        let other = NSManagedObjectModelReference(fileURL: bundle, versionChecksum: "other")
+        #expect(throws: MigrationError.self) { try other.resolved() }
+        let hashes = NSManagedObjectModelReference(
+            entityVersionHashes: model.entityVersionHashesByName,
+            in: Bundle(path: bundle.deletingLastPathComponent().path), versionChecksum: checksum)
+        #expect(try hashes.resolved().versionChecksum == checksum)
+    }
+}
