@@ -77,10 +77,19 @@ struct CommandHelpTests {
                       --to MODEL            The model version to migrate to.
                       --from MODEL          The model version that wrote the store. Left out:
                                             the store's cached model, or the version in the --to
-                                            bundle whose hashes match.
+                                            bundle whose hashes match, else the one whose tables
+                                            match.
                       --mapping FILE        The mapping model: JSON, .xcmappingmodel or .cdm.
-                                            Given several times, the models run in turn; lookups
-                                            reach the earlier ones. Left out: inferred.
+                                            Given several times: those for the same two versions
+                                            run in turn, and lookups reach the earlier ones;
+                                            those for others lead from version to version, in
+                                            any order, and what lies between is inferred. Left
+                                            out: inferred.
+                      --via VERSION         Go through this version of the --to bundle, or this
+                                            MODEL; given several times, in this order and
+                                            through no other version. Left out: the way with the
+                                            most of the given mapping models, then the fewest
+                                            steps.
                       --policies LIBRARY    Shared library with migration policies, as
                                             libMyPolicies.so; it exports
                                             stagecoach_register_policies. May be given several
@@ -116,6 +125,14 @@ struct CommandHelpTests {
                                             and why to a new file, a line of JSON each.
                       --max-rejects N       With --on-invalid reject: fail where more objects
                                             are rejected. Left out: no limit.
+                      --external-threshold SIZE
+                                            Values of attributes that allow external storage
+                                            become files above this size, as 100K. Left out:
+                                            100K.
+                      --history CHOICE      What becomes of the source's persistent history:
+                                            drop (the default: who follows it begins anew), or
+                                            keep, with the destination's entity numbers, where
+                                            all keys are kept.
                       --new-uuid            Give the destination a UUID of its own.
                       --check full          Run SQLite's integrity check before publishing.
                       --report FILE         Write the report to a new file, NAME.json.
@@ -140,6 +157,8 @@ struct CommandHelpTests {
                       by two mapping models in turn
                   stagecoach migrate second.sqlite new.sqlite --to Library.xcdatamodeld --append
                       add the objects of another store
+                  stagecoach migrate old.sqlite new.sqlite --to Library.xcdatamodeld --mapping 1to2.cdm --mapping 2to3.cdm
+                      from version to version
 
                 """)
     }

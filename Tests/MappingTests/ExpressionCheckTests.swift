@@ -170,7 +170,6 @@ struct ExpressionCheckTests {
         Wrong("account", lookup + "3, $source.account)", "expression.type", 82, "name as a string"),
         Wrong("account", lookup + "'AccountToAccount')", "expression.argumentCount", 20, "not 1"),
         Wrong("account", lookup + "'AccountToAccount', $source.account, 1)", "expression.argumentCount", 20, "not 3"),
-        Wrong("account", lookup + "'TradeToTransaction', $source)", "expression.type", 1, "takes Account"),
         Wrong(
             "buyer", reverse + "'AccountToAccount', $source.account)", "expression.type", 102, "destinationInstances"),
         Wrong("buyer", reverse + "'AccountToAccount', $destination)", "expression.type", 1, "source"),

@@ -37,8 +37,8 @@ struct CoverageTests {
                 {
                     suite = words[type + 1]
                 }
-                if isTest, let function = words.firstIndex(of: "func"), function + 1 < words.count {
-                    found.insert("\(suite)/\(words[function + 1])")
+                if isTest, words.first == "func", words.count > 1 {
+                    found.insert("\(suite)/\(words[1])")
                     isTest = false
                 }
             }

@@ -33,11 +33,14 @@ struct HistoryTests {
         added.attributes = [attribute("text", .string)]
         definition.entities.append(added)
         definition.entities.removeAll { $0.name == "Page" || $0.name == "Feedback" }
+        definition.configurations = [:]
+        definition.fetchRequests = []
         for index in definition.entities.indices {
             definition.entities[index].relationships.removeAll {
                 $0.destinationEntityName == "Page" || $0.destinationEntityName == "Feedback"
             }
             definition.entities[index].attributes.removeAll { $0.derivationExpression != nil }
+            definition.entities[index].fetchedProperties = []
         }
         let destination = try ManagedObjectModel(definition)
         var options = MigrationOptions()

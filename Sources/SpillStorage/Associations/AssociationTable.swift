@@ -244,7 +244,7 @@ package final class AssociationTable {
     private func newLog(_ suffix: String) -> RecordLog {
         RecordLog(
             directory: directory, name: name + "-" + suffix, width: layout.width,
-            indexWords: layout.referenceWords, memory: logMemory)
+            indexWords: layout.referenceWords, memory: logMemory, runsOfLevel: 12)
     }
 
     /// Goes over to two words a reference, for entities and keys beyond the narrow form.

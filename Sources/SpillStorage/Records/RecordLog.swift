@@ -5,16 +5,16 @@ import Glibc
 ///
 /// A log-structured merge tree of a multiset: records gather in memory, in sorted segments whose sizes double; a full
 /// buffer
-/// becomes a run on disk (or the end of the last run, where the records come in order); twelve runs of a level become
+/// becomes a run on disk (or the end of the last run, where the records come in order); eight runs of a level become
 /// one of the
 /// next. A later record replaces nothing: whoever needs the order of appending puts a sequence number in a word.
 ///
 /// Memory: its share of a ``RecordMemory``, for records, their scratch space and unpacked blocks; 16 to 24 bytes for each
-/// block of about 1,024 records; at most eleven runs a level.
+/// block of about 1,024 records; at most seven runs a level.
 /// Complexity: append O(log n) amortised; a lookup a binary search in each run, and a block's unpacking on a miss.
 package final class RecordLog {
-    private static let runsOfLevel = 12
-
+    /// Runs of a level that become one of the next.
+    private let runsOfLevel: Int
     let width: Int
     private let directory: WorkDirectory
     private let name: String
@@ -45,8 +45,13 @@ package final class RecordLog {
     ///   - indexWords: first words of each block to hold in memory; lookups by a longer prefix are slower where these
     /// are equal.
     ///   - memory: what it shares with other logs.
-    package init(directory: WorkDirectory, name: String, width: Int, indexWords: Int, memory: RecordMemory) {
-        precondition(width >= 1 && width <= 8 && indexWords >= 1 && indexWords <= width)
+    ///   - runsOfLevel: runs that are merged at a time, 2 or more. More are written less often, but a cursor holds a
+    ///     block of each.
+    package init(
+        directory: WorkDirectory, name: String, width: Int, indexWords: Int, memory: RecordMemory, runsOfLevel: Int = 8
+    ) {
+        precondition(width >= 1 && width <= 8 && indexWords >= 1 && indexWords <= width && runsOfLevel > 1)
+        self.runsOfLevel = runsOfLevel
         self.directory = directory
         self.name = name
         self.width = width
@@ -431,10 +436,10 @@ package final class RecordLog {
         }
         gathered = 0
         segmentEnds.removeAll(keepingCapacity: true)
-        while runs.count >= Self.runsOfLevel,
-            runs[runs.count - Self.runsOfLevel].level == runs[runs.count - 1].level
+        while runs.count >= runsOfLevel,
+            runs[runs.count - runsOfLevel].level == runs[runs.count - 1].level
         {
-            try merge(from: runs.count - Self.runsOfLevel)
+            try merge(from: runs.count - runsOfLevel)
         }
     }
 

@@ -92,6 +92,21 @@ final class RelationshipOrderedSet: NSMutableOrderedSet {
         ownVersion = object?.memberVersion(of: key)
     }
 
+    /// Takes a member out, of the object and of Foundation's storage.
+    private func take(_ member: Any) {
+        let before = count
+        let isKnown = isCurrent && before <= UnreadMembers.most
+        object?.changeMembers(of: key, adding: [], removing: [member])
+        guard isKnown || before > UnreadMembers.most + 1 else { return fill() }
+        if isKnown {
+            own {
+                let place = super.index(of: member)
+                if place != NSNotFound { super.removeObject(at: place) }
+            }
+        }
+        ownVersion = object?.memberVersion(of: key)
+    }
+
     // MARK: - Reading
 
     override var count: Int { isOwn ? super.count : object?.memberCount(of: key) ?? members.count }
@@ -114,14 +129,11 @@ final class RelationshipOrderedSet: NSMutableOrderedSet {
     override func addObjects(from otherArray: [Any]) { append(otherArray) }
     override func removeObject(at index: Int) {
         if isOwn { return super.removeObject(at: index) }
-        object?.changeMembers(of: key, adding: [], removing: [members.object(at: index)])
-        fill()
+        take(members.object(at: index))
     }
     override func remove(_ member: Any) {
         if isOwn { return super.remove(member) }
-        let isLarge = count > UnreadMembers.most + 1
-        object?.changeMembers(of: key, adding: [], removing: [member])
-        if isLarge { ownVersion = object?.memberVersion(of: key) } else { fill() }
+        take(member)
     }
     override func removeAllObjects() {
         if isOwn { return super.removeAllObjects() }
@@ -138,11 +150,20 @@ final class RelationshipOrderedSet: NSMutableOrderedSet {
     override func moveObjects(at indexes: IndexSet, to index: Int) {
         set(members) { $0.moveObjects(at: indexes, to: index) }
     }
-    override func intersect(_ other: NSOrderedSet) { set(members) { $0.intersect(other) } }
-    override func intersectSet(_ other: Set<AnyHashable>) { set(members) { $0.intersectSet(other) } }
+    // Foundation's own intersections change the set while they go over it, and may never end.
+    override func intersect(_ other: NSOrderedSet) { keep { other.contains($0) } }
+    override func intersectSet(_ other: Set<AnyHashable>) {
+        keep { member in (member as? AnyHashable).map(other.contains) ?? false }
+    }
     override func sort(comparator: (Any, Any) -> ComparisonResult) { set(members) { $0.sort(comparator: comparator) } }
     override func sort(options: NSSortOptions = [], usingComparator comparator: (Any, Any) -> ComparisonResult) {
         set(members) { $0.sort(options: options, usingComparator: comparator) }
+    }
+
+    /// Leaves out the members that do not pass.
+    private func keep(_ isKept: (Any) -> Bool) {
+        object?.setValue(NSOrderedSet(array: members.array.filter(isKept)), forKey: key)
+        fill()
     }
 
     private func set(_ present: NSOrderedSet, _ change: (NSMutableOrderedSet) -> Void) {

@@ -15,7 +15,7 @@ struct RowSizes {
     /// Rows of a table that are looked at, at either end.
     private static let sample = 64
     /// Bytes of a store whose own size says enough of the disk that it needs.
-    static let smallStore: Int64 = 16 << 20
+    static let smallStore: Int64 = 1 << 20
     private let samples: Bool
 
     /// - Parameter samples: whether rows are looked at; else an attribute takes nothing, and the file's size has to say

@@ -56,16 +56,9 @@ extension ExpressionCheck {
             "Look destination objects up: FUNCTION($manager, 'destinationInstancesForEntityMappingNamed:sourceInstances:', '<entity mapping>', "
         for alternative in kind.alternatives {
             switch alternative.element {
-            case .unknown, .null, .object(.destination, nil): continue
-            case .object(.destination, let entity?):
-                let wanted = relationship.destination
-                // An entity above may be that of an object that is of one below.
-                guard entity != wanted, !entity.isKindOf(entity: wanted), !wanted.isKindOf(entity: entity) else {
-                    continue
-                }
-                try mistyped(
-                    "the expression gives objects of the entity \(entity), and the relationship takes \(wanted)",
-                    at: text)
+            case .unknown, .null: continue
+            // Results of lookups are filtered to what the relationship takes.
+            case .object(.destination, _): continue
             case .object(.source, _):
                 try mistyped(
                     "the expression gives \(alternative.label), and a relationship takes objects of the destination",
