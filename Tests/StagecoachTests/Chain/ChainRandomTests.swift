@@ -11,7 +11,7 @@ import Testing
 
 @Suite("Random chains of versions, fused and step by step")
 struct ChainRandomTests {
-    static let seeds = RandomSeeds.seeds(60)
+    static let seeds = RandomSeeds.seeds(24)
 
     private static let tally = Mutex((steps: 0, runs: 0, failed: 0))
 
