@@ -88,11 +88,13 @@ struct RealChainTests {
         registry.register(Beam3ToBeam4MigrationPolicy.self)
         registry.register(V2to3MakerPolicy.self)
         registry.register(MeasurementToMeasurementPolicy.self)
-        var (migrated, steps, runs, used) = (0, 0, 0, 0)
+        var (migrated, invalid, steps, runs, used) = (0, 0, 0, 0, 0)
         for (number, store) in RealFamily.stores(of: project).enumerated() {
-            guard RealStoreTests.isThorough || number % 4 == 0 && store.lastPathComponent != RealStoreTests.large else {
-                continue
-            }
+            // A usual run takes the first store that has a way to go, and every fourth.
+            guard
+                RealStoreTests.isThorough
+                    || (number % 4 == 0 || migrated + invalid == 0) && store.lastPathComponent != RealStoreTests.large
+            else { continue }
             let folder = try TemporaryFolder()
             let path = try folder.copyStore(store)
             guard let found = try? StoreVersion.find(store: path, bundle: bundle, namesAll: true),
@@ -131,11 +133,14 @@ struct RealChainTests {
             } catch let error as MigrationError {
                 // Rows that break a rule, in a step that is named.
                 #expect(error.category == .data, "\(store.lastPathComponent): \(error)")
+                #expect(error.context.objectID != nil, "\(store.lastPathComponent): \(error)")
+                invalid += 1
                 print("\(store.lastPathComponent): \(error)")
             }
         }
         print(
             "\(project): \(migrated) stores migrated in \(steps) steps, \(runs) runs, \(used) steps by mapping models")
-        #expect(migrated > 0 || !RealStoreTests.isThorough)
+        // Beam's sampled stores have documents without the database_id that a later version requires.
+        #expect(migrated > 0 || invalid > 0 && !RealStoreTests.isThorough, "\(migrated) migrated, \(invalid) invalid")
     }
 }
