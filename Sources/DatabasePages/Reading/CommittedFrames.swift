@@ -95,19 +95,13 @@ package struct CommittedFrames {
     private static func read(
         _ descriptor: Int32, at place: Int, _ count: Int, into space: UnsafeMutableRawPointer, _ path: String
     ) throws(MigrationError) -> Bool {
-        var done = 0
-        while done < count {
-            let got = pread(descriptor, space + done, count - done, off_t(place + done))
-            if got < 0, errno == EINTR { continue }
-            guard got >= 0 else {
-                throw MigrationError(
-                    "store.io", .io, "Reading the -wal failed: \(String(cString: strerror(errno)))",
-                    context: .init(path: path + "-wal"))
-            }
-            if got == 0 { return false }
-            done += got
+        let got = PosixFile.read(descriptor, into: space, count: count, at: Int64(place))
+        guard got >= 0 else {
+            throw MigrationError(
+                "store.io", .io, "Reading the -wal failed: \(String(cString: strerror(errno)))",
+                context: .init(path: path + "-wal"))
         }
-        return true
+        return got == count
     }
 
     /// SQLite's checksum of a `-wal`, which runs on from frame to frame.

@@ -111,20 +111,13 @@ package final class PageFile {
             throw MigrationError(
                 "store.busy", .internal, "The source is read after it was closed", context: .init(path: path))
         }
-        var done = 0
-        while done < count {
-            let got = pread(descriptor, space + done, count - done, off_t(place + done))
-            if got < 0, errno == EINTR { continue }
-            guard got >= 0 else {
-                throw MigrationError(
-                    "store.io", .io, "Reading page \(page) failed: \(String(cString: strerror(errno)))",
-                    context: .init(path: path))
-            }
-            guard got > 0 else {
-                throw damaged(page + UInt32(done / pageSize), "the file ends before its end")
-            }
-            done += got
+        let got = PosixFile.read(descriptor, into: space, count: count, at: Int64(place))
+        guard got >= 0 else {
+            throw MigrationError(
+                "store.io", .io, "Reading page \(page) failed: \(String(cString: strerror(errno)))",
+                context: .init(path: path))
         }
+        guard got == count else { throw damaged(page + UInt32(got / pageSize), "the file ends before its end") }
     }
 
     /// The error for a page that is not what it should be.

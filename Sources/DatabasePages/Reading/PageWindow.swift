@@ -101,6 +101,13 @@ extension PageFile {
     /// The most levels that SQLite follows.
     static let mostLevels = 20
 
+    /// Whether a page is there and is of one of two kinds: the root of a tree.
+    func isRoot(_ page: UInt32, _ leaf: PageKind, _ interior: PageKind) throws(MigrationError) -> Bool {
+        guard page >= 2, page <= pageCount else { return false }
+        let kind = UInt8(truncatingIfNeeded: try readWord(page) >> 24)
+        return kind == leaf.rawValue || kind == interior.rawValue
+    }
+
     /// Checks a page's header and returns its cells.
     func cells(
         _ bytes: UnsafeRawPointer, _ page: UInt32, _ kind: PageKind, root: UInt32

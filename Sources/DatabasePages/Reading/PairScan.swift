@@ -48,12 +48,7 @@ package final class PairScan {
     /// Name of the table, for errors.
     private let table: String
     private let slots: (first: Int, second: Int)
-    private var levels: [InteriorPage] = []
-    /// Levels in use.
-    private var depth = 0
-    /// How many levels stand above the leaves, once it is known.
-    private var leafDepth: Int?
-    private let window: PageWindow
+    private let way: TreeDescent
     private var leaf: Leaf
     private var last: Entry?
     private var isStarted = false
@@ -67,15 +62,13 @@ package final class PairScan {
         self.root = root
         self.table = table
         self.slots = (slots.0, slots.1)
-        window = PageWindow(file: file)
-        leaf = Leaf(bytes: window.start)
+        way = TreeDescent(file: file, root: root, interior: .indexInterior, leaf: .indexLeaf)
+        leaf = Leaf(bytes: way.start)
     }
 
     /// Whether a root page is that of an index.
     package static func isIndex(_ file: PageFile, root: UInt32) throws(MigrationError) -> Bool {
-        guard root >= 2, root <= file.pageCount else { return false }
-        let kind = UInt8(truncatingIfNeeded: try file.readWord(root) >> 24)
-        return kind == PageKind.indexLeaf.rawValue || kind == PageKind.indexInterior.rawValue
+        try file.isRoot(root, .indexLeaf, .indexInterior)
     }
 
     /// Adds rows to a batch until it is full or the entries end. Their keys are 0.
@@ -166,31 +159,16 @@ package final class PairScan {
 
     private func start() throws(MigrationError) {
         isStarted = true
-        try file.check(root, namedBy: root)
-        let top = level(0)
-        try file.read(root, count: 1, into: top.bytes)
-        if top.bytes.load(as: UInt8.self) == PageKind.indexLeaf.rawValue {
-            leafDepth = 0
-            leaf = try openLeaf(UnsafeRawPointer(top.bytes), root)
-        } else {
-            try top.open(root, .indexInterior, root: root)
-            depth = 1
-        }
-    }
-
-    private func level(_ index: Int) -> InteriorPage {
-        if index == levels.count { levels.append(InteriorPage(file: file)) }
-        return levels[index]
+        if let bytes = try way.begin() { leaf = try openLeaf(bytes, root) }
     }
 
     /// Adds the entry that stands between two leaves, or goes to the next leaf; false at the end.
     ///
     /// A level's even places are its children, the odd ones the entries between them.
     private func advance(_ leaf: inout Leaf, _ batch: inout RowBatch) throws(MigrationError) -> Bool {
-        while depth > 0 {
-            let level = levels[depth - 1]
+        while let level = way.lowest {
             guard level.next <= 2 * level.count else {
-                depth -= 1
+                way.leave()
                 continue
             }
             let index = level.next / 2
@@ -199,36 +177,15 @@ package final class PairScan {
                 try add(UnsafeRawPointer(level.bytes), try level.cell(index) + 4, level.page, &batch)
                 return true
             }
-            let page = try level.child(index)
-            if depth == leafDepth {
-                leaf = try openLeaf(try readAhead(page, index, level), page)
+            if let child = try way.descend(to: index) {
+                leaf = try openLeaf(child.bytes, child.page)
                 return true
             }
-            guard depth < PageFile.mostLevels else { throw file.damaged(page, "it lies deeper than 20 levels") }
-            let below = self.level(depth)
-            try file.read(page, count: 1, into: below.bytes)
-            if leafDepth == nil, below.bytes.load(as: UInt8.self) == PageKind.indexLeaf.rawValue {
-                leafDepth = depth
-                leaf = try openLeaf(try readAhead(page, index, level), page)
-                return true
-            }
-            try below.open(page, .indexInterior, root: root)
-            depth += 1
         }
         return false
     }
 
     private func openLeaf(_ bytes: UnsafeRawPointer, _ page: UInt32) throws(MigrationError) -> Leaf {
         Leaf(bytes: bytes, page: page, count: try file.cells(bytes, page, .indexLeaf, root: root), next: 0)
-    }
-
-    private func readAhead(
-        _ page: UInt32, _ index: Int, _ level: InteriorPage
-    ) throws(MigrationError) -> UnsafeRawPointer {
-        var further = index
-        return try window.bytes(of: page) { () throws(MigrationError) in
-            further += 1
-            return further <= level.count ? try level.child(further) : nil
-        }
     }
 }

@@ -24,12 +24,7 @@ package final class TableScan {
     private let after: Int64?
     private let through: Int64?
     private let decoder: RecordDecoder
-    private var levels: [InteriorPage] = []
-    /// Levels in use.
-    private var depth = 0
-    /// How many levels stand above the leaves, once it is known.
-    private var leafDepth: Int?
-    private let window: PageWindow
+    private let way: TreeDescent
     private var leaf: Leaf
     private var lastKey: Int64?
     private var isStarted = false
@@ -43,15 +38,13 @@ package final class TableScan {
         after = request.after
         through = request.through
         decoder = RecordDecoder(file: file, request: request)
-        window = PageWindow(file: file)
-        leaf = Leaf(bytes: window.start)
+        way = TreeDescent(file: file, root: root, interior: .tableInterior, leaf: .tableLeaf)
+        leaf = Leaf(bytes: way.start)
     }
 
     /// Whether a root page is that of a table whose rows have keys of their own; else SQLite has to read it.
     package static func isTable(_ file: PageFile, root: UInt32) throws(MigrationError) -> Bool {
-        guard root >= 2, root <= file.pageCount else { return false }
-        let kind = UInt8(truncatingIfNeeded: try file.readWord(root) >> 24)
-        return kind == PageKind.tableLeaf.rawValue || kind == PageKind.tableInterior.rawValue
+        try file.isRoot(root, .tableLeaf, .tableInterior)
     }
 
     /// Adds rows to a batch until it is full or they end.
@@ -139,29 +132,14 @@ package final class TableScan {
 
     private func start() throws(MigrationError) {
         isStarted = true
-        try file.check(root, namedBy: root)
-        let top = level(0)
-        try file.read(root, count: 1, into: top.bytes)
-        if top.bytes.load(as: UInt8.self) == PageKind.tableLeaf.rawValue {
-            leafDepth = 0
-            leaf = try openLeaf(UnsafeRawPointer(top.bytes), root, upper: nil)
-        } else {
-            try top.open(root, .tableInterior, root: root)
-            depth = 1
-        }
-    }
-
-    private func level(_ index: Int) -> InteriorPage {
-        if index == levels.count { levels.append(InteriorPage(file: file)) }
-        return levels[index]
+        if let bytes = try way.begin() { leaf = try openLeaf(bytes, root, upper: nil) }
     }
 
     /// Goes to the next leaf; false behind the last one.
     private func nextLeaf(_ leaf: inout Leaf) throws(MigrationError) -> Bool {
-        while depth > 0 {
-            let level = levels[depth - 1]
+        while let level = way.lowest {
             guard level.next <= level.count else {
-                depth -= 1
+                way.leave()
                 continue
             }
             let index = level.next
@@ -169,22 +147,11 @@ package final class TableScan {
             let upper = index < level.count ? try divider(level, index) : level.upper
             // All keys of the child lie before the range.
             if let after, let upper, upper <= after { continue }
-            let page = try level.child(index)
-            if depth == leafDepth {
-                leaf = try openLeaf(try readAhead(page, index, level), page, upper: upper)
+            if let child = try way.descend(to: index) {
+                leaf = try openLeaf(child.bytes, child.page, upper: upper)
                 return true
             }
-            guard depth < PageFile.mostLevels else { throw file.damaged(page, "it lies deeper than 20 levels") }
-            let below = self.level(depth)
-            try file.read(page, count: 1, into: below.bytes)
-            if leafDepth == nil, below.bytes.load(as: UInt8.self) == PageKind.tableLeaf.rawValue {
-                leafDepth = depth
-                leaf = try openLeaf(try readAhead(page, index, level), page, upper: upper)
-                return true
-            }
-            try below.open(page, .tableInterior, root: root)
-            below.upper = upper
-            depth += 1
+            way.lowest?.upper = upper
         }
         return false
     }
@@ -203,15 +170,5 @@ package final class TableScan {
             throw file.damaged(level.page, "cell \(index) lies outside the page")
         }
         return Int64(bitPattern: word)
-    }
-
-    private func readAhead(
-        _ page: UInt32, _ index: Int, _ level: InteriorPage
-    ) throws(MigrationError) -> UnsafeRawPointer {
-        var further = index
-        return try window.bytes(of: page) { () throws(MigrationError) in
-            further += 1
-            return further <= level.count ? try level.child(further) : nil
-        }
     }
 }

@@ -1,4 +1,5 @@
 import CSQLite
+import DatabasePages
 import Glibc
 
 /// A store's main file, `-wal` or `-journal`, opened for reading only: every function that would write is an error.

@@ -1,4 +1,5 @@
 import CSQLite
+import DatabasePages
 import Diagnostics
 import Glibc
 import Synchronization

@@ -1,3 +1,4 @@
+import DatabasePages
 import Diagnostics
 import Glibc
 

@@ -1,11 +1,13 @@
 import Glibc
 
 /// Whole reads and writes at an offset, over interruptions and partial transfers.
-enum PosixFile {
+package enum PosixFile {
     /// Reads up to `count` bytes at an offset; fewer only at the file's end.
     ///
     /// - Returns: the bytes read, or -1 with `errno` set.
-    static func read(_ descriptor: Int32, into buffer: UnsafeMutableRawPointer, count: Int, at offset: Int64) -> Int {
+    package static func read(_ descriptor: Int32, into buffer: UnsafeMutableRawPointer, count: Int, at offset: Int64)
+        -> Int
+    {
         var done = 0
         while done < count {
             let got = pread(descriptor, buffer + done, count - done, off_t(offset) + off_t(done))
@@ -22,7 +24,8 @@ enum PosixFile {
     /// Writes all of `count` bytes at an offset.
     ///
     /// - Returns: false with `errno` set where not all could be written.
-    static func write(_ descriptor: Int32, from buffer: UnsafeRawPointer, count: Int, at offset: Int64) -> Bool {
+    package static func write(_ descriptor: Int32, from buffer: UnsafeRawPointer, count: Int, at offset: Int64) -> Bool
+    {
         var done = 0
         while done < count {
             let put = pwrite(descriptor, buffer + done, count - done, off_t(offset) + off_t(done))
@@ -36,13 +39,13 @@ enum PosixFile {
     }
 
     /// Size in bytes of an open file, or -1.
-    static func size(_ descriptor: Int32) -> Int64 {
+    package static func size(_ descriptor: Int32) -> Int64 {
         var status = stat()
         return fstat(descriptor, &status) == 0 ? Int64(status.st_size) : -1
     }
 
     /// Opens a file read-only; -1 with `errno` set where that fails.
-    static func openReadOnly(_ path: UnsafePointer<CChar>) -> Int32 {
+    package static func openReadOnly(_ path: UnsafePointer<CChar>) -> Int32 {
         while true {
             let descriptor = open(path, O_RDONLY | O_CLOEXEC)
             if descriptor >= 0 || errno != EINTR { return descriptor }
