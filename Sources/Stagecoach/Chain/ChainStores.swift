@@ -75,3 +75,16 @@ final class ChainStores {
         }
     }
 }
+
+extension MigrationOptions {
+    /// The same for a run whose destination is a private store on the way: nothing that concerns the last store alone.
+    var ofPrivateRun: MigrationOptions {
+        var options = self
+        options.appendsToExisting = false
+        options.newUUID = false
+        options.isDryRun = false
+        options.idMap = nil
+        options.rejectFile = nil
+        return options
+    }
+}

@@ -194,16 +194,10 @@ public final class ChainedMigration {
                 context: .init(entityMapping: name))
         }
         return runs.indices.map { index in
-            var own = options
+            var own = index < runs.count - 1 ? options.ofPrivateRun : options
             own.passNames = options.passNames.map { $0.filter(names[index].contains) }.filter { !$0.isEmpty }
             if index > 0 { own.sourceIsKnownByTables = false }
-            guard index < runs.count - 1 else { return own }
-            own.appendsToExisting = false
-            own.newUUID = false
-            own.isDryRun = false
-            own.idMap = nil
-            own.rejectFile = nil
-            own.fullCheck = false
+            if index < runs.count - 1 { own.fullCheck = false }
             return own
         }
     }

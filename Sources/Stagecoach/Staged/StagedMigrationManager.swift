@@ -101,13 +101,8 @@ public final class StagedMigrationManager: NSObject {
     }
 
     private var inner: MigrationOptions {
-        var inner = options
-        inner.idMap = nil
-        inner.rejectFile = nil
+        var inner = options.ofPrivateRun
         inner.plan = nil
-        inner.appendsToExisting = false
-        inner.isDryRun = false
-        inner.newUUID = false
         return inner
     }
 
