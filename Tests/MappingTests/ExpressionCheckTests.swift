@@ -180,13 +180,10 @@ struct ExpressionCheckTests {
         Wrong("account", fetch("'Trade', 5"), "expression.type", 88, "predicate as a string"),
     ]
 
-    @Test("An attribute's wrong expression is refused with its place", arguments: attributes)
-    func attribute(wrong: Wrong) throws { try refuse(wrong, "attributes") }
-
-    @Test("A relationship's wrong expression is refused with its place", arguments: relationships)
-    func relationship(wrong: Wrong) throws { try refuse(wrong, "relationships") }
-
-    private func refuse(_ wrong: Wrong, _ section: String) throws {
+    @Test(
+        "A property's wrong expression is refused with its place",
+        arguments: attributes.map { ($0, "attributes") } + relationships.map { ($0, "relationships") })
+    func property(wrong: Wrong, section: String) throws {
         let text = wrong.expression.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
         let json = """
             {"formatVersion": 2, "entityMappings": [

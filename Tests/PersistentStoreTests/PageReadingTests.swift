@@ -155,23 +155,12 @@ struct PageReadingTests {
         var random = SeededGenerator(seed: 7)
         let fixture = try ReadingFixture()
         let folder = try TemporaryFolder()
-        let good = folder.file("good.sqlite")
-        let writer = try fixture.make(good, mode: "WAL")
-        _ = try writer.prepare("PRAGMA wal_checkpoint(TRUNCATE)").step()
-        try fixture.insertRows(writer)
-        let main = try #require(FileManager.default.contents(atPath: good))
-        let log = try #require(FileManager.default.contents(atPath: good + "-wal"))
+        let (main, log) = try fixture.logged(folder.file("good.sqlite"))
         for round in 0..<150 {
             let path = folder.file("bad.sqlite")
             try main.write(to: URL(fileURLWithPath: path))
-            var copy = log
-            for _ in 0...random.below(2) {
-                let frame = random.below(1 + (copy.count - 32) / 4120)
-                copy[min(copy.count - 1, random.chance(4) ? random.below(32) : 32 + frame * 4120 + random.below(40))] =
-                    UInt8(truncatingIfNeeded: random.next())
-            }
-            if random.chance(4) { copy = copy.prefix(random.below(copy.count)) }
-            try Data(copy).write(to: URL(fileURLWithPath: path + "-wal"))
+            try ReadingFixture.damaged(log, changes: 2, headOnce: 4, reach: 40, &random)
+                .write(to: URL(fileURLWithPath: path + "-wal"))
             func read(pages: Bool) throws -> [String]? {
                 do {
                     return try rows(path, { _ in [fixture.model] }, pages: pages).lines
@@ -181,6 +170,5 @@ struct PageReadingTests {
             }
             #expect(try read(pages: true) == read(pages: false), "round \(round)")
         }
-        try writer.close()
     }
 }

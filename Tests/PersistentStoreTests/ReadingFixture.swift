@@ -206,3 +206,33 @@ func state(of folder: URL) throws -> [String] {
             + "\(status.st_ctim.tv_sec).\(status.st_ctim.tv_nsec) \(status.st_mode)"
     }
 }
+
+extension ReadingFixture {
+    /// The bytes of a store whose rows are in its -wal only, and those of the -wal.
+    func logged(_ path: String) throws -> (main: Data, log: Data) {
+        let writer = try make(path, mode: "WAL")
+        _ = try writer.prepare("PRAGMA wal_checkpoint(TRUNCATE)").step()
+        try insertRows(writer)
+        return (
+            try Data(contentsOf: URL(fileURLWithPath: path)), try Data(contentsOf: URL(fileURLWithPath: path + "-wal"))
+        )
+    }
+
+    /// A -wal with some bytes changed, most in the headers of log and frames, and at times cut off.
+    ///
+    /// - Parameters:
+    ///   - changes: bytes changed at most.
+    ///   - headOnce: one change of so many goes to the log's own header.
+    ///   - reach: bytes from a frame's beginning on that others go to.
+    static func damaged(
+        _ log: Data, changes: Int, headOnce: Int, reach: Int, _ random: inout SeededGenerator
+    ) -> Data {
+        var copy = log
+        for _ in 0...random.below(changes) {
+            let frame = random.below(1 + (copy.count - 32) / 4120)
+            let place = random.chance(headOnce) ? random.below(32) : 32 + frame * 4120 + random.below(reach)
+            copy[min(copy.count - 1, place)] = UInt8(truncatingIfNeeded: random.next())
+        }
+        return random.chance(4) ? copy.prefix(random.below(copy.count)) : copy
+    }
+}

@@ -76,24 +76,12 @@ struct ReadingHostileTests {
         var random = SeededGenerator(seed: seed)
         let fixture = try ReadingFixture()
         let folder = try TemporaryFolder()
-        let good = folder.file("good.sqlite")
-        let writer = try fixture.make(good, mode: "WAL")
-        _ = try writer.prepare("PRAGMA wal_checkpoint(TRUNCATE)").step()
-        try fixture.insertRows(writer)
-        let main = try #require(FileManager.default.contents(atPath: good))
-        let log = try #require(FileManager.default.contents(atPath: good + "-wal"))
+        let (main, log) = try fixture.logged(folder.file("good.sqlite"))
         for _ in 0..<200 {
             let path = folder.file("bad.sqlite")
             try main.write(to: URL(fileURLWithPath: path))
-            var copy = log
-            // Most damage in the headers of log and frames.
-            for _ in 0...random.below(3) {
-                let frame = random.below(1 + (copy.count - 32) / 4120)
-                copy[min(copy.count - 1, random.chance(2) ? random.below(32) : 32 + frame * 4120 + random.below(24))] =
-                    UInt8(truncatingIfNeeded: random.next())
-            }
-            if random.chance(4) { copy = copy.prefix(random.below(copy.count)) }
-            try Data(copy).write(to: URL(fileURLWithPath: path + "-wal"))
+            try ReadingFixture.damaged(log, changes: 3, headOnce: 2, reach: 24, &random)
+                .write(to: URL(fileURLWithPath: path + "-wal"))
             // A damaged frame ends the log: an earlier state is read, whole.
             #expect(try readAll(path, fixture) <= 64)
         }
