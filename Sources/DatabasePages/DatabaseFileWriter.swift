@@ -9,14 +9,18 @@ import SpillStorage
 ///
 /// Memory: 64 pages, a page for each level of an open tree, and the pointer-map pages that wait for a parent.
 package final class DatabaseFileWriter {
-    private let output: PageOutput
-    private let map: PointerMap
-    private var changeCounter: UInt32 = 0
+    let output: PageOutput
+    let map: PointerMap
+    var changeCounter: UInt32 = 0
 
     /// Opens the file.
     ///
+    /// - Parameter pages: what the file had when the writer was opened whose checkpoint it is to go on from; nil takes what
+    ///   its header says.
     /// - Throws: `store.damaged` where its pages are not of the kind that is written here, `store.io` (74).
-    package init(path: String, calls: any FileCalls = SystemFileCalls()) throws(MigrationError) {
+    package init(
+        path: String, pages given: UInt32? = nil, calls: any FileCalls = SystemFileCalls()
+    ) throws(MigrationError) {
         let output = try PageOutput(path: path, calls: calls)
         let header = UnsafeMutableRawBufferPointer.allocate(byteCount: 100, alignment: 8)
         defer { header.deallocate() }
@@ -27,11 +31,11 @@ package final class DatabaseFileWriter {
         let pageSize = UInt16(bigEndian: header.loadUnaligned(fromByteOffset: 16, as: UInt16.self))
         // Page size, write and read version (no -wal), no reserved bytes; auto-vacuum; schema format 4; UTF-8.
         guard pageSize == 4096, header[18] == 1, header[19] == 1, header[20] == 0, number(52) > 0, number(44) == 4,
-            number(56) == 1, number(24) == number(92)
+            number(56) == 1, given != nil || number(24) == number(92)
         else {
             throw PageFailure.damaged("The file's header is not that of a fresh store", path)
         }
-        let pages = number(28)
+        let pages = given ?? number(28)
         guard pages > 1 else { throw PageFailure.damaged("The file has \(pages) pages", path) }
         changeCounter = number(24)
         output.start(afterPage: pages)
@@ -56,6 +60,9 @@ package final class DatabaseFileWriter {
         IndexLoader(tree: IndexTree(root: root, output: output, map: map))
     }
 
+    /// Pages that the file had when it was opened.
+    package var existingPages: UInt32 { map.existing }
+
     /// Pages of the file so far.
     package var pageCount: Int { Int(output.pageCount) }
 
@@ -64,16 +71,21 @@ package final class DatabaseFileWriter {
         try output.flush()
         try map.finish()
         changeCounter &+= 1
+        try writeHeader(pageCount: output.pageCount)
+    }
+
+    /// Writes change counter and page count into the header.
+    func writeHeader(pageCount: UInt32) throws(MigrationError) {
         func bytes(_ value: UInt32) -> [UInt8] { withUnsafeBytes(of: value.bigEndian) { Array($0) } }
         // The page count counts where "version valid for" is the change counter. The largest root page at 52 stays.
-        try output.overwriteHeader(bytes(changeCounter) + bytes(output.pageCount), at: 24)
+        try output.overwriteHeader(bytes(changeCounter) + bytes(pageCount), at: 24)
         try output.overwriteHeader(bytes(changeCounter), at: 92)
     }
 }
 
 /// Fills the tree of one table with rows in ascending key order.
 package final class TableLoader {
-    private let tree: TableTree
+    let tree: TableTree
     private let encoder: RecordEncoder
 
     init(tree: TableTree, encoder: RecordEncoder) {
@@ -108,7 +120,7 @@ package final class TableLoader {
 
 /// Fills the tree of one index with entries in ascending order.
 package final class IndexLoader {
-    private let tree: IndexTree
+    let tree: IndexTree
     /// The entry at hand.
     private let space: UnsafeMutableRawPointer
 

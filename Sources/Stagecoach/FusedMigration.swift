@@ -37,15 +37,29 @@ struct FusedMigration {
         var pending: [Int: [ColumnPatches]] = [:]
         var tasks = links.columns
         var open: [Int: TableLoad] = [:]
+        let checkpoints = session.checkpoints
+        let resumed = checkpoints?.resumed
+        // Steps that a killed run had done; of the next one it may have done a part.
+        let done = resumed?.unit ?? 0
+        let lastUnits = lastUnits
+        var unit = -1
+        func goOn() {
+            checkpoints?.restore()
+            if let resumed { highest = resumed.progress.highest }
+        }
         for (number, pass) in work.passes.enumerated() {
             session.progress.enter(pass: number + 1, of: work.passes.count)
             for step in pass.steps {
+                unit += 1
+                let part = unit == done ? resumed?.position : nil
+                if unit == done, part == nil { goOn() }
                 if step.isFirst {
                     session.progress.begin(.relate)
                     // A one-to-one pair is resolved with the first of its tables; the other's patches wait on disk.
                     let due = tasks.filter { $0.tables(in: session.destinationSchema).contains(step.table) }
                     tasks.removeAll { $0.tables(in: session.destinationSchema).contains(step.table) }
-                    for task in due {
+                    for task in due
+                    where task.tables(in: session.destinationSchema).contains(where: { lastUnits[$0] ?? 0 >= done }) {
                         let resolution = LinkResolution(session: session, mappings: mappings, keys: keys)
                         for (target, patches) in try resolution.resolve(task) {
                             pending[target, default: []].append(patches)
@@ -53,35 +67,71 @@ struct FusedMigration {
                     }
                     session.progress.begin(.load)
                     let table = work.tables[step.table]
-                    try session.prepare(step.table, expecting: expectedRows(table, keys), in: destination)
+                    if unit >= done, part == nil {
+                        try session.prepare(step.table, expecting: expectedRows(table, keys), in: destination)
+                    }
                     open[step.table] = TableLoad(
                         session: session, mappings: mappings, table: table, keys: keys, links: links,
                         patches: pending.removeValue(forKey: step.table) ?? [], excuses: excuses)
                 }
                 session.progress.begin(.load)
-                guard let load = open[step.table] else { continue }
-                let writer = try destination.tableWriter(step.table, isWhole: step.isFirst && step.isLast)
-                highest[step.table] = max(highest[step.table], try load.run(step, writer: writer))
+                guard unit >= done, let load = open[step.table] else {
+                    if step.isLast { open[step.table] = nil }
+                    continue
+                }
+                if part != nil { goOn() }
+                let writer = try destination.tableWriter(
+                    step.table, isWhole: step.isFirst && step.isLast,
+                    goingOnFrom: part == nil ? nil : resumed?.fill)
+                checkpoints?.enter(unit: unit, highest: highest)
+                let loaded = try load.run(step, writer: writer, from: part)
+                checkpoints?.loaded = .init(isDone: true, highest: loaded)
                 try writer.finish()
-                guard step.isLast else { continue }
-                open[step.table] = nil
-                highest[step.table] = maximumKey(of: load.table, loaded: highest[step.table])
-                session.progress.begin(.indexes)
-                try session.createIndexes(of: step.table, in: destination)
+                highest[step.table] = max(highest[step.table], loaded)
+                if step.isLast {
+                    open[step.table] = nil
+                    highest[step.table] = maximumKey(of: load.table, loaded: highest[step.table])
+                    session.progress.begin(.indexes)
+                    try session.createIndexes(of: step.table, in: destination)
+                }
+                try checkpoints?.endStep(unit, highest: highest)
             }
             for join in pass.joinTables {
+                unit += 1
+                guard unit >= done else { continue }
+                let part = unit == done ? resumed?.position : nil
+                if unit == done, part == nil { goOn() }
                 session.progress.begin(.load)
-                let writer = try destination.joinWriter(join)
-                session.linksWritten[join] += try JoinLinks(
-                    session: session, mappings: mappings, keys: keys, joinTable: join,
-                    prepare: { try destination.prepareRows(joinTable: join, expecting: $0) }
-                )
-                .load(into: writer)
+                let writer = try destination.joinWriter(join, goingOnFrom: part == nil ? nil : resumed?.fill)
+                let links: Int
+                if let part, part.isDone {
+                    goOn()
+                    checkpoints?.enter(unit: unit, highest: highest)
+                    links = part.links
+                } else {
+                    let number = unit
+                    links = try JoinLinks(
+                        session: session, mappings: mappings, keys: keys, joinTable: join,
+                        prepare: {
+                            if part == nil {
+                                try destination.prepareRows(joinTable: join, expecting: $0)
+                            } else {
+                                goOn()
+                            }
+                            checkpoints?.enter(unit: number, highest: highest)
+                        }, written: part?.links ?? 0
+                    )
+                    .load(into: writer)
+                }
+                checkpoints?.loaded = .init(isDone: true, links: links)
                 try writer.finish()
+                session.linksWritten[join] += links
                 session.progress.begin(.indexes)
                 try destination.createIndexes(joinTable: join)
+                try checkpoints?.endStep(unit, highest: highest)
             }
         }
+        if unit < done { goOn() }
         if mappings.contains(where: \.isEarlier) {
             try EarlierRowLocks(session: session, destination: destination).raise()
         }
@@ -95,6 +145,20 @@ struct FusedMigration {
             return table
         }
         return (highest, associations)
+    }
+
+    /// The number of each table's last step, in the order in which steps and join tables are worked on.
+    private var lastUnits: [Int: Int] {
+        var last: [Int: Int] = [:]
+        var unit = -1
+        for pass in work.passes {
+            for step in pass.steps {
+                unit += 1
+                last[step.table] = unit
+            }
+            unit += pass.joinTables.count
+        }
+        return last
     }
 
     /// Rows that a table will get.

@@ -31,6 +31,8 @@ public final class Migration {
     let archive: AssociationArchive?
     /// Shows the progress as Foundation does.
     private let mirror: ProgressMirror?
+    /// The destination's UUID where a fresh one is wanted.
+    var newUUID: String?
     /// The migration's place in a chain of versions; nil where it is one by itself.
     var link: ChainLink?
 
@@ -78,7 +80,9 @@ public final class Migration {
         self.mirror = mirror
     }
 
-    /// Migrates. A run that throws leaves no work directory, and the destination as it was.
+    /// Migrates. A run that throws leaves the destination as it was. Where it was interrupted or the disk failed (exit codes
+    /// 74 and 75) the work directory stays, and the same run again goes on from there, as it does after the process was
+    /// killed; else nothing is left.
     ///
     /// - Returns: what was done.
     /// - Throws: ``MigrationError``, or the error of a policy or of the cancellation.
@@ -91,16 +95,22 @@ public final class Migration {
         defer { if isTaken { manager.endRun() } }
         do {
             // `now()` is the run's start, whatever evaluates it and for whichever row.
-            return try EvaluationScope.$current.withValue(EvaluationScope(now: Date().timeIntervalSinceReferenceDate)) {
-                try migrate()
-            }
+            let earlier = options.restarts ? nil : (try? EarlierRun.read(journalPath)) ?? nil
+            let now = earlier?.header.started ?? Date().timeIntervalSinceReferenceDate
+            return try EvaluationScope.$current.withValue(EvaluationScope(now: now)) { try migrate(earlier) }
         } catch {
             // A statement that the cancellation ended reports an interruption; the caller wants the reason.
             throw cancellation.error ?? error
         }
     }
 
-    private func migrate() throws -> MigrationReport {
+    /// The journal of a run to the destination.
+    private var journalPath: String {
+        let place = DestinationPath(path: destinationPath)
+        return EarlierRun.journalPath(options.appendsToExisting && place.exists ? place.resolved : place)
+    }
+
+    private func migrate(_ seen: EarlierRun?) throws -> MigrationReport {
         let clock = RunClock()
         guard !DestinationPath.isSameFile(sourcePath, destinationPath) else {
             throw MigrationError(
@@ -110,18 +120,33 @@ public final class Migration {
         let appends = options.appendsToExisting && DestinationPath(path: destinationPath).exists
         let place = appends ? DestinationPath(path: destinationPath).resolved : DestinationPath(path: destinationPath)
         let prepared = try prepare(place, appends: appends)
-        if appends { try place.checkReplaceable() } else { try place.checkFresh() }
+        let isPublished = seen?.isPublished ?? false
+        if appends { try place.checkReplaceable() } else if !isPublished { try place.checkFresh() }
         try ExternalPublication.check(place.path)
-        try DiskSpace.check(prepared.plan.disk, in: place.folder)
-        let area = try WorkArea(beside: place, spills: options.workDirectory)
-        defer { area.close() }
+        // What an earlier run has written is not needed again.
+        if seen?.states.isEmpty ?? true { try DiskSpace.check(prepared.plan.disk, in: place.folder) }
+        let area = try WorkArea(beside: place, spills: options.workDirectory, restarts: options.restarts)
+        var keeps = false
+        defer { if keeps { area.keep() } else { area.close() } }
         return try area.naming(destinationPath, real: place.path) {
-            try migrate(prepared, to: place, in: area, appends: appends, clock)
+            let resumption = try Resumption(self, prepared, area, appends: appends)
+            if let report = resumption.published { return report }
+            do {
+                return try migrate(
+                    prepared, to: place, in: area, appends: appends, clock, resumption.checkpoints,
+                    resumption.state)
+            } catch {
+                let final = cancellation.error ?? error
+                guard let known = final as? MigrationError, resumption.keeps(known) else { throw error }
+                keeps = true
+                throw resumption.kept(known)
+            }
         }
     }
 
     private func migrate(
-        _ prepared: Prepared, to place: DestinationPath, in area: WorkArea, appends: Bool, _ clock: RunClock
+        _ prepared: Prepared, to place: DestinationPath, in area: WorkArea, appends: Bool, _ clock: RunClock,
+        _ checkpoints: RunCheckpoints, _ state: RunRecord.State?
     ) throws -> MigrationReport {
         let old = try appends ? ExistingDestination(locking: place.path) : nil
         defer { old?.release() }
@@ -133,6 +158,12 @@ public final class Migration {
         let session = session(prepared, existing, area, archive)
         let external = try externalFiles(session, existing, area, carries: !options.isDryRun)
         session.external = external
+        session.checkpoints = checkpoints
+        checkpoints.attach(session)
+        if let state {
+            external.goOn()
+            progress.resume(at: state.progress.rows)
+        }
         let publication = ExternalPublication(files: external, area: area)
         if appends { try publication.noteEarlier(area.storePath) }
         let rejectFile = try options.rejectFile.map { path throws(MigrationError) in
@@ -158,6 +189,23 @@ public final class Migration {
             let bytes = try FileSize.bytes(of: area.storePath)
             if let error = cancellation.error { throw error }
             try idMap?.write(session, firstMapping: known.count, storePath: area.storePath)
+            var rejects = done.rejects
+            rejects?.file = rejectFile?.path
+            let report = MigrationReport(
+                source: sourcePath, destination: destinationPath, mappingModels: mappingModels.count,
+                isAppended: appends, counts: session.counts, rejects: rejects, passes: done.passes,
+                isStaged: done.isStaged, keys: done.keys, seconds: clock.seconds,
+                processorSeconds: clock.processorSeconds, peakMemory: ProcessMemory.peakResident() ?? 0,
+                memoryLimit: prepared.limit, spilledBytes: area.spills.bytesWritten, destinationBytes: bytes,
+                isDryRun: options.isDryRun,
+                notes: RunNotes.notes(
+                    counts: session.counts, tables: done.tables, schema: session.destinationSchema, options: options,
+                    source: session.source, existing: existing, rejects: rejects, missing: external.missing,
+                    history: done.historyNote))
+            if !options.isDryRun {
+                try checkpoints.publish(
+                    report, store: place.path, built: area.storePath, results: [rejectFile?.parts, idMap?.parts])
+            }
             try rejectFile?.place()
             do {
                 try idMap?.place()
@@ -179,19 +227,11 @@ public final class Migration {
                 throw error
             }
             progress.begin(.done)
-            var rejects = done.rejects
-            rejects?.file = rejectFile?.path
-            return MigrationReport(
-                source: sourcePath, destination: destinationPath, mappingModels: mappingModels.count,
-                isAppended: appends, counts: session.counts, rejects: rejects, passes: done.passes,
-                isStaged: done.isStaged, keys: done.keys, seconds: clock.seconds,
-                processorSeconds: clock.processorSeconds, peakMemory: ProcessMemory.peakResident() ?? 0,
-                memoryLimit: prepared.limit, spilledBytes: area.spills.bytesWritten, destinationBytes: bytes,
-                isDryRun: options.isDryRun,
-                notes: RunNotes.notes(
-                    counts: session.counts, tables: done.tables, schema: session.destinationSchema, options: options,
-                    source: session.source, existing: existing, rejects: rejects, missing: external.missing,
-                    history: done.historyNote))
+            var finished = report
+            finished.seconds = clock.seconds
+            finished.processorSeconds = clock.processorSeconds
+            finished.peakMemory = ProcessMemory.peakResident() ?? 0
+            return finished
         } catch {
             archive.goBack(to: known)
             throw error
@@ -254,9 +294,10 @@ public final class Migration {
         _ session: MigrationSession, prepared: Prepared, existing: ExistingStore?, area: WorkArea, mode: LoadMode
     ) throws -> Loaded {
         let schema = session.destinationSchema
-        let store = try PrivateStore(in: area, session: session, isAppended: existing != nil)
-        let uuid =
-            existing?.metadata.uuid ?? (options.newUUID ? UUID().uuidString : session.source.metadata.uuid)
+        let resumed = session.checkpoints?.resumed
+        let store = try PrivateStore(in: area, session: session, isAppended: existing != nil, resuming: resumed)
+        session.checkpoints?.fill(store.destination)
+        let uuid = existing?.metadata.uuid ?? newUUID ?? session.source.metadata.uuid
         if existing != nil { session.countExisting(try store.destination.rowCounts()) }
         var loaded = Loaded()
         for (number, turn) in prepared.turns.enumerated() {
@@ -324,9 +365,13 @@ public final class Migration {
             try session.countUnmigrated(in: store.destination)
             let history = try HistoryPlan(prepared, keys: loaded.keys, options: options, isAppended: existing != nil)
             loaded.historyNote = history.note
-            try Publication(
-                session: session, uuid: uuid, isAppended: existing != nil, history: history.copy
-            ).finish(store.destination)
+            if resumed?.isComplete ?? false {
+                try store.destination.closeComplete()
+            } else {
+                try Publication(
+                    session: session, uuid: uuid, isAppended: existing != nil, history: history.copy
+                ).finish(store.destination)
+            }
         }
         return loaded
     }

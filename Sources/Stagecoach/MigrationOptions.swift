@@ -33,6 +33,8 @@ public struct MigrationOptions: Sendable {
     public var maximumRejects: Int?
     /// A new file for the rejected objects, a line of JSON each; nil: they are counted only.
     public var rejectFile: String?
+    /// Begin anew where an earlier run to the same destination did not end, instead of going on from where it was.
+    public var restarts = false
     /// Give the destination a fresh UUID.
     public var newUUID = false
     /// Run SQLite's integrity check on the finished store before it is published.

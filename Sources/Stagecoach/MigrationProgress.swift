@@ -61,6 +61,8 @@ public final class ProgressCounter: Sendable {
     private let spilled = Atomic<Int>(0)
     private let step = Atomic<Int>(1)
     private let steps = Atomic<Int>(1)
+    /// Rows that a killed run had done, from where this one goes on.
+    private let resumedRows = Atomic<Int>(0)
     private let begun = Atomic<Int>(0)
     private let ended = Atomic<Int>(0)
     /// Shows the share done elsewhere too; nil between runs.
@@ -99,7 +101,8 @@ public final class ProgressCounter: Sendable {
 
     public var snapshot: Snapshot {
         Snapshot(
-            phase: Phase(rawValue: phase.load(ordering: .relaxed)) ?? .opening, rows: rows.load(ordering: .relaxed),
+            phase: Phase(rawValue: phase.load(ordering: .relaxed)) ?? .opening,
+            rows: max(rows.load(ordering: .relaxed), resumedRows.load(ordering: .relaxed)),
             totalRows: total.load(ordering: .relaxed), pass: pass.load(ordering: .relaxed),
             passes: passes.load(ordering: .relaxed), spilledBytes: spilled.load(ordering: .relaxed),
             step: step.load(ordering: .relaxed), steps: steps.load(ordering: .relaxed))
@@ -116,6 +119,7 @@ public final class ProgressCounter: Sendable {
     func reset() {
         phase.store(0, ordering: .relaxed)
         rows.store(0, ordering: .relaxed)
+        resumedRows.store(0, ordering: .relaxed)
         total.store(0, ordering: .relaxed)
         pass.store(0, ordering: .relaxed)
         passes.store(0, ordering: .relaxed)
@@ -123,6 +127,12 @@ public final class ProgressCounter: Sendable {
         step.store(1, ordering: .relaxed)
         steps.store(1, ordering: .relaxed)
     }
+    /// The run goes on from where a killed one was: until it is there again, that is what is shown.
+    func resume(at count: Int) { resumedRows.store(count, ordering: .releasing) }
+    /// Rows that a killed run had done, from where this one goes on; 0 where it began at nothing.
+    public var resumedAt: Int { resumedRows.load(ordering: .acquiring) }
+    /// What a killed run had done is done again.
+    func go(to count: Int) { rows.store(count, ordering: .relaxed) }
     func begin(_ next: Phase) {
         phase.store(next.rawValue, ordering: .relaxed)
         reflect()

@@ -42,6 +42,8 @@ final class MigrationSession {
     var destinationPath = ""
     /// The rows from before that the mapping model at work changed; nil where it can change none.
     var touched: TouchedRows?
+    /// The checkpoints of the run; nil where none are taken.
+    var checkpoints: RunCheckpoints?
     /// The external binary values of the run; nil where the destination's model has none.
     var external: ExternalFiles?
     /// Set once the keys are read.

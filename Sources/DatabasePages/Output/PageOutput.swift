@@ -75,6 +75,19 @@ final class PageOutput {
         return buffer + Int(pageCount - firstBuffered) * PageGeometry.pageSize
     }
 
+    /// Cuts the file off behind a page and goes on from there.
+    ///
+    /// - Throws: `store.io` (74), `journal.damaged` (74) where the file is shorter.
+    func goBack(toPage page: UInt32) throws(MigrationError) {
+        guard PosixFile.size(descriptor) >= Int64(page) * Int64(PageGeometry.pageSize) else {
+            throw StateReader.damaged("the file has fewer pages than it says")
+        }
+        guard ftruncate(descriptor, off_t(Int(page) * PageGeometry.pageSize)) == 0 else {
+            throw PageFailure.system("Cutting", path, number: Int(errno))
+        }
+        start(afterPage: page)
+    }
+
     /// Writes what is buffered.
     func flush() throws(MigrationError) {
         let count = Int(pageCount + 1 - firstBuffered) * PageGeometry.pageSize

@@ -18,7 +18,7 @@ final class PointerMap {
         case tree = 5
     }
 
-    private final class Block {
+    final class Block {
         let bytes: UnsafeMutableRawPointer
         var missing: Int
 
@@ -36,12 +36,12 @@ final class PointerMap {
     private static let mostWaiting = 64
 
     private let output: PageOutput
-    private var blocks: [UInt32: Block] = [:]
+    var blocks: [UInt32: Block] = [:]
     private var last: (page: UInt32, block: Block)?
     /// Pages that stood in the file before: their map pages are read when they are needed.
-    private let existing: UInt32
+    let existing: UInt32
     /// The last map page that was written while it waited.
-    private var lastWritten: UInt32 = 0
+    var lastWritten: UInt32 = 0
 
     init(output: PageOutput, existingPages: UInt32) {
         self.output = output

@@ -7,18 +7,18 @@ import Diagnostics
 ///
 /// Memory: one page a level.
 final class IndexTree {
-    private final class Level {
+    final class Level {
         var image = PageImage(.indexInterior)
         /// The child behind the last cell, once the level below is closed.
         var right: UInt32 = 0
     }
 
-    private let root: UInt32
+    let root: UInt32
     private let output: PageOutput
     private let map: PointerMap
     // One thread appends: checks of exclusive access cost as much as the appending.
-    @exclusivity(unchecked) private var leaf = PageImage(.indexLeaf)
-    private var levels: [Level] = []
+    @exclusivity(unchecked) var leaf = PageImage(.indexLeaf)
+    var levels: [Level] = []
 
     /// - Parameter root: the index's root page, empty.
     init(root: UInt32, output: PageOutput, map: PointerMap) {

@@ -6,10 +6,10 @@ import Diagnostics
 struct PageImage: ~Copyable {
     let bytes: UnsafeMutableRawPointer
     let kind: PageKind
-    private(set) var count = 0
-    private var contentStart = PageGeometry.pageSize
+    var count = 0
+    var contentStart = PageGeometry.pageSize
     /// First overflow pages of the cells, by cell.
-    private var overflows: [(cell: Int, page: UInt32)] = []
+    var overflows: [(cell: Int, page: UInt32)] = []
 
     init(_ kind: PageKind) {
         self.kind = kind
@@ -55,7 +55,7 @@ struct PageImage: ~Copyable {
     }
 
     /// Whether the cells fill the space from the end down to where the contents start.
-    private var isConsistent: Bool {
+    var isConsistent: Bool {
         var end = PageGeometry.pageSize
         for index in 0..<count {
             let start = cell(index) - bytes

@@ -8,7 +8,7 @@ import Diagnostics
 ///
 /// Memory: one page a level.
 final class TableTree {
-    private final class Level {
+    final class Level {
         var image = PageImage(.tableInterior)
         /// Key of the image's last cell.
         var lastKey: Int64 = 0
@@ -16,13 +16,13 @@ final class TableTree {
         var right: (page: UInt32, key: Int64)?
     }
 
-    private let root: UInt32
+    let root: UInt32
     private let output: PageOutput
     private let map: PointerMap
     // One thread appends: checks of exclusive access cost as much as the appending.
-    @exclusivity(unchecked) private var leaf = PageImage(.tableLeaf)
-    private var levels: [Level] = []
-    @exclusivity(unchecked) private(set) var lastKey: Int64?
+    @exclusivity(unchecked) var leaf = PageImage(.tableLeaf)
+    var levels: [Level] = []
+    @exclusivity(unchecked) var lastKey: Int64?
 
     /// - Parameter root: the table's root page, empty.
     init(root: UInt32, output: PageOutput, map: PointerMap) {

@@ -35,11 +35,17 @@ extension DestinationStore {
 
     /// Begins a transaction where there is none.
     func resume() throws(MigrationError) {
-        if sqlite3_get_autocommit(connection.handle) != 0 { try connection.execute("BEGIN EXCLUSIVE") }
+        guard sqlite3_get_autocommit(connection.handle) != 0 else { return }
+        if wantsJournal, !hasJournal {
+            // Between transactions only.
+            try connection.execute("PRAGMA journal_mode=DELETE; PRAGMA synchronous=FULL")
+            hasJournal = true
+        }
+        try connection.execute("BEGIN EXCLUSIVE")
     }
 
     /// Ends the transaction and gives the file's lock up, so that pages may be written.
-    private func letGo() throws(MigrationError) {
+    func letGo() throws(MigrationError) {
         try suspend()
         guard !sharesFile else { return }
         // The mode changes with the next look at the file.
@@ -57,13 +63,14 @@ extension DestinationStore {
 
     /// A writer that fills a table and such of its indexes as can be sorted.
     func pageWriter(
-        of table: String, isKeyed: Bool, entity: String, indexes: [SortableIndex]
-    ) -> PageTableWriter {
-        PageTableWriter(
+        of table: String, isKeyed: Bool, entity: String, indexes: [SortableIndex], goingOnFrom state: [UInt8]?
+    ) throws(MigrationError) -> PageTableWriter {
+        let writer = PageTableWriter(
             path: path, entity: entity,
-            begin: { () throws(MigrationError) in
+            begin: { known throws(MigrationError) in
                 try self.resume()
-                for index in indexes {
+                let indexes = known.map { known in indexes.filter { known.contains($0.name) } } ?? indexes
+                for index in indexes where known == nil {
                     // An index of an empty table costs nothing; its root page is what is wanted.
                     try self.connection.execute(index.statement)
                 }
@@ -75,10 +82,13 @@ extension DestinationStore {
                 try self.resume()
                 // At once: a query would take an empty index for the table.
                 for index in indexes where !filled.contains(index.name) {
-                    try self.connection.execute("DROP INDEX \(SQLName.quoted(index.name))")
+                    try self.connection.execute("DROP INDEX IF EXISTS \(SQLName.quoted(index.name))")
                 }
                 self.filledIndexes.formUnion(filled)
             })
+        if let state { try writer.goOn(from: state) }
+        writer.passed = passed
+        return writer
     }
 
     /// The indexes of an entity table that are over columns of numbers only, as many as there is memory for.
@@ -129,7 +139,7 @@ extension DestinationStore {
             guard let indexSorts else { break }
             target.indexes.append(
                 .init(
-                    name: index.name, root: try root(of: index.name),
+                    name: index.name, root: try root(of: index.name), slots: index.terms.map(\.slot),
                     sorter: IndexSorter(
                         terms: index.terms, isUnique: index.isUnique, directory: indexSorts.directory,
                         memory: indexSorts.memory / indexes.count)))

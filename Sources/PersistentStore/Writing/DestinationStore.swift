@@ -25,8 +25,8 @@ package final class DestinationStore {
     /// Whether indexes of tables without rows wait until the end: where later mapping models may fill them.
     package var defersEmptyIndexes = false
     /// Tables and join tables that have their indexes, and those whose indexes are away while rows come.
-    private var indexed: Set<Int> = []
-    private var indexedJoins: Set<Int> = []
+    var indexed: Set<Int> = []
+    var indexedJoins: Set<Int> = []
     private var absent: [String: AbsentIndexes] = [:]
     /// Where indexes are sorted while their tables' rows are written by pages; nil: SQLite builds all of them.
     package var indexSorts: IndexSorts?
@@ -34,6 +34,15 @@ package final class DestinationStore {
     var filledIndexes: Set<String> = []
     /// Whether the connection gives its lock up at the end of a transaction, and looks at the file anew in the next one.
     var sharesFile = false
+    /// Whether transactions can be rolled back after the process was killed: from the first checkpoint of a run on.
+    var wantsJournal = false
+    var hasJournal = false
+    /// What the file bears in its user version: the number of the last state that is known elsewhere; 0 in the end.
+    package var stamp: Int64 = 0
+    /// Called just before the last transaction is committed.
+    package var willCommit: (() throws(MigrationError) -> Void)?
+    /// Given to every writer by pages.
+    package var passed: ((PageTableWriter) throws(MigrationError) -> Void)?
 
     /// Makes the file with all its tables, fixed ones included, and opens the transaction.
     ///
@@ -88,6 +97,20 @@ package final class DestinationStore {
         }
         indexed = Set(schema.tables.indices)
         indexedJoins = Set(schema.joinTables.indices)
+    }
+
+    /// Opens a fresh store that another process began, between two transactions.
+    init(
+        resuming path: String, schema: StoreSchema, knowledge: Knowledge, cacheBytes: Int, vfs: String?
+    ) throws(MigrationError) {
+        self.path = path
+        self.schema = schema
+        isAppending = false
+        indexed = Set(knowledge.indexed)
+        indexedJoins = Set(knowledge.indexedJoins)
+        sharesFile = true
+        wantsJournal = true
+        connection = try Self.open(existing: path, cacheBytes: cacheBytes, vfs: vfs, isResumed: true)
     }
 
     private static func refuseUnstorable(_ schema: StoreSchema, _ path: String) throws(MigrationError) {
@@ -149,13 +172,17 @@ package final class DestinationStore {
     ///   - table: index in the schema's tables.
     ///   - isWhole: whether this writer gets all rows; else indexes wait for ``createIndexes(table:)``, as a row that
     ///     came later would meet a unique one.
-    package func tableWriter(_ table: Int, isWhole: Bool = true) throws(MigrationError) -> any TableWriter {
+    ///   - state: what a writer gave that another process had; this one goes on from there.
+    package func tableWriter(
+        _ table: Int, isWhole: Bool = true, goingOnFrom state: [UInt8]? = nil
+    ) throws(MigrationError) -> any TableWriter {
         let description = schema.tables[table]
         let entity = schema.model.entity(at: description.root).definition.name
-        if try canWritePages(description.name) {
-            return pageWriter(
+        let isByPages = try state != nil ? true : canWritePages(description.name)
+        if isByPages {
+            return try pageWriter(
                 of: description.name, isKeyed: true, entity: entity,
-                indexes: isWhole ? sortableIndexes(ofTable: table) : [])
+                indexes: isWhole ? sortableIndexes(ofTable: table) : [], goingOnFrom: state)
         }
         try resume()
         return try SQLiteTableWriter(
@@ -174,14 +201,17 @@ package final class DestinationStore {
     ///   - joinTable: index in the schema's join tables.
     ///   - ignoresDuplicates: whether a link that is there already is passed over instead of being
     ///     `store.constraint`.
+    ///   - state: what a writer gave that another process had; this one goes on from there.
     package func joinWriter(
-        _ joinTable: Int, ignoresDuplicates: Bool = false
+        _ joinTable: Int, ignoresDuplicates: Bool = false, goingOnFrom state: [UInt8]? = nil
     ) throws(MigrationError) -> any TableWriter {
         let join = schema.joinTables[joinTable]
         let entity = schema.model.entity(at: join.sides[0].relationship.entity).definition.name
-        if !ignoresDuplicates, try canWritePages(join.name) {
-            return pageWriter(
-                of: join.name, isKeyed: false, entity: entity, indexes: sortableIndexes(ofJoinTable: joinTable))
+        let isByPages = try state != nil ? true : ignoresDuplicates ? false : canWritePages(join.name)
+        if isByPages {
+            return try pageWriter(
+                of: join.name, isKeyed: false, entity: entity, indexes: sortableIndexes(ofJoinTable: joinTable),
+                goingOnFrom: state)
         }
         try resume()
         return try SQLiteTableWriter(
@@ -375,8 +405,8 @@ package final class DestinationStore {
         connection = try Self.open(existing: path, cacheBytes: cacheBytes, vfs: vfs)
     }
 
-    private static func open(
-        existing path: String, cacheBytes: Int, vfs: String?
+    static func open(
+        existing path: String, cacheBytes: Int, vfs: String?, isResumed: Bool = false
     ) throws(MigrationError) -> Connection {
         let connection = try Connection(path: path, flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, vfs: vfs)
         if let handle = connection.handle {
@@ -386,9 +416,11 @@ package final class DestinationStore {
         }
         try connection.execute(
             """
-            PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA temp_store=FILE;
-            PRAGMA secure_delete=OFF; PRAGMA cache_size=-\(max(1, cacheBytes / 1024)); BEGIN EXCLUSIVE
+            PRAGMA temp_store=FILE; PRAGMA secure_delete=OFF; PRAGMA cache_size=-\(max(1, cacheBytes / 1024))
             """)
+        guard !isResumed else { return connection }
+        try connection.execute(
+            "PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; BEGIN EXCLUSIVE")
         return connection
     }
 
@@ -440,6 +472,8 @@ package final class DestinationStore {
 
     private func commit() throws(MigrationError) {
         precondition(sqlite3_next_stmt(connection.handle, nil) == nil, "a writer is not finished")
+        if stamp != 0 { try connection.execute("PRAGMA user_version=0") }
+        try willCommit?()
         try connection.execute("COMMIT")
         try connection.close()
         try DestinationFile.checkAndSync(path, isOurs: !isAppending)

@@ -8,7 +8,7 @@ import Rows
 /// anew.
 ///
 /// Memory: as ``DatabaseFileWriter``.
-final class PageTableWriter: TableWriter {
+package final class PageTableWriter: TableWriter {
     /// The table, as its schema in the file says.
     struct Target {
         var name: String
@@ -27,11 +27,14 @@ final class PageTableWriter: TableWriter {
     struct SortedIndex {
         var name: String
         var root: UInt32
-        var sorter: IndexSorter
+        /// The slots of its columns.
+        var slots: [Int]
+        /// Nil once the index is built, or cannot be.
+        var sorter: IndexSorter?
     }
 
-    private struct Open {
-        let target: Target
+    struct Open {
+        var target: Target
         /// The last entry of the primary key's index.
         let last: LastLink?
         let file: DatabaseFileWriter
@@ -39,21 +42,28 @@ final class PageTableWriter: TableWriter {
         let primary: IndexLoader?
     }
 
-    private let path: String
+    let path: String
     /// Root entity of the table, for messages.
     private let entity: String
-    private let begin: () throws(MigrationError) -> Target
+    /// Gets the names of the indexes that were made before a checkpoint; nil makes them.
+    let begin: (Set<String>?) throws(MigrationError) -> Target
     private let end: (Set<String>) throws(MigrationError) -> Void
     /// Nil before the first row: a table without rows costs nothing.
-    private var open: Open?
-    private var rows: Int64 = 0
+    var open: Open?
+    var rows: Int64 = 0
+    /// Whether all rows are in the table's tree.
+    package var isComplete = false
+    /// Indexes that are built.
+    var built: Set<String> = []
     private var isFinished = false
+    /// Called when the first row has come, and when something long is done after the last: times for a checkpoint.
+    package var passed: ((PageTableWriter) throws(MigrationError) -> Void)?
 
     /// - Parameters:
     ///   - begin: called before the first row: ends the connection's transaction and says what to fill.
     ///   - end: called after the last row where there was one: gets the names of the indexes that were built.
     init(
-        path: String, entity: String, begin: @escaping () throws(MigrationError) -> Target,
+        path: String, entity: String, begin: @escaping (Set<String>?) throws(MigrationError) -> Target,
         end: @escaping (Set<String>) throws(MigrationError) -> Void
     ) {
         self.path = path
@@ -62,7 +72,7 @@ final class PageTableWriter: TableWriter {
         self.end = end
     }
 
-    func append(_ batch: borrowing RowBatch) throws(MigrationError) {
+    package func append(_ batch: borrowing RowBatch) throws(MigrationError) {
         precondition(!isFinished, "append after finish")
         guard !batch.isEmpty else { return }
         let open = try opened()
@@ -75,19 +85,15 @@ final class PageTableWriter: TableWriter {
         if let index = open.primary, let last = open.last {
             for row in 0..<batch.count { try enter(batch, row, last, rows + Int64(row) + 1, index) }
         }
-        for index in open.target.indexes { try index.sorter.append(batch, firstID: firstID) }
+        for index in open.target.indexes { try index.sorter?.append(batch, firstID: firstID) }
         rows += Int64(batch.count)
     }
 
     private func opened() throws(MigrationError) -> Open {
         if let open { return open }
-        let target = try begin()
-        let file = try DatabaseFileWriter(path: path)
-        let made = Open(
-            target: target, last: target.primary.map { LastLink(slots: $0.slots) }, file: file,
-            table: file.table(root: target.root, affinities: target.affinities, isKeyed: target.isKeyed),
-            primary: target.primary.map { file.index(root: $0.root) })
+        let made = Open(try begin(nil), file: try DatabaseFileWriter(path: path))
         open = made
+        try passed?(self)
         return made
     }
 
@@ -114,30 +120,42 @@ final class PageTableWriter: TableWriter {
         }
     }
 
-    func finish() throws(MigrationError) {
+    package func finish() throws(MigrationError) {
         isFinished = true
         guard let open else { return }
-        self.open = nil
-        try open.table.finish()
-        try open.primary?.finish()
-        var built: Set<String> = []
-        for index in open.target.indexes {
-            if case .built = try index.sorter.build(into: open.file.index(root: index.root)) {
-                built.insert(index.name)
-            }
+        if !isComplete {
+            try open.table.finish()
+            try open.primary?.finish()
+            isComplete = true
         }
+        for (place, index) in open.target.indexes.enumerated() {
+            guard let sorter = index.sorter else { continue }
+            if case .built = try sorter.build(into: open.file.index(root: index.root)) { built.insert(index.name) }
+            self.open?.target.indexes[place].sorter = nil
+            try passed?(self)
+        }
+        self.open = nil
         try open.file.finish()
         try end(built)
     }
 }
 
+extension PageTableWriter.Open {
+    init(_ target: PageTableWriter.Target, file: DatabaseFileWriter) {
+        self.init(
+            target: target, last: target.primary.map { LastLink(slots: $0.slots) }, file: file,
+            table: file.table(root: target.root, affinities: target.affinities, isKeyed: target.isKeyed),
+            primary: target.primary.map { file.index(root: $0.root) })
+    }
+}
+
 /// The columns of a primary key in the row that came last.
-private final class LastLink {
+final class LastLink {
     enum Order { case ascending, equal, descending }
 
     let values: UnsafeMutableBufferPointer<Int64>
     private let slots: UnsafeMutableBufferPointer<Int>
-    private var isFirst = true
+    var isFirst = true
 
     init(slots: [Int]) {
         self.slots = .allocate(capacity: slots.count)

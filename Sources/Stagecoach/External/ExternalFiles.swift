@@ -27,7 +27,7 @@ final class ExternalFiles {
     }
 
     /// A file that a row refers to and that is not there.
-    struct Missing: Equatable {
+    struct Missing: Equatable, Codable {
         let entity: String
         let key: Int64
         let attribute: String
@@ -52,6 +52,10 @@ final class ExternalFiles {
     private var turnExists = false
     /// The first ones, by mapping model.
     private var missingByTurn: [Int: [Missing]] = [:]
+    /// The same, to be kept.
+    var allMissing: [Int: [Missing]] { missingByTurn }
+    /// A run goes on from where it was: files that it made stay.
+    private var keepsFiles = false
     private let checkCancelled: () throws -> Void
 
     /// - Parameters:
@@ -92,9 +96,17 @@ final class ExternalFiles {
     func beginLoad(turn: Int) {
         self.turn = turn
         missingByTurn[turn] = nil
+        if keepsFiles { return }
         try? FileManager.default.removeItem(atPath: folder(ofTurn: turn))
         turnExists = false
     }
+
+    /// A killed run's files are gone on with.
+    func goOn() { keepsFiles = true }
+
+    /// What was missing when the state was taken that the run goes on from. Files are made anew from here on where they
+    /// stand already.
+    func restore(missing: [Int: [Missing]]) { missingByTurn = missing }
 
     private func folder(ofTurn turn: Int) -> String { "\(staging)/\(turn)" }
 
@@ -195,6 +207,8 @@ final class ExternalFiles {
             }
             turnExists = true
         }
+        // The file may have been made by a run that was killed before it noted the row.
+        if keepsFiles { unlink("\(folder)/\(name.name)") }
         return "\(folder)/\(name.name)"
     }
 

@@ -19,6 +19,8 @@ final class ObjectIDMap {
     }
 
     private let file: ResultFile
+    /// The file's path, and where it is until it is placed.
+    var parts: (path: String, part: String) { (file.path, file.part) }
     private let form: Form
     /// The map of the steps before in a chain of versions: its source objects take the place of this step's.
     private let earlier: EarlierIDMap?

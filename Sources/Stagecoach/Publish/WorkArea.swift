@@ -16,6 +16,12 @@ final class WorkArea {
     let externalPath: String
     /// What a publication does in the destination's folder of external data.
     let journalPath: String
+    /// What the run has done so far.
+    let runJournalPath: String
+    /// What a run left that did not end; nil where there was none, or it is not to be gone on with.
+    let earlier: EarlierRun?
+    /// The work directory beside the destination.
+    var path: String { beside.path }
     /// The VFS that keeps SQLite's temporary files in the work directory.
     let vfsName: String
     private let beside: WorkDirectory
@@ -23,8 +29,9 @@ final class WorkArea {
 
     /// Takes the destination: creates and locks the work directory.
     ///
+    /// - Parameter restarts: whether what a run left that did not end is of no use.
     /// - Throws: `destination.busy` (75) where another run holds it, `work.cannotCreate` (73).
-    init(beside place: DestinationPath, spills folder: String?) throws(MigrationError) {
+    init(beside place: DestinationPath, spills folder: String?, restarts: Bool = false) throws(MigrationError) {
         beside = try WorkDirectory(path: place.workDirectory)
         do {
             let path = place.spillDirectory(in: folder)
@@ -34,23 +41,38 @@ final class WorkArea {
             throw error
         }
         storePath = "\(place.workDirectory)/store.sqlite"
+        runJournalPath = EarlierRun.journalPath(place)
+        // A journal that cannot be read is none.
+        earlier = restarts ? nil : (try? EarlierRun.read(runJournalPath)) ?? nil
         externalPath = "\(place.workDirectory)/external"
         journalPath = "\(place.workDirectory)/external.journal"
         // What a killed run left; the lock is ours, so nobody is building it.
         ExternalJournal(path: journalPath, folder: ExternalFolder(store: place.path))
             .recover(built: storePath, destination: place.path)
-        try? FileManager.default.removeItem(atPath: externalPath)
-        unlink(storePath)
         vfs = WorkVFS(temporaryDirectory: spills.path)
         vfsName = vfs.name
-        unlink(checkpointPath)
+        if earlier == nil { removeFiles() }
     }
 
-    /// Removes everything the run made but what was published.
-    func close() {
-        unlink(storePath)
-        unlink(checkpointPath)
+    /// Removes the private store and what belongs to it: all begins anew.
+    func removeFiles() {
+        for path in [storePath, storePath + "-journal", checkpointPath] { unlink(path) }
         try? FileManager.default.removeItem(atPath: externalPath)
+    }
+
+    /// Gives the work directory up as it is, for a run that goes on from here: only what cannot be gone on from goes.
+    func keep() {
+        vfs.close()
+        if spills !== beside {
+            try? spills.remove()
+            rmdir(spills.path)
+        }
+        try? beside.remove()
+    }
+
+    /// Removes everything the run made but what was published. The journal goes last.
+    func close() {
+        removeFiles()
         vfs.close()
         // A folder that was there before is ours by its name, even where a killed run had not locked it yet. One that
         // holds other files stays.
@@ -58,6 +80,8 @@ final class WorkArea {
             try? spills.remove()
             rmdir(spills.path)
         }
+        unlink(runJournalPath + "-new")
+        unlink(runJournalPath)
         try? beside.remove()
         rmdir(beside.path)
     }

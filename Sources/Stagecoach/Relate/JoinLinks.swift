@@ -12,6 +12,8 @@ struct JoinLinks {
     let joinTable: Int
     /// Called with the number of records, just before the first is written.
     var prepare: (Int) throws -> Void = { _ in }
+    /// Links that a killed run had written: they are passed over.
+    var written = 0
 
     private var join: JoinTable { session.destinationSchema.joinTables[joinTable] }
 
@@ -153,6 +155,7 @@ struct JoinLinks {
                 return
             }
             written += 1
+            guard written > self.written else { return }
             let row = batch.appendRow(key: Int64(written))
             batch[row, 0] = .integer(SortKey.decode(link[0]))
             batch[row, 1] = .integer(SortKey.decode(link[1]))
@@ -160,10 +163,11 @@ struct JoinLinks {
                 batch[row, 2 + slot] = .integer(SortKey.decode(link[word + 1]))
             }
             if batch.isFull {
-                try session.checkCancelled()
                 try writer.append(batch)
                 session.progress.advance(rows: batch.count)
                 batch.removeAll()
+                try session.checkpoints?.tick(writer) { RunRecord.LoadPosition(links: written) }
+                try session.checkCancelled()
             }
         }
         if !batch.isEmpty {

@@ -143,7 +143,7 @@ struct DirectReference {
 }
 
 /// References without an object, counted.
-struct ReferenceCounts {
+struct ReferenceCounts: Codable {
     var dangling = 0
     var unmigrated = 0
     var surplus = 0

@@ -12,13 +12,24 @@ final class PrivateStore {
 
     /// Makes or opens the store.
     ///
-    /// - Parameter isAppended: whether the copy of a store stands there.
-    init(in area: WorkArea, session: MigrationSession, isAppended: Bool) throws(MigrationError) {
+    /// - Parameters:
+    ///   - isAppended: whether the copy of a store stands there.
+    ///   - state: of a store that a killed run filled.
+    init(
+        in area: WorkArea, session: MigrationSession, isAppended: Bool, resuming state: RunRecord.State? = nil
+    ) throws(MigrationError) {
         path = area.storePath
         checkpointPath = area.checkpointPath
         cacheBytes = session.budget.destinationCache
         vfs = area.vfsName
         cancellation = session.cancellation
+        if let state {
+            destination = try DestinationStore(
+                resuming: path, schema: session.destinationSchema, knowledge: state.knowledge, stamp: state.stamp,
+                dropsLeftovers: state.fill == nil && !state.isComplete, cacheBytes: cacheBytes, vfs: vfs)
+            interruptible()
+            return
+        }
         destination =
             try isAppended
             ? DestinationStore(

@@ -45,27 +45,31 @@ struct TableLoad {
 
     /// Loads a step's rows.
     ///
+    /// - Parameter start: where a killed run's load of the step stood.
     /// - Returns: the highest key written, 0 where no row was.
     /// - Complexity: O(rows); memory is two batches and what the patches' sorts hold.
-    func run(_ step: PlannedStep, writer: any TableWriter) throws -> Int64 {
-        var highest: Int64 = 0
-        switch table.keys {
-        case .kept:
-            let reading = step.mappings.filter { mappings[$0].isDeclarative }
-            guard let first = reading.first, let sourceTable = mappings[first].sourceTable else { break }
-            try load(reading, from: sourceTable, range: step.range, writer: writer, highest: &highest)
-        case .sequential:
-            for index in step.mappings where mappings[index].isDeclarative {
-                guard let sourceTable = mappings[index].sourceTable else { continue }
-                try load([index], from: sourceTable, range: step.range, writer: writer, highest: &highest)
-            }
+    func run(
+        _ step: PlannedStep, writer: any TableWriter, from start: RunRecord.LoadPosition? = nil
+    ) throws -> Int64 {
+        if let start, start.isDone { return start.highest }
+        var highest = start?.highest ?? 0
+        let reading = step.mappings.filter { mappings[$0].isDeclarative }
+        let scans = table.keys == .kept ? [reading] : reading.map { [$0] }
+        for (scan, indices) in scans.enumerated() where scan >= start?.scan ?? 0 {
+            guard let first = indices.first, let sourceTable = mappings[first].sourceTable else { continue }
+            try load(
+                indices, from: sourceTable, range: step.range, writer: writer, scan: scan,
+                start: scan == start?.scan ? start : nil, highest: &highest)
         }
         return highest
     }
 
     private func load(
-        _ indices: [Int], from sourceTable: Int, range: SourceKeyRange, writer: any TableWriter, highest: inout Int64
+        _ indices: [Int], from sourceTable: Int, range: SourceKeyRange, writer: any TableWriter, scan: Int,
+        start: RunRecord.LoadPosition?, highest: inout Int64
     ) throws {
+        var range = range
+        if let after = start?.after { range.after = max(after, range.after ?? after) }
         let model = session.layout.schema.model
         let schemaTable = session.layout.schema.tables[sourceTable]
         var slots = SourceSlots(
@@ -75,6 +79,10 @@ struct TableLoad {
         for index in indices {
             guard let compiled = try compile(mappings[index], slots: &slots), let entity = mappings[index].source
             else { continue }
+            if let known = start?.mappings[index] {
+                compiled.made = known.made
+                compiled.highest = known.highest
+            }
             byEntity[entity.index] = compiled
         }
         let columns = session.destinationSchema.tables[table.table].columns.count
@@ -83,14 +91,13 @@ struct TableLoad {
             streams: true)
         var source = session.sourceBatch(slots: slots.columns.count)
         var destination = session.destinationBatch(slots: columns)
-        var references = ReferenceCounts()
+        var references = start?.references ?? ReferenceCounts()
         var number: Int64 = -1
         var current: Compiled?
         let rules = Dictionary(
             byEntity.values.filter { !$0.rules.isEmpty }.map { ($0.entityNumber, $0.rules) },
             uniquingKeysWith: { first, _ in first })
         while try reader.next(into: &source) {
-            try session.checkCancelled()
             var row = 0
             while row < source.count {
                 let entityNumber = source[row, 0].integerValue
@@ -114,6 +121,18 @@ struct TableLoad {
             // Its rows have borrowed their texts from the source's batch.
             try flush(&destination, rules, to: writer)
             session.progress.advance(rows: source.count)
+            if source.count > 0 {
+                let last = source.key(source.count - 1)
+                try session.checkpoints?.tick(writer) {
+                    RunRecord.LoadPosition(
+                        scan: scan, after: last,
+                        mappings: Dictionary(
+                            uniqueKeysWithValues: byEntity.values.map {
+                                ($0.mapping.index, .init(made: $0.made, highest: $0.highest))
+                            }), references: references, highest: highest)
+                }
+            }
+            try session.checkCancelled()
         }
         session.add(references)
         for compiled in byEntity.values {

@@ -6,6 +6,8 @@ import Diagnostics
 final class RejectFile {
     private let file: ResultFile
     var path: String { file.path }
+    /// The file's path, and where it is until it is placed.
+    var parts: (path: String, part: String) { (file.path, file.part) }
 
     /// Begins the file.
     ///

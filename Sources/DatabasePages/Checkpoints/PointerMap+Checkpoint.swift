@@ -1,0 +1,37 @@
+import Diagnostics
+import Glibc
+import SpillStorage
+
+extension PointerMap {
+    /// Writes the map pages that wait.
+    func save(to state: inout StateWriter) {
+        state.write(existing)
+        state.write(lastWritten)
+        state.write(blocks.count)
+        for (page, block) in blocks.sorted(by: { $0.key < $1.key }) {
+            state.write(page)
+            state.write(block.missing)
+            state.write(bytes: UnsafeRawBufferPointer(start: block.bytes, count: PageGeometry.pageSize))
+        }
+    }
+
+    /// Takes up the map pages that waited when they were saved.
+    ///
+    /// - Throws: `journal.damaged` (74).
+    func restore(from state: inout StateReader) throws(MigrationError) {
+        guard try state.page() == existing else { throw StateReader.damaged("another file's pages") }
+        lastWritten = try state.page()
+        for _ in 0..<(try state.count(upTo: 1 << 16)) {
+            let page = try state.page()
+            guard page >= 2, PageGeometry.mapPage(of: page) == page else { throw StateReader.damaged("a map page") }
+            let block = Block(page: page)
+            block.missing = try state.count(upTo: Int(PageGeometry.entriesPerMap))
+            let bytes = try state.block()
+            guard bytes.count == PageGeometry.pageSize else { throw StateReader.damaged("a map page's size") }
+            bytes.withUnsafeBytes { from in
+                if let start = from.baseAddress { block.bytes.copyMemory(from: start, byteCount: from.count) }
+            }
+            blocks[page] = block
+        }
+    }
+}

@@ -1,0 +1,70 @@
+import Diagnostics
+import SpillStorage
+
+/// A tree is no deeper than SQLite allows.
+private let deepestTree = 20
+
+extension TableTree {
+    /// Writes the open page of each level.
+    func save(to state: inout StateWriter) {
+        state.write(root)
+        state.write(lastKey)
+        leaf.save(to: &state)
+        state.write(levels.count)
+        for level in levels {
+            level.image.save(to: &state)
+            state.write(level.lastKey)
+            state.write(level.right?.page ?? 0)
+            state.write(level.right?.key ?? 0)
+        }
+    }
+
+    /// Makes the open pages what they were when they were saved.
+    ///
+    /// - Throws: `journal.damaged` (74).
+    func restore(from state: inout StateReader) throws(MigrationError) {
+        guard try state.page() == root else { throw StateReader.damaged("another table's tree") }
+        lastKey = try state.optionalInteger()
+        try leaf.restore(from: &state)
+        levels = []
+        for _ in 0..<(try state.count(upTo: deepestTree)) {
+            let level = Level()
+            try level.image.restore(from: &state)
+            level.lastKey = try state.integer()
+            let (page, key) = (try state.page(), try state.integer())
+            level.right = page == 0 ? nil : (page, key)
+            levels.append(level)
+        }
+        guard lastKey != nil || (leaf.count == 0 && levels.isEmpty), levels.allSatisfy({ $0.right != nil }) else {
+            throw StateReader.damaged("a tree without its last key")
+        }
+    }
+}
+
+extension IndexTree {
+    /// Writes the open page of each level.
+    func save(to state: inout StateWriter) {
+        state.write(root)
+        leaf.save(to: &state)
+        state.write(levels.count)
+        for level in levels {
+            level.image.save(to: &state)
+            state.write(level.right)
+        }
+    }
+
+    /// Makes the open pages what they were when they were saved.
+    ///
+    /// - Throws: `journal.damaged` (74).
+    func restore(from state: inout StateReader) throws(MigrationError) {
+        guard try state.page() == root else { throw StateReader.damaged("another index's tree") }
+        try leaf.restore(from: &state)
+        levels = []
+        for _ in 0..<(try state.count(upTo: deepestTree)) {
+            let level = Level()
+            try level.image.restore(from: &state)
+            level.right = try state.page()
+            levels.append(level)
+        }
+    }
+}

@@ -1,0 +1,90 @@
+import CSQLite
+import DatabasePages
+import Diagnostics
+import Glibc
+
+/// A store that outlives the process that writes it.
+///
+/// From the first checkpoint on SQLite keeps a rollback journal and syncs. Each state of the file that a journal elsewhere
+/// describes bears a number in the file's user version, which changes in the same transaction as the rest: what the number
+/// is says which description holds.
+extension DestinationStore {
+    /// What is known of a store beside its file.
+    package struct Knowledge: Codable, Equatable, Sendable {
+        /// Tables and join tables that have their indexes.
+        package var indexed: [Int]
+        package var indexedJoins: [Int]
+
+        package init(indexed: [Int] = [], indexedJoins: [Int] = []) {
+            self.indexed = indexed
+            self.indexedJoins = indexedJoins
+        }
+    }
+
+    package var knowledge: Knowledge {
+        Knowledge(indexed: indexed.sorted(), indexedJoins: indexedJoins.sorted())
+    }
+
+    /// Rolls back what a killed process had under way and says which state the file is in; nil where it is no database.
+    ///
+    /// - Throws: `store.io`, `store.full` (74).
+    package static func recover(_ path: String, vfs: String?) throws(MigrationError) -> Int64? {
+        do throws(MigrationError) {
+            let connection = try Connection(path: path, flags: SQLITE_OPEN_READWRITE, vfs: vfs)
+            try connection.execute("PRAGMA synchronous=FULL")
+            _ = try connection.integer("SELECT count(*) FROM sqlite_master")
+            let stamp = try connection.integer("PRAGMA user_version")
+            try connection.close()
+            return stamp
+        } catch {
+            guard error.category == .data || error.code == "store.notFound" else { throw error }
+            return nil
+        }
+    }
+
+    /// Opens a fresh store that a killed process wrote, recovered, between two transactions.
+    ///
+    /// - Parameters:
+    ///   - stamp: its state's number.
+    ///   - dropsLeftovers: whether indexes go that were made for rows that never came.
+    package convenience init(
+        resuming path: String, schema: StoreSchema, knowledge: Knowledge, stamp: Int64, dropsLeftovers: Bool,
+        cacheBytes: Int, vfs: String?
+    ) throws(MigrationError) {
+        try self.init(resuming: path, schema: schema, knowledge: knowledge, cacheBytes: cacheBytes, vfs: vfs)
+        self.stamp = stamp
+        guard dropsLeftovers else { return }
+        let tables = schema.tables.enumerated().filter { !indexed.contains($0.offset) }.map(\.element.name)
+        let joins = schema.joinTables.enumerated().filter { !indexedJoins.contains($0.offset) }.map(\.element.name)
+        for table in tables + joins {
+            let list = try connection.prepare(
+                "SELECT name FROM pragma_index_list(\(SQLName.literal(table))) WHERE origin = 'c'")
+            var names: [String] = []
+            while try list.step() { if let name = list.text(0) { names.append(name) } }
+            list.reset()
+            for name in names {
+                try resume()
+                try connection.execute("DROP INDEX \(SQLName.quoted(name))")
+            }
+        }
+    }
+
+    /// Makes every transaction from the next one on one that a killed process leaves undone.
+    package func keepJournal() { wantsJournal = true }
+
+    /// Writes a state's number; it holds with the transaction.
+    package func write(stamp: Int64) throws(MigrationError) {
+        try resume()
+        try connection.execute("PRAGMA user_version=\(stamp)")
+        self.stamp = stamp
+    }
+
+    /// Ends the transaction; the next statement begins another.
+    package func commitStep() throws(MigrationError) { try suspend() }
+
+    /// Gives up a store that is complete already.
+    package func closeComplete() throws(MigrationError) {
+        try suspend()
+        try connection.close()
+    }
+}

@@ -1,0 +1,141 @@
+import DatabasePages
+import Diagnostics
+import Glibc
+import Rows
+import SpillStorage
+
+/// The state of a table that is being filled, and going on from it.
+extension PageTableWriter {
+    /// Brings what was appended into the file and writes what else it takes to go on from here; nil where nothing was
+    /// appended.
+    ///
+    /// The entries of its indexes are not part of it: they are read again from the rows that stand in the file.
+    ///
+    /// - Throws: `store.full`, `store.io` (74).
+    package func checkpoint() throws(MigrationError) -> [UInt8]? {
+        guard let open else { return nil }
+        var state = StateWriter()
+        state.write(isComplete)
+        state.write(rows)
+        state.write(open.file.existingPages)
+        func write(_ names: [String]) {
+            state.write(names.count)
+            for name in names { state.write(bytes: Array(name.utf8)) }
+        }
+        write(open.target.indexes.map(\.name))
+        write(open.target.indexes.filter { $0.sorter == nil }.map(\.name))
+        write(built.sorted())
+        state.write(open.last?.values.count ?? 0)
+        if let last = open.last {
+            state.write(last.isFirst)
+            for value in last.values { state.write(value) }
+        }
+        if isComplete {
+            try open.file.save(tables: [], indexes: [], to: &state)
+        } else {
+            try open.file.save(tables: [open.table], indexes: open.primary.map { [$0] } ?? [], to: &state)
+        }
+        return state.bytes
+    }
+
+    /// Goes on from a checkpoint: what was written to the file since is cut off.
+    ///
+    /// - Parameter bytes: what ``checkpoint()`` gave.
+    /// - Throws: `journal.damaged`, `store.io` (74), `spill.…`.
+    /// - Complexity: O(rows so far) where the table has sorted indexes, else O(1).
+    package func goOn(from bytes: [UInt8]) throws(MigrationError) {
+        precondition(open == nil, "a writer goes on from where another stood")
+        var state = StateReader(bytes)
+        isComplete = try state.flag()
+        rows = try state.integer()
+        let pages = try state.page()
+        func names() throws(MigrationError) -> [String] {
+            var names: [String] = []
+            for _ in 0..<(try state.count(upTo: 1 << 16)) {
+                names.append(String(decoding: try state.block(), as: UTF8.self))
+            }
+            return names
+        }
+        let all = Set(try names())
+        let done = Set(try names())
+        built = Set(try names())
+        var target = try begin(all)
+        guard target.indexes.count == all.count else { throw StateReader.damaged("other indexes") }
+        for place in target.indexes.indices where done.contains(target.indexes[place].name) {
+            target.indexes[place].sorter = nil
+        }
+        let rest = state
+        var made = try restored(target, pages: pages, from: rest)
+        if target.indexes.contains(where: { $0.sorter != nil }), rows > 0 {
+            // A tree that is whole for a while, to be read.
+            if !isComplete {
+                try made.table.finish()
+                try made.primary?.finish()
+            }
+            try made.file.finish()
+            try sortAgain(target, pages: UInt32(clamping: made.file.pageCount))
+            made = try restored(target, pages: pages, from: rest)
+        }
+        open = made
+    }
+
+    private func restored(
+        _ target: Target, pages: UInt32, from state: StateReader
+    ) throws(MigrationError) -> Open {
+        var state = state
+        let made = Open(target, file: try DatabaseFileWriter(path: path, pages: pages))
+        let count = try state.count(upTo: 1 << 10)
+        guard count == made.last?.values.count ?? 0 else { throw StateReader.damaged("another primary key") }
+        if let last = made.last {
+            last.isFirst = try state.flag()
+            for place in 0..<count { last.values[place] = try state.integer() }
+        }
+        let open = target.indexes.filter { $0.sorter != nil }.map(\.root)
+        if isComplete {
+            try made.file.restore(tables: [], indexes: [], emptied: ([], open), from: &state)
+        } else {
+            try made.file.restore(
+                tables: [made.table], indexes: made.primary.map { [$0] } ?? [],
+                emptied: ([target.root], open + (target.primary.map { [$0.root] } ?? [])), from: &state)
+        }
+        try state.finish()
+        return made
+    }
+
+    /// Gives the sorters the entries of the rows that stand in the file.
+    private func sortAgain(_ target: Target, pages: UInt32) throws(MigrationError) {
+        let descriptor = PosixFile.openReadOnly(path)
+        guard descriptor >= 0 else {
+            throw MigrationError(
+                "store.io", .io, "Opening failed: \(String(cString: strerror(errno)))", context: .init(path: path))
+        }
+        defer { close(descriptor) }
+        guard
+            let file = try PageFile.open(
+                path: path, descriptor: descriptor, pageSize: 4096, frames: nil, pageCount: Int64(pages))
+        else { throw StateReader.damaged("the file cannot be read") }
+        defer { file.close() }
+        // Each value was in memory once, when its row was written.
+        var request = ScanRequest(
+            large: .init(
+                limit: .max, streamed: [],
+                reference: { _, _, _, _ in preconditionFailure("no value is above the limit") },
+                refusal: { _, _, _ in StateReader.damaged("a value") }))
+        let slots = Set(target.indexes.filter { $0.sorter != nil }.flatMap(\.slots))
+        for slot in slots.sorted() {
+            request.fields.append(
+                .init(field: slot + (target.isKeyed ? 1 : 0), slot: slot, affinity: target.affinities[slot]))
+        }
+        let scan = TableScan(file: file, root: target.root, request: request)
+        var batch = RowBatch(slots: target.affinities.count, rowCapacity: 1000, byteTarget: 128 << 10)
+        var read: Int64 = 0
+        while true {
+            batch.removeAll()
+            try scan.fill(&batch)
+            if batch.isEmpty { break }
+            read += Int64(batch.count)
+            for index in target.indexes { try index.sorter?.append(batch, firstID: nil) }
+        }
+        guard read == rows else { throw StateReader.damaged("\(read) rows in the place of \(rows)") }
+    }
+}

@@ -1,0 +1,60 @@
+import Diagnostics
+
+/// Reads what ``StateWriter`` wrote, in the same order. Nothing is believed: what does not fit is `journal.damaged`.
+package struct StateReader {
+    private let bytes: [UInt8]
+    private var place = 0
+
+    package init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    /// The error for bytes that are no state.
+    package static func damaged(_ what: String) -> MigrationError {
+        MigrationError(
+            "journal.damaged", .io, "the journal's record is damaged: \(what)",
+            remedy: "Run the command with --restart")
+    }
+
+    package mutating func word() throws(MigrationError) -> UInt64 {
+        guard bytes.count - place >= 8 else { throw Self.damaged("it ends too early") }
+        var value: UInt64 = 0
+        for index in (0..<8).reversed() { value = value << 8 | UInt64(bytes[place + index]) }
+        place += 8
+        return value
+    }
+
+    package mutating func integer() throws(MigrationError) -> Int64 { Int64(bitPattern: try word()) }
+    package mutating func flag() throws(MigrationError) -> Bool { try word() != 0 }
+
+    /// A count, not above a bound.
+    package mutating func count(upTo limit: Int) throws(MigrationError) -> Int {
+        let value = try word()
+        guard value <= UInt64(max(0, limit)) else { throw Self.damaged("a count of \(value), above \(limit)") }
+        return Int(value)
+    }
+
+    package mutating func page() throws(MigrationError) -> UInt32 {
+        let value = try word()
+        guard let page = UInt32(exactly: value) else { throw Self.damaged("page \(value)") }
+        return page
+    }
+
+    package mutating func optionalInteger() throws(MigrationError) -> Int64? {
+        let has = try flag()
+        let value = try integer()
+        return has ? value : nil
+    }
+
+    /// Bytes behind their count.
+    package mutating func block() throws(MigrationError) -> [UInt8] {
+        let count = try count(upTo: bytes.count - place)
+        // The count itself was read meanwhile.
+        guard count <= bytes.count - place else { throw Self.damaged("it ends too early") }
+        defer { place += count }
+        return Array(bytes[place..<place + count])
+    }
+
+    /// Checks that all was read.
+    package func finish() throws(MigrationError) {
+        guard place == bytes.count else { throw Self.damaged("\(bytes.count - place) bytes too many") }
+    }
+}

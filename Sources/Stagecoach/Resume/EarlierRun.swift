@@ -1,0 +1,42 @@
+import Diagnostics
+import SpillStorage
+
+/// What a run that did not end left in its work directory.
+struct EarlierRun {
+    let contents: RunJournal.Contents
+    let header: RunRecord.Header
+    let states: [RunRecord.State]
+    let publication: RunRecord.Publication?
+
+    /// Reads the journal of a run; nil where there is none that says anything.
+    ///
+    /// - Throws: `journal.io` (74).
+    static func read(_ path: String) throws(MigrationError) -> EarlierRun? {
+        guard let contents = try RunJournal.read(path), !contents.isDamaged,
+            let header = contents.records.first.flatMap(RunRecord.header)
+        else { return nil }
+        var states: [RunRecord.State] = []
+        var publication: RunRecord.Publication?
+        for record in contents.records.dropFirst() {
+            if let state = RunRecord.state(record) {
+                states.append(state)
+                publication = nil
+            } else if let found = RunRecord.publication(record) {
+                publication = found
+            } else {
+                // A record that this program does not read: what came before it does not hold any more.
+                return nil
+            }
+        }
+        return EarlierRun(contents: contents, header: header, states: states, publication: publication)
+    }
+
+    /// Whether the run published its store, and died before it had cleaned up.
+    var isPublished: Bool { publication?.store.isPlaced ?? false }
+
+    /// The state that the store's file is in.
+    func state(bearing stamp: Int64) -> RunRecord.State? { states.last { $0.stamp == stamp } }
+
+    /// The path of the journal of a run to a destination.
+    static func journalPath(_ place: DestinationPath) -> String { "\(place.workDirectory)/run.journal" }
+}

@@ -1,0 +1,123 @@
+import Diagnostics
+import Dispatch
+import Foundation
+import Glibc
+import SpillStorage
+import Synchronization
+
+/// Writes a run's journal: what a record describes is brought to the disk first, in a thread of its own where the run need
+/// not wait for it.
+///
+/// Memory: the last two states, and the one on its way.
+final class JournalWriter: @unchecked Sendable {
+    // The journal and the records belong to the queue; all else is atomic or never changes.
+    private let queue = DispatchQueue(label: "checkpoint")
+    private let journal: RunJournal
+    private var header: RunJournal.Record
+    private var latest: [RunJournal.Record] = []
+    private let storePath: String
+    private let busy = Atomic<Bool>(false)
+    private let failure = Mutex<MigrationError?>(nil)
+    /// For tests: the record after which the process kills itself.
+    private let killAfter: Int?
+    private var appended = 0
+
+    /// - Parameters:
+    ///   - path: the journal; written anew where there is no earlier run to go on from.
+    ///   - storePath: the store that the records describe.
+    /// - Throws: `journal.full`, `journal.io` (74).
+    init(_ path: String, header: RunRecord.Header, earlier: EarlierRun?, storePath: String) throws {
+        self.storePath = storePath
+        self.header = try RunRecord.record(header)
+        killAfter = ProcessInfo.processInfo.environment["STAGECOACH_KILL_AT_RECORD"].flatMap(Int.init)
+        if let earlier {
+            journal = try RunJournal(goingOn: path, after: earlier.contents)
+            latest = Array(earlier.contents.records.filter { $0.kind == RunRecord.stateKind }.suffix(2))
+        } else {
+            journal = try RunJournal(creating: path)
+            try journal.append(self.header)
+            try journal.synchronizeFolder()
+            countAppended()
+        }
+    }
+
+    /// Whether a record is on its way.
+    var isBusy: Bool { busy.load(ordering: .acquiring) }
+
+    /// Appends a state once the store is on the disk, while the run goes on.
+    ///
+    /// - Parameter everything: whether other files were written too since the last state.
+    /// - Throws: what an earlier one failed with.
+    func append(_ state: RunJournal.Record, everything: Bool) throws(MigrationError) {
+        try rethrow()
+        busy.store(true, ordering: .releasing)
+        queue.async { [self] in
+            do throws(MigrationError) {
+                try write(state, synchronizes: true, everything: everything)
+            } catch {
+                failure.withLock { $0 = error }
+            }
+            busy.store(false, ordering: .releasing)
+        }
+    }
+
+    /// Appends a record and waits until it is on the disk.
+    ///
+    /// - Parameter synchronizes: whether the store is to be there before it.
+    func appendNow(
+        _ record: RunJournal.Record, synchronizes: Bool, everything: Bool = false
+    ) throws(MigrationError) {
+        try drain()
+        var result: MigrationError?
+        queue.sync {
+            do throws(MigrationError) {
+                try write(record, synchronizes: synchronizes, everything: everything)
+            } catch { result = error }
+        }
+        if let result { throw result }
+    }
+
+    /// Waits for the record on its way.
+    func drain() throws(MigrationError) {
+        queue.sync {}
+        try rethrow()
+    }
+
+    private func rethrow() throws(MigrationError) {
+        if let error = failure.withLock({ $0 }) { throw error }
+    }
+
+    private func write(
+        _ record: RunJournal.Record, synchronizes: Bool, everything: Bool
+    ) throws(MigrationError) {
+        if synchronizes { try synchronize(everything: everything) }
+        if record.kind == RunRecord.stateKind {
+            latest = latest.suffix(1) + [record]
+            if journal.isLong {
+                try journal.replace(with: [header] + latest)
+                return countAppended()
+            }
+        }
+        try journal.append(record)
+        countAppended()
+    }
+
+    private func countAppended() {
+        appended += 1
+        if appended == killAfter { kill(getpid(), SIGKILL) }
+    }
+
+    private func synchronize(everything: Bool) throws(MigrationError) {
+        let descriptor = open(storePath, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw failed("Opening") }
+        defer { close(descriptor) }
+        if everything, !FileSystem.synchronize(descriptor) { throw failed("Syncing") }
+        while fdatasync(descriptor) != 0 {
+            guard errno == EINTR else { throw failed("Syncing") }
+        }
+    }
+
+    private func failed(_ doing: String) -> MigrationError {
+        .writing("\(doing) the store", path: storePath, otherwise: "store.io")
+    }
+}

@@ -1,0 +1,142 @@
+import Diagnostics
+import Foundation
+import Glibc
+import ManagedModel
+import Mapping
+import PersistentStore
+import SpillStorage
+
+/// What a run does about an earlier one to the same destination that did not end: goes on from it, refuses to, or begins
+/// anew.
+struct Resumption {
+    let checkpoints: RunCheckpoints
+    /// Where the load goes on; nil where it begins.
+    let state: RunRecord.State?
+    /// The report of the earlier run where it had published its store.
+    let published: MigrationReport?
+    private let area: WorkArea
+
+    /// - Throws: `resume.changed` (78) where the inputs differ from those that the earlier run was begun with; `store.io` (74).
+    init(
+        _ migration: Migration, _ prepared: Migration.Prepared, _ area: WorkArea, appends: Bool
+    ) throws {
+        self.area = area
+        let options = migration.options
+        let started = EvaluationScope.time
+        let uuid = area.earlier?.header.uuid ?? UUID().uuidString
+        if options.newUUID { migration.newUUID = uuid }
+        let header = { try RunRecord.Header(migration, prepared, appends: appends, started: started, uuid: uuid) }
+        let isResumable =
+            migration.archive == nil && !options.isDryRun && !appends && prepared.turns.count == 1
+            && !prepared.turns[0].isStaged && options.onInvalid == .fail
+        checkpoints = RunCheckpoints(
+            area, earlier: area.earlier, isResumable: isResumable, cancellation: migration.cancellation, header: header)
+        guard let earlier = area.earlier else {
+            (state, published) = (nil, nil)
+            return
+        }
+        let differences = earlier.header.differences(from: try header())
+        if earlier.isPublished, let publication = earlier.publication {
+            // All but the cleaning up was done; another run has nothing to do with it.
+            (state, published) = (nil, differences.isEmpty ? publication.report : nil)
+            area.removeFiles()
+            if !differences.isEmpty, !appends { try DestinationPath(path: migration.destinationPath).checkFresh() }
+            return
+        }
+        published = nil
+        guard differences.isEmpty else {
+            throw MigrationError(
+                "resume.changed", .configuration,
+                "An earlier run to this destination did not end, and this one differs from it: "
+                    + differences.prefix(5).joined(separator: "; ")
+                    + (differences.count > 5 ? "; and \(differences.count - 5) more" : ""),
+                remedy: "Run the earlier command to go on, or give --restart to begin anew",
+                context: .init(path: area.path))
+        }
+        // Files that had their names already, before the store had its own: they are made again.
+        for file in earlier.publication?.results ?? [] where file.isPlaced { unlink(file.path) }
+        state = try checkpoints.findState(vfs: area.vfsName)
+        if state == nil {
+            unlink(area.runJournalPath)
+            area.removeFiles()
+        }
+    }
+
+    /// Whether a run that ends with an error can be gone on from.
+    func keeps(_ error: MigrationError) -> Bool {
+        guard error.category == .io || error.category == .temporary, error.code != "store.moved" else { return false }
+        return checkpoints.keep()
+    }
+
+    /// The error, saying where the work is.
+    func kept(_ error: MigrationError) -> MigrationError {
+        var error = error
+        let place = "What is done so far is kept in \(area.path): the same command goes on from there"
+        error.remedy = error.remedy.map { "\($0). \(place)" } ?? place
+        return error
+    }
+}
+
+extension RunRecord.Header {
+    /// What a run is begun with.
+    init(
+        _ migration: Migration, _ prepared: Migration.Prepared, appends: Bool, started: Double, uuid: String
+    ) throws(MigrationError) {
+        let options = migration.options
+        inputs = prepared.plan.inputs
+        inputs.sourceModel = InputDigest.hashes(migration.sourceModel)
+        inputs.destinationModel = InputDigest.hashes(migration.destinationModel)
+        inputs.mappingModels = migration.mappingModels.map(InputDigest.digests)
+        // A store that is appended to is copied again, whatever its -wal came to be.
+        inputs.destination = nil
+        // What a run may be gone on with although it was begun with another.
+        inputs.options["--memory-limit"] = nil
+        inputs.options["--batch-size"] = nil
+        var lines: [String: String] = [:]
+        if options.keys != .auto { lines["--keys"] = options.keys.rawValue }
+        if options.newUUID { lines["--new-uuid"] = "given" }
+        if options.isDryRun { lines["--dry-run"] = "given" }
+        if options.history != .drop { lines["--history"] = options.history.rawValue }
+        if options.externalThreshold != ExternalFiles.defaultThreshold {
+            lines["--external-threshold"] = String(options.externalThreshold)
+        }
+        if options.writer != .pages { lines["--writer"] = options.writer.rawValue }
+        self.options = lines
+        var policies: [String: String] = [:]
+        for (number, model) in migration.mappingModels.enumerated() {
+            for mapping in model.entityMappings ?? [] {
+                guard let name = mapping.entityMigrationPolicyClassName else { continue }
+                policies["\(number + 1):\(mapping.name ?? "")"] = name
+            }
+        }
+        self.policies = policies
+        let steps = prepared.turns.flatMap { turn in
+            turn.work.passes.flatMap { pass in
+                pass.steps.map { step in
+                    "\(step.table) \(step.mappings) \(step.after ?? .min) \(step.through ?? .max) \(step.isLast)"
+                } + pass.joinTables.map { "join \($0)" }
+            }
+        }
+        work = SHA256.hash(Array(steps.joined(separator: "\n").utf8)).prefix(8).map { String($0, radix: 16) }.joined()
+        self.started = started
+        self.uuid = uuid
+    }
+}
+
+extension RunCheckpoints {
+    /// Notes which files are about to get their names, and what the run will say.
+    ///
+    /// - Parameters:
+    ///   - store: the destination.
+    ///   - built: the private store.
+    ///   - results: result files, with where each is until it is placed.
+    func publish(
+        _ report: MigrationReport, store: String, built: String, results: [(path: String, part: String)?]
+    ) throws {
+        guard let store = RunRecord.Publication.File(store, part: built) else { return }
+        try publish(
+            RunRecord.Publication(
+                store: store,
+                results: results.compactMap { $0 }.compactMap { .init($0.path, part: $0.part) }, report: report))
+    }
+}

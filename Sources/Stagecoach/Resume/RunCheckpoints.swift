@@ -1,0 +1,222 @@
+import Diagnostics
+import Foundation
+import PersistentStore
+import SpillStorage
+
+/// The checkpoints of one run: when they are taken, what they say, and where a run goes on that was killed.
+///
+/// A run that ends within half a second takes none. From the first one on each end of a step is one, and within a step
+/// there is one every half second. The journal's record says what the file holds, and is written when the file is on the
+/// disk; so whatever is lost, the file can be brought back to what the last sound record says.
+///
+/// Memory: a record.
+final class RunCheckpoints {
+    private let journalPath: String
+    private let storePath: String
+    private let header: () throws -> RunRecord.Header
+    private let earlier: EarlierRun?
+    private let cancellation: CancellationFlag
+    private let interval: Duration
+    private var writer: JournalWriter?
+    private var last = ContinuousClock.now
+    private weak var session: MigrationSession?
+    /// The state to go on from; nil once it was gone on from, and where there is none.
+    private(set) var resumed: RunRecord.State?
+    /// Whether a state has been written: from then on each step ends with one.
+    private(set) var isActive = false
+    /// Whether steps of the load may be gone on from.
+    let isResumable: Bool
+    /// Whether the journal of the earlier run is gone on with.
+    private var goesOn = false
+    private var destination: DestinationStore?
+    /// The step at work once all its rows were appended.
+    var loaded = RunRecord.LoadPosition()
+    // What the next state says.
+    private var unit = 0
+    private var highest: [Int64] = []
+    private var base: RunRecord.State?
+    /// Set once objects were rejected.
+    var rejects: RunRecord.Rejects?
+
+    /// - Parameters:
+    ///   - earlier: a run that did not end, whose inputs are the same.
+    ///   - isResumable: whether the load can be gone on from; else it is begun anew.
+    ///   - header: what this run is begun with.
+    init(
+        _ area: WorkArea, earlier: EarlierRun?, isResumable: Bool, cancellation: CancellationFlag,
+        header: @escaping () throws -> RunRecord.Header
+    ) {
+        journalPath = area.runJournalPath
+        storePath = area.storePath
+        self.header = header
+        self.earlier = earlier
+        self.isResumable = isResumable
+        self.cancellation = cancellation
+        let asked = ProcessInfo.processInfo.environment["STAGECOACH_CHECKPOINT_INTERVAL"].flatMap(Int.init)
+        interval = .milliseconds(asked ?? 500)
+    }
+
+    // MARK: - Going on
+
+    /// Finds the state that the store is in, brought back to where it was sound; nil where all begins anew.
+    ///
+    /// - Throws: `store.io` (74).
+    func findState(vfs: String?) throws(MigrationError) -> RunRecord.State? {
+        guard isResumable, let earlier, !earlier.states.isEmpty,
+            let stamp = try DestinationStore.recover(storePath, vfs: vfs), let state = earlier.state(bearing: stamp)
+        else { return nil }
+        resumed = state
+        rejects = state.rejects
+        isActive = true
+        goesOn = true
+        unit = state.unit
+        highest = state.progress.highest
+        return state
+    }
+
+    /// Says which session's work is noted.
+    func attach(_ session: MigrationSession) { self.session = session }
+
+    /// Says which store is filled.
+    func fill(_ destination: DestinationStore) {
+        self.destination = destination
+        destination.passed = { [weak self] writer throws(MigrationError) in try self?.passed(writer) }
+        destination.willCommit = { [weak self] () throws(MigrationError) in try self?.complete() }
+        if isActive { destination.keepJournal() }
+    }
+
+    /// The session's counts become those of the state that is gone on from, which is used up.
+    func restore() {
+        guard let state = resumed, let session else { return }
+        session.counts = state.progress.counts
+        session.rowsWritten = state.progress.rowsWritten
+        session.linksWritten = state.progress.linksWritten
+        session.external?.restore(missing: state.progress.missing)
+        session.progress.go(to: state.progress.rows)
+        if state.hasDuplicates { session.validation.ledger?.hasDuplicates = true }
+        highest = state.progress.highest
+        resumed = nil
+    }
+
+    // MARK: - States
+
+    /// A step begins, its links resolved: what its table's first row finds.
+    func enter(unit: Int, highest: [Int64]) {
+        self.unit = unit
+        self.highest = highest
+        base = isActive ? state(nil, fill: nil) : nil
+    }
+
+    private var isDue: Bool { last.duration(to: .now) >= interval || cancellation.error != nil }
+
+    /// A batch of a step was written: takes a state where it is time.
+    func tick(_ writer: any TableWriter, _ position: () -> RunRecord.LoadPosition) throws {
+        guard isResumable, isDue, let writer = writer as? PageTableWriter else { return }
+        let isLast = cancellation.error != nil
+        guard isLast || !(self.writer?.isBusy ?? false) else { return }
+        guard let fill = try writer.checkpoint(), let state = state(position(), fill: fill) else { return }
+        let record = try RunRecord.record(state)
+        let everything = session?.external?.isUsed ?? false
+        if isLast {
+            try journal().appendNow(record, synchronizes: true, everything: everything)
+        } else {
+            try journal().append(record, everything: everything)
+        }
+        activate()
+    }
+
+    private func passed(_ writer: PageTableWriter) throws(MigrationError) {
+        guard isResumable else { return }
+        do {
+            if writer.isComplete {
+                try tick(writer) { loaded }
+            } else if isActive, var state = base, let fill = try writer.checkpoint() {
+                state.position = RunRecord.LoadPosition()
+                state.fill = fill
+                try journal().appendNow(try RunRecord.record(state), synchronizes: true)
+            }
+        } catch let error as MigrationError {
+            throw error
+        } catch {
+            throw MigrationError("journal.encode", .internal, "The journal's record cannot be made", cause: error)
+        }
+    }
+
+    /// A step has ended, with its indexes.
+    func endStep(_ unit: Int, highest: [Int64]) throws {
+        self.unit = unit + 1
+        self.highest = highest
+        guard isResumable, isActive || isDue, let destination else { return }
+        try self.writer?.drain()
+        let everything = session?.external?.isUsed ?? false
+        if isActive {
+            try destination.write(stamp: destination.stamp + 1)
+            guard let state = state(nil, fill: nil) else { return }
+            // Before the transaction ends: the number says whether it did.
+            try journal().appendNow(try RunRecord.record(state), synchronizes: false, everything: everything)
+            try destination.commitStep()
+        } else {
+            try destination.commitStep()
+            guard let state = state(nil, fill: nil) else { return }
+            try journal().appendNow(try RunRecord.record(state), synchronizes: true, everything: everything)
+            activate()
+        }
+        last = .now
+    }
+
+    /// The store is complete and about to be committed.
+    private func complete() throws(MigrationError) {
+        guard isResumable, isActive, var state = state(nil, fill: nil) else { return }
+        state.isComplete = true
+        state.stamp = 0
+        do {
+            try journal().appendNow(try RunRecord.record(state), synchronizes: false)
+        } catch let error as MigrationError {
+            throw error
+        } catch {
+            throw MigrationError("journal.encode", .internal, "The journal's record cannot be made", cause: error)
+        }
+    }
+
+    /// The files are about to get their names.
+    func publish(_ publication: RunRecord.Publication) throws {
+        try journal().appendNow(try RunRecord.record(publication), synchronizes: false)
+    }
+
+    /// The run ends before it is done, in a way that can be gone on from.
+    ///
+    /// - Returns: whether a journal stands.
+    func keep() -> Bool {
+        // What an earlier record said holds, whatever became of later ones.
+        if let writer {
+            try? writer.drain()
+            return true
+        }
+        return (try? journal()) != nil
+    }
+
+    private func activate() {
+        isActive = true
+        last = .now
+        destination?.keepJournal()
+    }
+
+    private func journal() throws -> JournalWriter {
+        if let writer { return writer }
+        let made = try JournalWriter(
+            journalPath, header: try header(), earlier: goesOn ? earlier : nil, storePath: storePath)
+        writer = made
+        return made
+    }
+
+    private func state(_ position: RunRecord.LoadPosition?, fill: [UInt8]?) -> RunRecord.State? {
+        guard let session, let destination else { return nil }
+        return RunRecord.State(
+            stamp: destination.stamp, unit: unit, position: position,
+            progress: .init(
+                counts: session.counts, rowsWritten: session.rowsWritten, linksWritten: session.linksWritten,
+                highest: highest, missing: session.external?.allMissing ?? [:], rows: session.progress.snapshot.rows),
+            knowledge: destination.knowledge, rejects: rejects,
+            hasDuplicates: session.validation.ledger?.hasDuplicates ?? false, fill: fill)
+    }
+}

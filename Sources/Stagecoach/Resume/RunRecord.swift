@@ -1,0 +1,173 @@
+import Diagnostics
+import Foundation
+import PersistentStore
+import SpillStorage
+
+/// What the journal of a run says: the first record what the run was begun with, later ones what was done.
+enum RunRecord {
+    static let headerKind: UInt32 = 1
+    static let stateKind: UInt32 = 2
+    static let publicationKind: UInt32 = 3
+
+    /// What a run was begun with.
+    struct Header: Codable {
+        var inputs: MigrationPlan.Inputs
+        /// Options beyond those of a plan that change what the destination holds, as the command spells them.
+        var options: [String: String]
+        /// Names and kinds of the policies, by entity mapping.
+        var policies: [String: String]
+        /// A digest of the steps of the work, in order.
+        var work: String
+        /// Seconds since 2001 at which the run began: what `now()` is.
+        var started: Double
+        /// The destination's UUID.
+        var uuid: String
+
+        /// What differs from a run as it would be begun now, a sentence each.
+        func differences(from now: Header) -> [String] {
+            var lines = inputs.differences(from: now.inputs)
+            for name in Set(options.keys).union(now.options.keys).sorted() where options[name] != now.options[name] {
+                lines.append("\(name) is \(now.options[name] ?? "not given"), it was \(options[name] ?? "not given")")
+            }
+            for name in Set(policies.keys).union(now.policies.keys).sorted() where policies[name] != now.policies[name]
+            {
+                lines.append("the policy of \(name) changed")
+            }
+            if lines.isEmpty, work != now.work { lines.append("the work is cut in another way") }
+            return lines
+        }
+    }
+
+    /// Where the load of one table stands.
+    struct LoadPosition: Codable {
+        /// An entity mapping's rows so far.
+        struct Mapping: Codable {
+            var made: Int
+            var highest: Int64
+        }
+
+        /// Whether all rows were appended.
+        var isDone = false
+        /// Which of the step's scans of source tables is under way.
+        var scan = 0
+        /// The last source key that it has read; nil: none.
+        var after: Int64?
+        /// Of the scan, by the mapping's index.
+        var mappings: [Int: Mapping] = [:]
+        /// Of the scan.
+        var references = ReferenceCounts()
+        /// The highest key written in this step.
+        var highest: Int64 = 0
+        /// Links of a join table.
+        var links = 0
+    }
+
+    /// What a session has counted.
+    struct Progress: Codable {
+        var counts: MigrationCounts
+        var rowsWritten: [Int]
+        var linksWritten: [Int]
+        /// Z_MAX by destination table so far.
+        var highest: [Int64]
+        var missing: [Int: [ExternalFiles.Missing]]
+        /// Rows that the progress has shown.
+        var rows: Int
+    }
+
+    /// What was done, complete: nothing before it has to be read.
+    struct State: Codable {
+        /// The number that the store's file bears in this state.
+        var stamp: Int64
+        /// Steps of the work that are done.
+        var unit: Int
+        /// Where the step at work stands; nil: at its beginning.
+        var position: LoadPosition?
+        var progress: Progress
+        var knowledge: DestinationStore.Knowledge
+        /// Whether objects were rejected, and this is the load without them.
+        var rejects: Rejects?
+        /// Whether rows may share the values of a uniqueness constraint.
+        var hasDuplicates = false
+        /// Whether the store is complete.
+        var isComplete = false
+        /// What the writer of the step's table needs; beside the rest, as bytes.
+        var fill: [UInt8]?
+
+        private enum CodingKeys: String, CodingKey {
+            case stamp, unit, position, progress, knowledge, rejects, hasDuplicates, isComplete
+        }
+    }
+
+    /// What the first of two loads told.
+    struct Rejects: Codable {
+        /// Rows that it made, valid or not.
+        var made: Int
+        var rounds: Int
+    }
+
+    /// The files that are about to get their names.
+    struct Publication: Codable {
+        /// A file by its path, as it is named, and what it is.
+        struct File: Codable, Equatable {
+            var path: String
+            var device: UInt64
+            var inode: UInt64
+
+            /// - Parameter part: where the file is before it is named.
+            init?(_ path: String, part: String) {
+                guard let identity = SystemFileCalls().identity(atPath: part) else { return nil }
+                self.path = path
+                device = identity.device
+                inode = identity.inode
+            }
+
+            /// Whether the file has its name.
+            var isPlaced: Bool {
+                guard let now = SystemFileCalls().identity(atPath: path) else { return false }
+                return now.device == device && now.inode == inode
+            }
+        }
+        var store: File
+        var results: [File]
+        var report: MigrationReport
+    }
+
+    static func record(_ header: Header) throws -> RunJournal.Record {
+        RunJournal.Record(kind: headerKind, body: Array(try JSONEncoder().encode(header)))
+    }
+
+    static func record(_ publication: Publication) throws -> RunJournal.Record {
+        RunJournal.Record(kind: publicationKind, body: Array(try JSONEncoder().encode(publication)))
+    }
+
+    static func record(_ state: State) throws -> RunJournal.Record {
+        var writer = StateWriter()
+        writer.write(bytes: Array(try JSONEncoder().encode(state)))
+        writer.write(state.fill != nil)
+        if let fill = state.fill { writer.write(bytes: fill) }
+        return RunJournal.Record(kind: stateKind, body: writer.bytes)
+    }
+
+    static func header(_ record: RunJournal.Record) -> Header? {
+        guard record.kind == headerKind else { return nil }
+        return try? JSONDecoder().decode(Header.self, from: Data(record.body))
+    }
+
+    static func publication(_ record: RunJournal.Record) -> Publication? {
+        guard record.kind == publicationKind else { return nil }
+        return try? JSONDecoder().decode(Publication.self, from: Data(record.body))
+    }
+
+    static func state(_ record: RunJournal.Record) -> State? {
+        guard record.kind == stateKind else { return nil }
+        var reader = StateReader(record.body)
+        guard let text = try? reader.block(), var state = try? JSONDecoder().decode(State.self, from: Data(text)),
+            let hasFill = try? reader.flag()
+        else { return nil }
+        if hasFill {
+            guard let fill = try? reader.block() else { return nil }
+            state.fill = fill
+        }
+        return state
+    }
+}
