@@ -33,6 +33,8 @@ public final class Migration {
     private let mirror: ProgressMirror?
     /// The destination's UUID where a fresh one is wanted.
     var newUUID: String?
+    /// Called once the destination is published, before the work directory goes.
+    var didPublish: ((MigrationReport) throws -> Void)?
     /// The migration's place in a chain of versions; nil where it is one by itself.
     var link: ChainLink?
 
@@ -130,11 +132,16 @@ public final class Migration {
         defer { if keeps { area.keep() } else { area.close() } }
         return try area.naming(destinationPath, real: place.path) {
             let resumption = try Resumption(self, prepared, area, appends: appends)
-            if let report = resumption.published { return report }
+            if let report = resumption.published {
+                try didPublish?(report)
+                return report
+            }
             do {
-                return try migrate(
+                let report = try migrate(
                     prepared, to: place, in: area, appends: appends, clock, resumption.checkpoints,
                     resumption.state)
+                try didPublish?(report)
+                return report
             } catch {
                 let final = cancellation.error ?? error
                 guard let known = final as? MigrationError, resumption.keeps(known) else { throw error }
@@ -297,6 +304,10 @@ public final class Migration {
         let resumed = session.checkpoints?.resumed
         let store = try PrivateStore(in: area, session: session, isAppended: existing != nil, resuming: resumed)
         session.checkpoints?.fill(store.destination)
+        // What the copy bears that a load without rejects begins from.
+        if session.checkpoints?.isResumable ?? false, resumed == nil {
+            try store.destination.write(stamp: RunCheckpoints.firstStamp)
+        }
         let uuid = existing?.metadata.uuid ?? newUUID ?? session.source.metadata.uuid
         if existing != nil { session.countExisting(try store.destination.rowCounts()) }
         var loaded = Loaded()
@@ -390,9 +401,13 @@ public final class Migration {
 
     /// A fresh ledger of rejected objects.
     private func ledger(_ session: MigrationSession, _ area: WorkArea, turn: Int) throws -> RejectLedger {
+        let keeps = session.checkpoints?.isResumable ?? false
+        let resumed = session.checkpoints?.resumed
         let ledger = try RejectLedger(
-            path: area.spills.file(named: "rejects-\(turn)"), schema: session.destinationSchema,
-            cacheBytes: session.budget.sourceCache, vfs: area.vfsName)
+            path: keeps ? area.ledgerPath : area.spills.file(named: "rejects-\(turn)"),
+            schema: session.destinationSchema, cacheBytes: session.budget.sourceCache, vfs: area.vfsName, keeps: keeps,
+            goesOn: resumed != nil)
+        if let resumed, resumed.rejects == nil { try ledger.forgetRounds() }
         let cancellation = cancellation
         ledger.connection.interrupt { cancellation.error != nil }
         return ledger

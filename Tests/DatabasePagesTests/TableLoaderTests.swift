@@ -2,6 +2,7 @@ import DatabasePages
 import Diagnostics
 import Foundation
 import Rows
+import SpillStorage
 import TestSupport
 import Testing
 
@@ -74,7 +75,7 @@ import Testing
     ///
     /// - Returns: a line for each thing that is not as SQLite has it, with the seed.
     private func differences(
-        seed: UInt64, rows: Int, columns: Int, longest: Int, isKeyed: Bool
+        seed: UInt64, rows: Int, columns: Int, longest: Int, isKeyed: Bool, resumes: Bool = false
     ) throws -> [String] {
         var lines: [String] = []
         let folder = try TemporaryFolder()
@@ -91,11 +92,35 @@ import Testing
         }
         let reference = try TestDatabase(theirs)
         try reference.execute("PRAGMA synchronous=OFF; BEGIN")
-        let writer = try DatabaseFileWriter(path: ours)
-        let loader = writer.table(
-            root: root, affinities: declared.map(ColumnAffinity.init(declaredType:)), isKeyed: isKeyed)
         var key: Int64 = isKeyed ? Int64(bitPattern: generator.next() % 4) - 2 : 0
         var done = 0
+        var writer = try DatabaseFileWriter(path: ours)
+        let pages = writer.existingPages
+        func open() -> TableLoader {
+            writer.table(root: root, affinities: declared.map(ColumnAffinity.init(declaredType:)), isKeyed: isKeyed)
+        }
+        var loader = open()
+        /// Writes a checkpoint, goes on for a while, and then goes on from the checkpoint in the place of that.
+        func resume() throws {
+            var state = StateWriter()
+            try writer.save(tables: [loader], indexes: [], to: &state)
+            var lost = SeededGenerator(seed: generator.next())
+            var beyond = key
+            for round in 0..<Int(lost.next() % 20) {
+                var batch = RowBatch(slots: columns, rowCapacity: 64, byteTarget: 1 << 20)
+                fill(&batch, generator: &lost, key: &beyond, rows: 40, longest: longest)
+                try loader.append(batch, firstKey: isKeyed ? nil : Int64(done + round * 40) + 1)
+            }
+            if lost.next() % 2 == 0 {
+                try loader.finish()
+                try writer.finish()
+            }
+            writer = try DatabaseFileWriter(path: ours, pages: pages)
+            loader = open()
+            var reader = StateReader(state.bytes)
+            try writer.restore(tables: [loader], indexes: [], emptied: ([root], []), from: &reader)
+            try reader.finish()
+        }
         while done < rows {
             let count = min(rows - done, 1 + Int(generator.next() % 50))
             var batch = RowBatch(slots: columns, rowCapacity: 64, byteTarget: 1 << 20)
@@ -103,6 +128,7 @@ import Testing
             try loader.append(batch, firstKey: isKeyed ? nil : Int64(done) + 1)
             try reference.insert(batch, into: "t", isKeyed: isKeyed)
             done += count
+            if resumes, generator.next() % 8 == 0 { try resume() }
         }
         try reference.execute("COMMIT")
         try loader.finish()
@@ -149,6 +175,16 @@ import Testing
             try differences(
                 seed: 4000 + seed, rows: rows, columns: 1 + Int(seed % 7), longest: seed % 4 == 3 ? 60_000 : 6000,
                 isKeyed: seed % 5 != 4) == [])
+    }
+
+    @Test(
+        "A table that is gone on with from checkpoints, whatever was written after them, is the same",
+        arguments: 0..<12 as Range<UInt64>)
+    func checkpoints(_ seed: UInt64) throws {
+        #expect(
+            try differences(
+                seed: 9000 + seed, rows: [30, 500, 4000][Int(seed % 3)], columns: 1 + Int(seed % 5),
+                longest: seed % 4 == 3 ? 60_000 : 6000, isKeyed: seed % 5 != 4, resumes: true) == [])
     }
 
     @Test("A table of a thousand columns has a long record header")

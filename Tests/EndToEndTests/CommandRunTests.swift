@@ -87,7 +87,8 @@ struct CommandRunTests {
     }
 
     @Test(
-        "SIGTERM and SIGINT during a run say so at once, end with 75 and leave nothing", arguments: [SIGTERM, SIGINT])
+        "SIGTERM and SIGINT during a run say so at once and end with 75; the same command goes on",
+        arguments: [SIGTERM, SIGINT])
     func signals(signal: Int32) throws {
         let source = try CommandBinary.librarySource()
         let folder = try TemporaryFolder()
@@ -103,10 +104,16 @@ struct CommandRunTests {
             let name = signal == SIGINT ? "SIGINT" : "SIGTERM"
             #expect(lines.first?.hasPrefix("stagecoach: \(name): stopping") == true, "\(outcome.messages)")
             #expect(lines.contains("stagecoach: Interrupted by \(name); no destination was made"))
+            #expect(
+                outcome.messages.contains("is kept in ./.new.sqlite.stagecoach: the same command goes on from there"))
             return true
         }
         #expect(isMet)
-        #expect(try CommandBinary.contents(of: folder.path).isEmpty)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [".new.sqlite.stagecoach"])
+        let again = try CommandBinary.run(
+            ["migrate", source, "new.sqlite", "--to", CommandBinary.models], in: folder.path)
+        #expect(again.code == 0, "\(again.messages)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["new.sqlite"])
     }
 
     /// Runs a migration and does something while it is at work; single rows make that long enough.

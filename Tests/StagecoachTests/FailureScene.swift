@@ -138,6 +138,8 @@ final class FailureScene {
         let after = try snapshot()
         let changes = Set(before.keys).union(after.keys).sorted()
             .filter { !(sourceMayChange && $0.hasPrefix("in")) && before[$0] != after[$0] }
+            // An I/O error can be gone on from: the work directory stays.
+            .filter { !(error?.category == .io && $0.hasPrefix("out/.new.sqlite.stagecoach")) }
             .map { "\($0) \(after[$0] == nil ? "is gone" : before[$0] == nil ? "was left" : "changed")" }
         return (error, changes)
     }

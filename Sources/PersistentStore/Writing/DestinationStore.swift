@@ -358,6 +358,9 @@ package final class DestinationStore {
         fileprivate let indexedJoins: Set<Int>
         fileprivate let absent: [String: AbsentIndexes]
 
+        /// The number that the copy bears.
+        fileprivate let stamp: Int64
+
         /// Removes the copy.
         package func remove() { unlink(path) }
     }
@@ -377,7 +380,16 @@ package final class DestinationStore {
             path: path, isAppending: isAppending, writesPages: writesPages, indexSorts: indexSorts,
             defersEmptyIndexes: defersEmptyIndexes,
             indexed: indexed,
-            indexedJoins: indexedJoins, absent: absent)
+            indexedJoins: indexedJoins, absent: absent, stamp: stamp)
+    }
+
+    /// What another process copied of this store while it was fresh and empty.
+    ///
+    /// - Parameter path: of the copy.
+    package func emptyCheckpoint(at path: String) -> Checkpoint {
+        Checkpoint(
+            path: path, isAppending: false, writesPages: writesPages, indexSorts: indexSorts,
+            defersEmptyIndexes: defersEmptyIndexes, indexed: [], indexedJoins: [], absent: [:], stamp: 1)
     }
 
     /// Opens a store as it was at a checkpoint, and begins the transaction. The checkpoint is used up.
@@ -397,6 +409,7 @@ package final class DestinationStore {
         indexed = checkpoint.indexed
         indexedJoins = checkpoint.indexedJoins
         absent = checkpoint.absent
+        stamp = checkpoint.stamp
         guard rename(checkpoint.path, path) == 0 else {
             throw MigrationError(
                 "store.io", .io, "Going back to a copy failed: \(String(cString: strerror(errno)))",

@@ -1,5 +1,6 @@
 import Diagnostics
 import Foundation
+import Glibc
 import SpillStorage
 
 /// The private stores between the runs of a chain, in one locked folder: `.NAME.stagecoach-chain` beside the destination or
@@ -9,13 +10,27 @@ import SpillStorage
 final class ChainStores {
     private let folder: WorkDirectory
 
-    /// Creates and locks the folder, and clears it of what a killed chain left.
+    /// What the chain has done so far.
+    var journalPath: String { "\(folder.path)/chain.journal" }
+    var path: String { folder.path }
+
+    /// The folder of a chain to a destination.
+    static func folder(beside place: DestinationPath, asked: String?) -> String {
+        "\(asked ?? place.folder)/.\(place.name).stagecoach-chain"
+    }
+
+    /// Creates and locks the folder.
     ///
     /// - Throws: `destination.busy` (75) where another chain makes the same destination, `work.create` (73).
     init(beside place: DestinationPath, folder asked: String?) throws(MigrationError) {
-        folder = try WorkDirectory(path: "\(asked ?? place.folder)/.\(place.name).stagecoach-chain")
-        removeAll()
+        folder = try WorkDirectory(path: Self.folder(beside: place, asked: asked))
     }
+
+    /// Clears the folder of what a chain left that did not end and is not gone on with.
+    func beginAnew() { removeAll() }
+
+    /// Gives the folder up as it is, for a chain that goes on from here.
+    func keep() { try? folder.remove() }
 
     /// The store that a run makes; numbers from 1.
     func path(ofRun number: Int) -> String { "\(folder.path)/step-\(number).sqlite" }
@@ -33,6 +48,15 @@ final class ChainStores {
         guard number > 0 else { return }
         remove(path: path(ofRun: number))
         try? FileManager.default.removeItem(atPath: idMap(ofRun: number))
+    }
+
+    /// Removes what a run left that was published but not noted, and cannot be gone on with.
+    func removeUnknown(run number: Int) {
+        let path = path(ofRun: number)
+        let journal = EarlierRun.journalPath(DestinationPath(path: path))
+        guard access(path, F_OK) == 0, access(journal, F_OK) != 0 else { return }
+        remove(path: path)
+        for other in [idMap(ofRun: number), rejects(ofRun: number)] { unlink(other) }
     }
 
     /// Removes a store in the folder, with the files beside it.
@@ -65,6 +89,7 @@ final class ChainStores {
     func close() {
         removeAll()
         try? folder.remove()
+        rmdir(folder.path)
     }
 
     private var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [] }
@@ -73,6 +98,8 @@ final class ChainStores {
         for name in names where name.hasPrefix("step-") || name.hasPrefix(".step-") {
             try? FileManager.default.removeItem(atPath: "\(folder.path)/\(name)")
         }
+        // It says what stands here: it goes last.
+        unlink(journalPath)
     }
 }
 

@@ -96,18 +96,61 @@ public final class ChainedMigration {
         progress.beginRun()
         defer { progress.endRun() }
         let options = try optionsByRun(runs)
-        try checkDestination()
+        let isUnderWay = try ChainJournal.isUnderWay(to: destinationPath, self.options)
+        if !isUnderWay { try checkDestination() }
         let source = try SourceStore(
             path: sourcePath, cacheBytes: 256 << 10, valueLimit: 1 << 20, temporaryDirectory: nil)
         let stores = try ChainStores(beside: DestinationPath(path: destinationPath), folder: self.options.workDirectory)
-        defer { stores.close() }
-        var reports: [MigrationReport] = []
+        var keeps = false
+        defer { if keeps { stores.keep() } else { stores.close() } }
+        let journal = try ChainJournal(
+            in: stores, inputs: inputs(source, runs), restarts: self.options.restarts)
+        var reports = journal.reports
+        if reports.count == runs.count, journal.isPublished {
+            return Self.whole(reports, runs, source: sourcePath)
+        }
+        do {
+            try run(runs, options, source, stores, journal, &reports)
+        } catch {
+            let known = (cancellation.error ?? error) as? MigrationError
+            keeps = known.map { $0.category == .io || $0.category == .temporary && $0.code != "store.moved" } ?? false
+            throw error
+        }
+        progress.begin(.done)
+        try? source.close()
+        return Self.whole(reports, runs, source: sourcePath)
+    }
+
+    /// What the chain is run with.
+    private func inputs(_ source: SourceStore, _ runs: [ChainRun]) -> MigrationPlan.Inputs {
+        MigrationPlan.Inputs(
+            source: .init(source.fingerprint, uuid: source.metadata.uuid), destination: nil,
+            sourceModel: InputDigest.hashes(runs[0].source.model),
+            destinationModel: InputDigest.hashes(runs[runs.count - 1].destination.model),
+            mappingModels: runs.flatMap { $0.mappingModels.map(InputDigest.digests) }, options: options.planned)
+    }
+
+    /// Runs what is not done yet.
+    private func run(
+        _ runs: [ChainRun], _ options: [MigrationOptions], _ source: SourceStore, _ stores: ChainStores,
+        _ journal: ChainJournal, _ reports: inout [MigrationReport]
+    ) throws {
         var link = ChainLink()
         var rejects = 0
         var place = sourcePath
         for (index, run) in runs.enumerated() {
             progress.enter(step: index + 1, of: runs.count)
             let isLast = index == runs.count - 1
+            if reports.indices.contains(index) {
+                // Done before the process was killed.
+                rejects += reports[index].rejects?.objects ?? 0
+                if self.options.idMap != nil { link.idMap = stores.idMap(ofRun: index + 1) }
+                if self.options.rejectFile != nil { link.rejectFiles.append(stores.rejects(ofRun: index + 1)) }
+                stores.remove(run: index)
+                place = stores.path(ofRun: index + 1)
+                continue
+            }
+            if !isLast { stores.removeUnknown(run: index + 1) }
             if isLast { try source.checkUnchanged() }
             let next = isLast ? destinationPath : stores.path(ofRun: index + 1)
             var options = options[index]
@@ -118,8 +161,13 @@ public final class ChainedMigration {
             options.maximumRejects = self.options.maximumRejects.map { max(0, $0 - rejects) }
             let migration = migration(run, from: place, to: next, options: options)
             migration.link = isLast ? link : ChainLink(idMap: link.idMap)
+            var known = reports
+            migration.didPublish = { report in
+                known.append(report)
+                try journal.note(report, destination: isLast ? next : nil)
+            }
             let report = try naming(run, runs, at: index, stores) { try migration.run() }
-            reports.append(report)
+            reports = known.count > reports.count ? known : reports + [report]
             rejects += report.rejects?.objects ?? 0
             if !isLast {
                 link.idMap = options.idMap
@@ -128,9 +176,6 @@ public final class ChainedMigration {
             }
             place = next
         }
-        progress.begin(.done)
-        try? source.close()
-        return Self.whole(reports, runs, source: sourcePath)
     }
 
     /// Counts what breaks rules, as ``Migration/check()`` does, run by run: the first that would fail is the last that is

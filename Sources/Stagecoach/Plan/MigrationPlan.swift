@@ -38,6 +38,8 @@ public struct MigrationPlan: Sendable, Codable, Equatable {
         /// in which they are loaded.
         public var groups: [[String]]
         public var passes: [Pass]
+        /// From where a run goes on that was killed; nil in plans of older programs.
+        public var resume: String?
     }
 
     /// How an entity mapping's objects are made.

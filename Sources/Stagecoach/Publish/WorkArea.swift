@@ -16,6 +16,8 @@ final class WorkArea {
     let externalPath: String
     /// What a publication does in the destination's folder of external data.
     let journalPath: String
+    /// The objects that the run rejected, kept for a run that goes on.
+    let ledgerPath: String
     /// What the run has done so far.
     let runJournalPath: String
     /// What a run left that did not end; nil where there was none, or it is not to be gone on with.
@@ -44,6 +46,7 @@ final class WorkArea {
         runJournalPath = EarlierRun.journalPath(place)
         // A journal that cannot be read is none.
         earlier = restarts ? nil : (try? EarlierRun.read(runJournalPath)) ?? nil
+        ledgerPath = "\(place.workDirectory)/rejects.sqlite"
         externalPath = "\(place.workDirectory)/external"
         journalPath = "\(place.workDirectory)/external.journal"
         // What a killed run left; the lock is ours, so nobody is building it.
@@ -56,7 +59,9 @@ final class WorkArea {
 
     /// Removes the private store and what belongs to it: all begins anew.
     func removeFiles() {
-        for path in [storePath, storePath + "-journal", checkpointPath] { unlink(path) }
+        for path in [
+            storePath, storePath + "-journal", checkpointPath, ledgerPath, ledgerPath + "-journal",
+        ] { unlink(path) }
         try? FileManager.default.removeItem(atPath: externalPath)
     }
 

@@ -15,6 +15,8 @@ struct Resumption {
     /// The report of the earlier run where it had published its store.
     let published: MigrationReport?
     private let area: WorkArea
+    /// Whether a run may leave anything.
+    private let mayKeep: Bool
 
     /// - Throws: `resume.changed` (78) where the inputs differ from those that the earlier run was begun with; `store.io` (74).
     init(
@@ -22,13 +24,14 @@ struct Resumption {
     ) throws {
         self.area = area
         let options = migration.options
+        mayKeep = !options.isDryRun && migration.archive == nil
         let started = EvaluationScope.time
         let uuid = area.earlier?.header.uuid ?? UUID().uuidString
         if options.newUUID { migration.newUUID = uuid }
         let header = { try RunRecord.Header(migration, prepared, appends: appends, started: started, uuid: uuid) }
         let isResumable =
             migration.archive == nil && !options.isDryRun && !appends && prepared.turns.count == 1
-            && !prepared.turns[0].isStaged && options.onInvalid == .fail
+            && !prepared.turns[0].isStaged
         checkpoints = RunCheckpoints(
             area, earlier: area.earlier, isResumable: isResumable, cancellation: migration.cancellation, header: header)
         guard let earlier = area.earlier else {
@@ -64,7 +67,12 @@ struct Resumption {
 
     /// Whether a run that ends with an error can be gone on from.
     func keeps(_ error: MigrationError) -> Bool {
-        guard error.category == .io || error.category == .temporary, error.code != "store.moved" else { return false }
+        let canGoOn =
+            error.category == .io || error.code == "interrupted"
+            || error.category == .temporary && error.code != "store.moved" && checkpoints.isActive
+        guard canGoOn, mayKeep else { return false }
+        // A full disk gets back what is of no use to a later run.
+        if !checkpoints.isActive { area.removeFiles() }
         return checkpoints.keep()
     }
 

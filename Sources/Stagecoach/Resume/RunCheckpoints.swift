@@ -11,6 +11,9 @@ import SpillStorage
 ///
 /// Memory: a record.
 final class RunCheckpoints {
+    /// The number that a fresh store bears: it has none of these when it is complete.
+    static let firstStamp: Int64 = 1
+
     private let journalPath: String
     private let storePath: String
     private let header: () throws -> RunRecord.Header
@@ -93,6 +96,10 @@ final class RunCheckpoints {
         session.linksWritten = state.progress.linksWritten
         session.external?.restore(missing: state.progress.missing)
         session.progress.go(to: state.progress.rows)
+        if let rejects = state.rejects, let rejected = session.validation.rejected {
+            rejected.skippedRows = rejects.skippedRows
+            rejected.removedReferences = rejects.removedReferences
+        }
         if state.hasDuplicates { session.validation.ledger?.hasDuplicates = true }
         highest = state.progress.highest
         resumed = nil
@@ -107,6 +114,11 @@ final class RunCheckpoints {
         base = isActive ? state(nil, fill: nil) : nil
     }
 
+    /// Whether files beside the store are written too.
+    private var everything: Bool {
+        session?.external?.isUsed ?? false || session?.validation.ledger != nil
+    }
+
     private var isDue: Bool { last.duration(to: .now) >= interval || cancellation.error != nil }
 
     /// A batch of a step was written: takes a state where it is time.
@@ -114,9 +126,8 @@ final class RunCheckpoints {
         guard isResumable, isDue, let writer = writer as? PageTableWriter else { return }
         let isLast = cancellation.error != nil
         guard isLast || !(self.writer?.isBusy ?? false) else { return }
-        guard let fill = try writer.checkpoint(), let state = state(position(), fill: fill) else { return }
+        guard let fill = try writer.checkpoint(), let state = try savedState(position(), fill: fill) else { return }
         let record = try RunRecord.record(state)
-        let everything = session?.external?.isUsed ?? false
         if isLast {
             try journal().appendNow(record, synchronizes: true, everything: everything)
         } else {
@@ -148,20 +159,35 @@ final class RunCheckpoints {
         self.highest = highest
         guard isResumable, isActive || isDue, let destination else { return }
         try self.writer?.drain()
-        let everything = session?.external?.isUsed ?? false
         if isActive {
             try destination.write(stamp: destination.stamp + 1)
-            guard let state = state(nil, fill: nil) else { return }
+            guard let state = try savedState(nil, fill: nil) else { return }
             // Before the transaction ends: the number says whether it did.
             try journal().appendNow(try RunRecord.record(state), synchronizes: false, everything: everything)
             try destination.commitStep()
         } else {
             try destination.commitStep()
-            guard let state = state(nil, fill: nil) else { return }
+            guard let state = try savedState(nil, fill: nil) else { return }
             try journal().appendNow(try RunRecord.record(state), synchronizes: true, everything: everything)
             activate()
         }
         last = .now
+    }
+
+    /// Objects are to be rejected: the load begins anew without them, from the copy of the store as it was. The session's
+    /// counts are what they were then.
+    func loadAgain(_ rejects: RunRecord.Rejects) throws {
+        guard isResumable else { return }
+        self.rejects = rejects
+        resumed = nil
+        unit = 0
+        guard isActive, let session else { return }
+        let tables = session.destinationSchema.tables.count
+        highest = Array(repeating: 0, count: tables)
+        guard var state = try savedState(nil, fill: nil) else { return }
+        state.stamp = Self.firstStamp
+        state.knowledge = .init()
+        try journal().appendNow(try RunRecord.record(state), synchronizes: true, everything: true)
     }
 
     /// The store is complete and about to be committed.
@@ -209,8 +235,20 @@ final class RunCheckpoints {
         return made
     }
 
+    /// The state, once what the ledger of rejects has is on the disk too.
+    private func savedState(_ position: RunRecord.LoadPosition?, fill: [UInt8]?) throws(MigrationError) -> RunRecord
+        .State?
+    {
+        try session?.validation.ledger?.synchronize()
+        return state(position, fill: fill)
+    }
+
     private func state(_ position: RunRecord.LoadPosition?, fill: [UInt8]?) -> RunRecord.State? {
         guard let session, let destination else { return nil }
+        if let rejected = session.validation.rejected {
+            rejects?.skippedRows = rejected.skippedRows
+            rejects?.removedReferences = rejected.removedReferences
+        }
         return RunRecord.State(
             stamp: destination.stamp, unit: unit, position: position,
             progress: .init(

@@ -103,6 +103,9 @@ enum RunRecord {
         /// Rows that it made, valid or not.
         var made: Int
         var rounds: Int
+        /// Rows and references that the second load has left out.
+        var skippedRows = 0
+        var removedReferences = 0
     }
 
     /// The files that are about to get their names.

@@ -63,9 +63,16 @@ final class OptimisticLoad {
         if case .countLast = purpose { isLast = !session.hasRows.contains(true) }
         let before = session.written
         let checkpoint = ledger == nil || isLast ? nil : try store.checkpoint(session)
-        defer { checkpoint?.remove() }
+        // One that a killed run would go back to stays as long as the work directory.
+        defer { if !(session.checkpoints?.isResumable ?? false) { checkpoint?.remove() } }
         session.external?.beginLoad(turn: turn)
-        var highest = try filling.fill(store.destination)
+        if let ledger, let rejects = session.checkpoints?.resumed?.rejects {
+            // A killed run was at the load without the rejects.
+            made = rejects.made
+            rejectedObjects = ledger.count
+            return try loadAgain(filling, purpose, ledger, rounds: rejects.rounds)
+        }
+        let highest = try filling.fill(store.destination)
         try validate()
         made = zip(session.rowsWritten, before.rows).reduce(0) { $0 + $1.0 - $1.1 }
         guard let ledger else { return highest }
@@ -85,10 +92,14 @@ final class OptimisticLoad {
         let rounds = try reject(ledger)
         guard let checkpoint else { return highest }
         if case .publish(let file) = purpose { try checkLimit(ledger, rounds: rounds, file) }
-        let rejected = try RejectedKeys(ledger, session: session)
         session.written = before
-        session.validation.rejected = rejected
+        try session.checkpoints?.loadAgain(.init(made: made, rounds: rounds))
         try store.goBack(to: checkpoint)
+        if let checkpoints = session.checkpoints {
+            checkpoints.fill(store.destination)
+            // From here on as before: what is under way can be rolled back.
+            if checkpoints.isActive { try store.destination.commitStep() }
+        }
         if session.hasRows.contains(true) {
             let touched = TouchedRows(store.destination)
             try ledger.restore(touched)
@@ -96,7 +107,16 @@ final class OptimisticLoad {
             try filling.resume(store.destination, touched)
         }
         session.external?.beginLoad(turn: turn)
-        highest = try filling.fill(store.destination)
+        return try loadAgain(filling, purpose, ledger, rounds: rounds)
+    }
+
+    /// Loads without the rejected objects, and accounts for them.
+    private func loadAgain(
+        _ filling: TurnFilling, _ purpose: Purpose, _ ledger: RejectLedger, rounds: Int
+    ) throws -> [Int64] {
+        let rejected = try RejectedKeys(ledger, session: session)
+        session.validation.rejected = rejected
+        let highest = try filling.fill(store.destination)
         try validate()
         guard ledger.count > 0, let origins = session.validation.origins else { return highest }
         session.associations.hasDeletions = true

@@ -49,7 +49,12 @@ final class PrivateStore {
     /// - Throws: `store.full`, `store.io` (74); the cancellation.
     /// - Complexity: O(1) where the file system shares blocks, else O(bytes).
     func checkpoint(_ session: MigrationSession) throws -> DestinationStore.Checkpoint {
-        try destination.checkpoint(to: checkpointPath) { try session.checkCancelled() }
+        let isResumable = session.checkpoints?.isResumable ?? false
+        if session.checkpoints?.resumed != nil { return destination.emptyCheckpoint(at: checkpointPath) }
+        let checkpoint = try destination.checkpoint(to: checkpointPath) { try session.checkCancelled() }
+        // The copy has the number before.
+        if isResumable { try destination.write(stamp: destination.stamp + 1) }
+        return checkpoint
     }
 
     /// Opens the store as it was. The one that was filled since is closed.
@@ -57,5 +62,6 @@ final class PrivateStore {
         destination = try DestinationStore(
             reopening: checkpoint, at: path, schema: destination.schema, cacheBytes: cacheBytes, vfs: vfs)
         interruptible()
+        try DestinationPath.synchronize(folder: DestinationPath(path: path).folder)
     }
 }

@@ -5,7 +5,8 @@ import PersistentStore
 
 /// The rejected objects of a run with their reasons, on disk: the first reason of each stays, nothing is taken back.
 ///
-/// A private SQLite file in the work directory, without a journal: it never outlives its run. Memory: a page cache of
+/// A private SQLite file in the work directory. One that is kept outlives the process: what was noted up to a checkpoint is
+/// in it again, and what came later may be noted twice. Memory: a page cache of
 /// the given size, whatever the number of objects.
 final class RejectLedger {
     /// A rejected object and what rejected it.
@@ -22,6 +23,9 @@ final class RejectLedger {
 
     let connection: Connection
     private let path: String
+    private let keeps: Bool
+    /// Whether something was noted since the last checkpoint.
+    private var isUnsaved = true
     private let insert: Statement
     private let find: Statement
     /// Objects noted.
@@ -38,17 +42,45 @@ final class RejectLedger {
     ///   - cacheBytes: size of the page cache.
     ///   - vfs: name of the VFS that keeps SQLite's temporary files in the work directory.
     /// - Throws: `store.full`, `store.io` (74).
-    init(path: String, schema: StoreSchema, cacheBytes: Int, vfs: String) throws(MigrationError) {
+    convenience init(path: String, schema: StoreSchema, cacheBytes: Int, vfs: String) throws(MigrationError) {
+        try self.init(path: path, schema: schema, cacheBytes: cacheBytes, vfs: vfs, keeps: false, goesOn: false)
+    }
+
+    /// The same, kept for a run that goes on after the process was killed.
+    ///
+    /// - Parameter goesOn: whether the file of such a run stands there.
+    init(
+        path: String, schema: StoreSchema, cacheBytes: Int, vfs: String, keeps: Bool, goesOn: Bool
+    ) throws(MigrationError) {
         self.path = path
-        unlink(path)
+        self.keeps = keeps
+        if !goesOn {
+            unlink(path)
+            unlink(path + "-journal")
+        }
         connection = try Connection(
             path: path, flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, vfs: vfs)
         // A defensive connection refuses journal_mode OFF; this file is our own work, not a stranger's.
         if let handle = connection.handle { _ = stagecoach_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 0) }
         try connection.execute(
             """
-            PRAGMA page_size=4096; PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;
-            PRAGMA temp_store=FILE; PRAGMA cache_size=-\(max(64, cacheBytes / 1024)); BEGIN EXCLUSIVE;
+            PRAGMA page_size=4096; PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=\(keeps ? "DELETE" : "OFF");
+            PRAGMA synchronous=\(keeps ? "FULL" : "OFF");
+            PRAGMA temp_store=FILE; PRAGMA cache_size=-\(max(64, cacheBytes / 1024)); BEGIN EXCLUSIVE
+            """)
+        if !goesOn { try Self.makeTables(connection, schema) }
+        insert = try connection.prepare("INSERT OR IGNORE INTO rejected VALUES (?, ?, ?, 0, ?, ?, ?)")
+        find = try connection.prepare("SELECT rule FROM rejected WHERE t = ? AND k = ?")
+        guard goesOn else { return }
+        count = Int(try connection.integer("SELECT count(*) FROM rejected") ?? 0)
+        hasValueErrors =
+            try connection.integer(
+                "SELECT 1 FROM rejected WHERE rule = '\(ValidationRule.value.rawValue)' LIMIT 1") != nil
+    }
+
+    private static func makeTables(_ connection: Connection, _ schema: StoreSchema) throws(MigrationError) {
+        try connection.execute(
+            """
             CREATE TABLE rejected (t INTEGER NOT NULL, k INTEGER NOT NULL, entity INTEGER NOT NULL,
                 round INTEGER NOT NULL, property TEXT NOT NULL, rule TEXT NOT NULL, value TEXT,
                 PRIMARY KEY (t, k)) WITHOUT ROWID;
@@ -64,11 +96,23 @@ final class RejectLedger {
             entities.bind(entity.definition.name, at: 3)
             try entities.run()
         }
-        insert = try connection.prepare("INSERT OR IGNORE INTO rejected VALUES (?, ?, ?, 0, ?, ?, ?)")
-        find = try connection.prepare("SELECT rule FROM rejected WHERE t = ? AND k = ?")
     }
 
-    deinit { unlink(path) }
+    deinit { if !keeps { unlink(path) } }
+
+    /// Brings what was noted to the disk, where the file is kept.
+    func synchronize() throws(MigrationError) {
+        guard keeps, isUnsaved else { return }
+        try connection.execute("COMMIT; BEGIN EXCLUSIVE")
+        isUnsaved = false
+    }
+
+    /// Takes back what was rejected for others' sake: a killed run was computing that.
+    func forgetRounds() throws(MigrationError) {
+        try connection.execute("DELETE FROM rejected WHERE round > 0")
+        count -= changes
+        isUnsaved = true
+    }
 
     /// Whether the load that is under way cannot be published.
     var isDirty: Bool { count > 0 || hasDuplicates }
@@ -83,6 +127,7 @@ final class RejectLedger {
         if let value = broken.value { insert.bind(value, at: 6) } else { insert.bindNull(at: 6) }
         try insert.run()
         count += changes
+        isUnsaved = true
         if broken.rule == .value { hasValueErrors = true }
     }
 
@@ -144,6 +189,7 @@ final class RejectLedger {
     func reject(by statement: Statement) throws(MigrationError) -> Int {
         try statement.run()
         let added = changes
+        isUnsaved = true
         count += added
         return added
     }

@@ -21,9 +21,9 @@ final class RejectedKeys {
     /// Tables of the objects on both sides, by join table.
     private let sides: [[Int]]
     /// Rows left out of batches.
-    private(set) var skippedRows = 0
+    var skippedRows = 0
     /// References and links to rejected objects that were removed from objects that stay.
-    private(set) var removedReferences = 0
+    var removedReferences = 0
 
     /// Takes the keys out of a ledger.
     ///

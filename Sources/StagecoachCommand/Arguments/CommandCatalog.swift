@@ -62,6 +62,9 @@ package enum CommandCatalog {
         ),
         .init("dry-run", .flag, help: "Do everything but publish the destination."),
         .init(
+            "restart", .flag,
+            help: "Begin anew where an earlier run to DESTINATION did not end, instead of going on from where it was."),
+        .init(
             "strict-validation", .flag,
             help: "Fail on values that break a rule which the source model already had."),
         .init(
@@ -101,6 +104,9 @@ package enum CommandCatalog {
             Reads SOURCE, which is not changed by a byte, and writes a fresh store at DESTINATION, where nothing may
             stand yet. A run that fails or is interrupted leaves no destination. With --append the store at DESTINATION
             is added to, in one step at the end: until then, and after a failure, it is what it was.
+
+            A run that was killed, interrupted, or met a full disk is gone on with by the same command. Where an input or
+            an option that matters has changed meanwhile, the command says what, and --restart begins anew.
 
             MODEL is an .xcdatamodel, an .xcdatamodeld or .momd (its current version), Bundle.xcdatamodeld:Version or
             Bundle.momd:Version, a .mom, or a store (its cached model).

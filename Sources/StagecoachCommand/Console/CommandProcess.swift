@@ -47,7 +47,7 @@ package enum CommandProcess {
                 switch console.interruption.interrupt(by: name) {
                 case .stopping:
                     console.messages.write(
-                        "stagecoach: \(name): stopping and removing the work directory; a second signal stops at once\n"
+                        "stagecoach: \(name): stopping where the run can be gone on from; a second signal stops at once\n"
                     )
                 case .atOnce:
                     console.messages.write("stagecoach: \(name): stopped at once\n")

@@ -47,6 +47,7 @@ struct MigrationRequest {
         }
         options.appendsToExisting = arguments.has("append")
         options.isDryRun = arguments.has("dry-run")
+        options.restarts = arguments.has("restart")
         options.strictValidation = arguments.has("strict-validation")
         options.onInvalid = arguments[option: "on-invalid"].flatMap(InvalidObjects.init(rawValue:)) ?? .fail
         options.rejectFile = arguments[option: "reject-file"]

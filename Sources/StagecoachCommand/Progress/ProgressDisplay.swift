@@ -36,6 +36,8 @@ final class ProgressDisplay: Sendable {
         var sequence = 0
         /// What the last of them showed.
         var shown: (phase: ProgressCounter.Phase, pass: Int, elapsed: Double)?
+        /// Whether it was told that the run goes on from where an earlier one was.
+        var hasResumed = false
     }
 
     private let counter: ProgressCounter
@@ -68,7 +70,12 @@ final class ProgressDisplay: Sendable {
             timer.cancel()
             // A handler that is at work finishes before the line is taken away.
             display.queue.sync {}
-            if style == .events { display.write(event, error) } else { console.messages.redraw("") }
+            if style == .events {
+                display.tellResumed()
+                display.write(event, error)
+            } else {
+                console.messages.redraw("")
+            }
         }
         do {
             let result = try work()
@@ -98,6 +105,16 @@ final class ProgressDisplay: Sendable {
         if let line = event.line { console.messages.write(line) }
     }
 
+    /// Tells once that the run goes on from where an earlier one was.
+    private func tellResumed() {
+        guard counter.resumedAt > 0 else { return }
+        let isNew = state.withLock { state in
+            defer { state.hasResumed = true }
+            return !state.hasResumed
+        }
+        if isNew { write(.resumed) }
+    }
+
     /// Whether there is something to tell: a second has passed, or the phase or the pass is another.
     private var isDue: Bool {
         let snapshot = counter.snapshot
@@ -111,6 +128,7 @@ final class ProgressDisplay: Sendable {
 
     private func show() {
         if style == .events {
+            tellResumed()
             if isDue { write(.progress) }
             return
         }

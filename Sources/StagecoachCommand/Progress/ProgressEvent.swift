@@ -8,6 +8,8 @@ struct ProgressEvent: Encodable {
     enum Kind: String, Encodable {
         /// The first line of a run.
         case started
+        /// The run goes on from where an earlier one was that did not end: from here its figures count.
+        case resumed
         /// Figures, every second and where the phase or the pass changes.
         case progress
         /// The last line: the run has ended well.

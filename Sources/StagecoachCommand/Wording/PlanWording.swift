@@ -38,6 +38,7 @@ enum PlanWording {
         } else {
             lines.append("  Rows, the three stages fused: no user code runs")
         }
+        if let resume = model.resume { lines.append("  \(resume)") }
         lines += ["", "  Entity mappings"]
         lines += TextTable(
             rows: model.entityMappings.map { mapping in

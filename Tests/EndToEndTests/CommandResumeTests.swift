@@ -1,0 +1,236 @@
+import CSQLite
+import Foundation
+import ManagedModel
+import PersistentStore
+import TestSupport
+import Testing
+
+/// Runs of the built command that are killed at records of their journal, and the same command again until it is done: the
+/// destination is that of a run that nobody killed.
+@Suite("Killed runs of the built command")
+struct CommandResumeTests {
+    private static let models = SharedStores.repository.appendingPathComponent("Fixtures/Models/Orders.xcdatamodeld")
+        .path
+    private static let from = models + ":Orders"
+
+    /// A store of orders, with a checkpoint in each batch of ten rows.
+    ///
+    /// - Parameter isValid: whether no object breaks a rule of the second version.
+    private func store(in folder: TemporaryFolder, isValid: Bool) throws -> String {
+        let path = folder.file("old.sqlite")
+        let loaded = try ModelLocator.load(Self.from)
+        try ReferenceStore.make(loaded.model) { store in
+            for key in 1...60 as ClosedRange<Int64> {
+                let isBad = !isValid && key % 7 == 0
+                store.insert(
+                    "Customer", key,
+                    [
+                        "age": .integer(isBad ? 200 : 30), "name": .text("Customer \(key)"),
+                        "email": .text(!isValid && key % 11 == 0 ? "a@b" : "c\(key)@d"),
+                    ])
+            }
+            var line: Int64 = 0
+            for key in 1...150 as ClosedRange<Int64> {
+                store.insert(
+                    "Order", key, ["number": .integer(key * 100), "placedAt": .real(86_400)],
+                    toOne: ["customer": 1 + key % 60])
+                for _ in 0..<(!isValid && key % 31 == 0 ? 1 : 2) {
+                    line += 1
+                    store.insert("Line", line, ["code": .text("L\(line)")], toOne: ["order": key])
+                }
+            }
+        }.write(path: path)
+        return path
+    }
+
+    /// Every row of a store and what makes its tables, as text.
+    private func dump(_ path: String) throws -> [String] {
+        let connection = try Connection(path: path, flags: SQLITE_OPEN_READONLY)
+        #expect(try connection.integer("PRAGMA user_version") == 0)
+        let check = try connection.prepare("PRAGMA integrity_check(3)")
+        #expect(try check.step() && check.text(0) == "ok", "\(check.text(0) ?? "")")
+        var lines: [String] = []
+        var tables: [String] = []
+        let schema = try connection.prepare("SELECT type, name, sql FROM sqlite_master ORDER BY type, name")
+        while try schema.step() {
+            lines.append((0..<3).map { schema.text(Int32($0)) ?? "" }.joined(separator: "|"))
+            if schema.text(0) == "table", let name = schema.text(1) { tables.append(name) }
+        }
+        for table in tables {
+            let columns = try connection.prepare("SELECT name FROM pragma_table_info('\(table)')")
+            var names: [String] = []
+            while try columns.step() { names.append("quote(\"\(columns.text(0) ?? "")\")") }
+            let rows = try connection.prepare("SELECT \(names.joined(separator: " || '|' || ")) FROM \"\(table)\"")
+            while try rows.step() { lines.append("\(table) \(rows.text(0) ?? "")") }
+        }
+        return lines
+    }
+
+    private let quick = ["STAGECOACH_CHECKPOINT_INTERVAL": "0"]
+
+    /// Runs a command until it is done: killed at a record of the first run, and of every later one.
+    ///
+    /// - Parameters:
+    ///   - first: the record after which the first run is killed; 1 is that of what the run was begun with.
+    ///   - later: the same for later runs; nil lets the second one end.
+    /// - Returns: the last outcome, and how often the run was killed.
+    private func untilDone(
+        _ arguments: [String], in folder: String, first: Int, later: Int?
+    ) throws -> (CommandBinary.Outcome, kills: Int) {
+        var kills = 0
+        while true {
+            var environment = quick
+            if let record = kills == 0 ? first : later {
+                // A run that is killed at the same place each time would never end.
+                environment["STAGECOACH_KILL_AT_RECORD"] = String(record + (kills > 20 ? kills : 0))
+            }
+            let outcome = try CommandBinary.run(arguments, in: folder, environment: environment)
+            guard outcome.code == -SIGKILL, kills < 200 else { return (outcome, kills) }
+            kills += 1
+        }
+    }
+
+    @Test(
+        "A run killed at any record goes on to the same destination",
+        arguments: [(1, nil), (2, nil), (3, 2), (5, nil), (9, 3), (14, nil), (19, 4), (25, nil)] as [(Int, Int?)])
+    func inferred(first: Int, later: Int?) throws {
+        let folder = try TemporaryFolder()
+        let source = try store(in: folder, isValid: true)
+        let arguments = ["--from", Self.from, "--to", Self.models, "--batch-size", "10", "--progress", "none"]
+        let whole = try CommandBinary.run(["migrate", source, "whole.sqlite"] + arguments, in: folder.path)
+        #expect(whole.code == 0, "\(whole.messages)")
+        let (outcome, kills) = try untilDone(
+            ["migrate", source, "new.sqlite"] + arguments, in: folder.path, first: first, later: later)
+        #expect(outcome.code == 0, "\(outcome.messages)")
+        #expect(kills > 0)
+        #expect(try dump(folder.file("new.sqlite")) == dump(folder.file("whole.sqlite")))
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+                == ["new.sqlite", "old.sqlite", "whole.sqlite"])
+    }
+
+    @Test(
+        "Rejects are neither lost nor doubled by a kill",
+        arguments: [(2, nil), (4, nil), (12, 5), (20, nil), (24, nil), (28, 3), (34, nil), (40, nil)] as [(Int, Int?)])
+    func rejects(first: Int, later: Int?) throws {
+        let folder = try TemporaryFolder()
+        let source = try store(in: folder, isValid: false)
+        func arguments(_ name: String) -> [String] {
+            [
+                "migrate", source, "\(name).sqlite", "--from", Self.from, "--to", Self.models, "--batch-size", "10",
+                "--on-invalid", "reject", "--reject-file", "\(name).jsonl", "--id-map", "\(name).csv", "--json",
+                "--progress", "none",
+            ]
+        }
+        let whole = try CommandBinary.run(arguments("whole"), in: folder.path)
+        #expect(whole.code == 0, "\(whole.messages)")
+        let (outcome, kills) = try untilDone(arguments("new"), in: folder.path, first: first, later: later)
+        #expect(outcome.code == 0, "\(outcome.messages)")
+        #expect(kills > 0)
+        #expect(try dump(folder.file("new.sqlite")) == dump(folder.file("whole.sqlite")))
+        for ending in ["jsonl", "csv"] {
+            let files = try ["new", "whole"].map {
+                try String(contentsOfFile: folder.file("\($0).\(ending)"), encoding: .utf8)
+            }
+            #expect(files[0] == files[1])
+        }
+        let reports = try [outcome, whole].map { outcome in
+            try #require(try JSONSerialization.jsonObject(with: Data(outcome.output.utf8)) as? [String: Any])
+        }
+        func counted(_ report: [String: Any]) -> NSDictionary {
+            let rejects = (report["rejects"] as? [String: Any] ?? [:]).filter { $0.key != "file" }
+            return ["counts": report["counts"] ?? "", "rejects": rejects]
+        }
+        #expect(counted(reports[0]) == counted(reports[1]))
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+                == ["new.csv", "new.jsonl", "new.sqlite", "old.sqlite", "whole.csv", "whole.jsonl", "whole.sqlite"])
+    }
+
+    @Test("What is appended is there once, whenever the run is killed", arguments: [1, 2])
+    func appended(record: Int) throws {
+        let folder = try TemporaryFolder()
+        let source = try store(in: folder, isValid: true)
+        let arguments = ["--from", Self.from, "--to", Self.models + ":Orders", "--progress", "none"]
+        for name in ["new.sqlite", "whole.sqlite"] {
+            let made = try CommandBinary.run(["migrate", source, name] + arguments, in: folder.path)
+            #expect(made.code == 0, "\(made.messages)")
+        }
+        let append = arguments + ["--append", "--keys", "sequential"]
+        let whole = try CommandBinary.run(["migrate", source, "whole.sqlite"] + append, in: folder.path)
+        #expect(whole.code == 0, "\(whole.messages)")
+        let (outcome, kills) = try untilDone(
+            ["migrate", source, "new.sqlite"] + append, in: folder.path, first: record, later: nil)
+        #expect(outcome.code == 0 && kills == 1, "\(outcome.messages)")
+        #expect(try dump(folder.file("new.sqlite")) == dump(folder.file("whole.sqlite")))
+    }
+
+    @Test("A run with other inputs is refused, saying what differs; --restart begins anew")
+    func changed() throws {
+        let folder = try TemporaryFolder()
+        let source = try store(in: folder, isValid: true)
+        let arguments = [
+            "migrate", source, "new.sqlite", "--from", Self.from, "--to", Self.models, "--batch-size", "10",
+            "--progress", "none",
+        ]
+        let killed = try CommandBinary.run(
+            arguments, in: folder.path, environment: quick.merging(["STAGECOACH_KILL_AT_RECORD": "6"]) { $1 })
+        #expect(killed.code == -SIGKILL)
+        let other = try CommandBinary.run(arguments + ["--keys", "sequential"], in: folder.path)
+        #expect(other.code == 78)
+        #expect(other.messages.contains("--keys is sequential, it was not given"), "\(other.messages)")
+        let connection = try Connection(path: source, flags: SQLITE_OPEN_READWRITE)
+        try connection.execute("UPDATE ZCUSTOMER SET ZNAME = 'Else' WHERE Z_PK = 1")
+        try connection.close()
+        let changed = try CommandBinary.run(arguments, in: folder.path)
+        #expect(changed.code == 78)
+        #expect(changed.messages.contains("the source: it was written since"), "\(changed.messages)")
+        #expect(changed.messages.contains("--restart"))
+        let anew = try CommandBinary.run(arguments + ["--restart"], in: folder.path)
+        #expect(anew.code == 0, "\(anew.messages)")
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["new.sqlite", "old.sqlite"])
+    }
+
+    @Test("A run that goes on says where, and its progress never goes back")
+    func progress() throws {
+        let folder = try TemporaryFolder()
+        let source = try store(in: folder, isValid: true)
+        let arguments = [
+            "migrate", source, "new.sqlite", "--from", Self.from, "--to", Self.models, "--batch-size", "10",
+            "--progress", "json",
+        ]
+        let killed = try CommandBinary.run(
+            arguments, in: folder.path, environment: quick.merging(["STAGECOACH_KILL_AT_RECORD": "20"]) { $1 })
+        #expect(killed.code == -SIGKILL)
+        let outcome = try CommandBinary.run(arguments, in: folder.path, environment: quick)
+        #expect(outcome.code == 0)
+        let events = try outcome.messages.split(separator: "\n").map {
+            try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
+        }
+        let resumed = try #require(events.first { $0["event"] as? String == "resumed" })
+        #expect((resumed["rows"] as? Int ?? 0) > 0)
+        let rows = events.compactMap { $0["rows"] as? Int }
+        #expect(rows == rows.sorted() && rows.last == events.last?["totalRows"] as? Int, "\(rows)")
+    }
+
+    @Test("A damaged journal is not believed: the run begins anew")
+    func damaged() throws {
+        let folder = try TemporaryFolder()
+        let source = try store(in: folder, isValid: true)
+        let arguments = ["--from", Self.from, "--to", Self.models, "--batch-size", "10", "--progress", "none"]
+        let whole = try CommandBinary.run(["migrate", source, "whole.sqlite"] + arguments, in: folder.path)
+        #expect(whole.code == 0)
+        let killed = try CommandBinary.run(
+            ["migrate", source, "new.sqlite"] + arguments, in: folder.path,
+            environment: quick.merging(["STAGECOACH_KILL_AT_RECORD": "9"]) { $1 })
+        #expect(killed.code == -SIGKILL)
+        let path = URL(fileURLWithPath: folder.file(".new.sqlite.stagecoach/run.journal"))
+        var bytes = try Data(contentsOf: path)
+        bytes[bytes.count / 3] ^= 0x10
+        try bytes.write(to: path)
+        let outcome = try CommandBinary.run(["migrate", source, "new.sqlite"] + arguments, in: folder.path)
+        #expect(outcome.code == 0, "\(outcome.messages)")
+        #expect(try dump(folder.file("new.sqlite")) == dump(folder.file("whole.sqlite")))
+    }
+}

@@ -1,0 +1,134 @@
+import Diagnostics
+import Foundation
+import SpillStorage
+import TestSupport
+import Testing
+
+@Suite("The journal of a run")
+struct RunJournalTests {
+    private func records(_ generator: inout SeededGenerator, count: Int) -> [RunJournal.Record] {
+        (0..<count).map { _ in
+            RunJournal.Record(
+                kind: UInt32(generator.next() % 3 + 1),
+                body: (0..<Int(generator.next() % 300)).map { _ in UInt8(truncatingIfNeeded: generator.next()) })
+        }
+    }
+
+    private func written(_ records: [RunJournal.Record], to path: String) throws -> [UInt8] {
+        let journal = try RunJournal(creating: path)
+        for record in records { try journal.append(record) }
+        return Array(try Data(contentsOf: URL(fileURLWithPath: path)))
+    }
+
+    @Test("What was appended is read again, and more can be appended")
+    func appended() throws {
+        let folder = try TemporaryFolder()
+        var generator = SeededGenerator(seed: 1)
+        let all = records(&generator, count: 20)
+        let path = folder.file("journal")
+        #expect(try RunJournal.read(path) == nil)
+        _ = try written(Array(all.prefix(12)), to: path)
+        let contents = try #require(try RunJournal.read(path))
+        #expect(contents.records == Array(all.prefix(12)) && !contents.isTorn && !contents.isDamaged)
+        let journal = try RunJournal(goingOn: path, after: contents)
+        for record in all.dropFirst(12) { try journal.append(record) }
+        #expect(try RunJournal.read(path)?.records == all)
+    }
+
+    @Test("A journal cut off anywhere has the records before the cut, and is gone on with from there")
+    func torn() throws {
+        let folder = try TemporaryFolder()
+        var generator = SeededGenerator(seed: 2)
+        let all = records(&generator, count: 6)
+        let path = folder.file("journal")
+        let bytes = try written(all, to: path)
+        var ends: [Int] = []
+        var end = 16
+        for record in all {
+            end += 16 + record.body.count
+            ends.append(end)
+        }
+        for length in 0..<bytes.count {
+            let contents = RunJournal.contents(of: Array(bytes[..<length]))
+            let whole = ends.filter { $0 <= length }.count
+            #expect(contents.records == Array(all.prefix(whole)) && !contents.isDamaged, "\(length)")
+            #expect(contents.isTorn == (length < 16 || !(length == 16 || ends.contains(length))), "\(length)")
+        }
+        try Data(bytes[..<(ends[2] + 5)]).write(to: URL(fileURLWithPath: path))
+        let contents = try #require(try RunJournal.read(path))
+        let journal = try RunJournal(goingOn: path, after: contents)
+        try journal.append(all[5])
+        #expect(try RunJournal.read(path)?.records == Array(all.prefix(3)) + [all[5]])
+    }
+
+    @Test("A changed byte is seen: the record it is in does not count, and damage before the last one is told")
+    func damaged() throws {
+        let folder = try TemporaryFolder()
+        var generator = SeededGenerator(seed: 3)
+        let all = records(&generator, count: 8)
+        let bytes = try written(all, to: folder.file("journal"))
+        let lastStart = bytes.count - 16 - all[7].body.count
+        for place in 0..<bytes.count {
+            var changed = bytes
+            changed[place] ^= UInt8(1 << (generator.next() % 8))
+            let contents = RunJournal.contents(of: changed)
+            #expect(contents.records == Array(all.prefix(contents.records.count)), "\(place)")
+            #expect(contents.records.count < all.count, "\(place)")
+            #expect(contents.isDamaged == (place < lastStart), "\(place)")
+        }
+    }
+
+    @Test("Any bytes are read without harm")
+    func hostile() {
+        var generator = SeededGenerator(seed: 4)
+        for _ in 0..<500 {
+            var bytes = Array("SCJOURNL".utf8) + [1, 0, 0, 0, 0, 0, 0, 0]
+            bytes += (0..<Int(generator.next() % 400)).map { _ in UInt8(truncatingIfNeeded: generator.next() % 4) }
+            let contents = RunJournal.contents(of: bytes)
+            #expect(contents.size <= bytes.count)
+        }
+    }
+
+    @Test("A journal is written anew with some of its records, and gone on with")
+    func replaced() throws {
+        let folder = try TemporaryFolder()
+        var generator = SeededGenerator(seed: 5)
+        let all = records(&generator, count: 9)
+        let path = folder.file("journal")
+        let journal = try RunJournal(creating: path)
+        for record in all.prefix(6) { try journal.append(record) }
+        try journal.replace(with: [all[0], all[5]])
+        try journal.append(all[8])
+        #expect(try RunJournal.read(path)?.records == [all[0], all[5], all[8]])
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["journal"])
+    }
+
+    @Test("A state is read as it was written; a shorter one, or one of other counts, is damage")
+    func state() throws {
+        var writer = StateWriter()
+        writer.write(7)
+        writer.write(Int64?.none)
+        writer.write(Int64?.some(.min))
+        writer.write(bytes: [1, 2, 3])
+        writer.write(UInt32.max)
+        var reader = StateReader(writer.bytes)
+        #expect(try reader.count(upTo: 7) == 7)
+        #expect(try reader.optionalInteger() == nil)
+        #expect(try reader.optionalInteger() == .min)
+        #expect(try reader.block() == [1, 2, 3])
+        #expect(try reader.page() == .max)
+        try reader.finish()
+        for length in 0..<writer.bytes.count {
+            var reader = StateReader(Array(writer.bytes[..<length]))
+            #expect(throws: MigrationError.self) {
+                _ = try reader.count(upTo: 7)
+                _ = try reader.optionalInteger()
+                _ = try reader.optionalInteger()
+                _ = try reader.block()
+                _ = try reader.page()
+            }
+        }
+        var small = StateReader(writer.bytes)
+        #expect(throws: MigrationError.self) { _ = try small.count(upTo: 6) }
+    }
+}
