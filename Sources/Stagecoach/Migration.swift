@@ -137,9 +137,10 @@ public final class Migration {
                 return report
             }
             do {
-                let report = try migrate(
+                var report = try migrate(
                     prepared, to: place, in: area, appends: appends, clock, resumption.checkpoints,
                     resumption.state)
+                report.notes += resumption.notes
                 try didPublish?(report)
                 return report
             } catch {

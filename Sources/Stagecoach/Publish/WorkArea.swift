@@ -22,6 +22,8 @@ final class WorkArea {
     let runJournalPath: String
     /// What a run left that did not end; nil where there was none, or it is not to be gone on with.
     let earlier: EarlierRun?
+    /// Whether a journal stands there that says nothing that can be relied on.
+    let hasDamagedJournal: Bool
     /// The work directory beside the destination.
     var path: String { beside.path }
     /// The VFS that keeps SQLite's temporary files in the work directory.
@@ -46,6 +48,7 @@ final class WorkArea {
         runJournalPath = EarlierRun.journalPath(place)
         // A journal that cannot be read is none.
         earlier = restarts ? nil : (try? EarlierRun.read(runJournalPath)) ?? nil
+        hasDamagedJournal = !restarts && earlier == nil && access(runJournalPath, F_OK) == 0
         ledgerPath = "\(place.workDirectory)/rejects.sqlite"
         externalPath = "\(place.workDirectory)/external"
         journalPath = "\(place.workDirectory)/external.journal"

@@ -90,7 +90,7 @@ final class JournalWriter: @unchecked Sendable {
     private func write(
         _ record: RunJournal.Record, synchronizes: Bool, everything: Bool
     ) throws(MigrationError) {
-        if synchronizes { try synchronize(everything: everything) }
+        if synchronizes || everything { try synchronize(everything: everything) }
         if record.kind == RunRecord.stateKind {
             latest = latest.suffix(1) + [record]
             if journal.isLong {

@@ -14,6 +14,12 @@ struct Resumption {
     let state: RunRecord.State?
     /// The report of the earlier run where it had published its store.
     let published: MigrationReport?
+    /// What the report says of it: a sentence, or nothing.
+    var notes: [String] {
+        if state != nil { return ["The run went on from where an earlier one was that did not end"] }
+        return area.hasDamagedJournal
+            ? ["The journal of an earlier run was damaged, or of another version: all was done anew"] : []
+    }
     private let area: WorkArea
     /// Whether a run may leave anything.
     private let mayKeep: Bool
