@@ -7,9 +7,11 @@ package enum CommandCatalog {
 
     package static let all = withoutManual + [man]
 
-    private static let withoutManual = [migrate, plan, check, infer, convert, inspect, port, demo, completions]
+    private static let withoutManual = [
+        migrate, plan, check, batch, mergeReports, infer, convert, inspect, port, demo, completions,
+    ]
 
-    private static let migrationOptions: [OptionSpecification] = [
+    static let migrationOptions: [OptionSpecification] = [
         .init("to", .text, "MODEL", isRequired: true, help: "The model version to migrate to."),
         .init(
             "from", .text, "MODEL",
