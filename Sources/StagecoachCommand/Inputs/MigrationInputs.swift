@@ -1,6 +1,7 @@
 import Diagnostics
 import Foundation
 import ManagedModel
+import Mapping
 import Stagecoach
 
 /// The inputs of a migration, read: models, mapping models, and the way from version to version.
@@ -76,6 +77,10 @@ struct MigrationInputs {
     /// What the command has to say of the way, beyond what the run itself says: a sentence each.
     var notes: [String] {
         var notes = route.unneeded.map { "The mapping model \($0) is for versions beside the way and was not used" }
+        if route.steps.contains(where: \.isBetweenStrangers) {
+            notes.append(
+                "The two models have no entity in common, and nothing is migrated: is the destination's the right model?")
+        }
         if let name = route.steps[0].source.model.restrictedConfigurations.first,
             let last = route.steps.last?.destination.model
         {
@@ -92,5 +97,15 @@ struct MigrationInputs {
                     + (sourceModel.name ?? "the source model"))
         }
         return notes
+    }
+}
+
+extension MigrationStep {
+    /// Whether the mapping was inferred, and no entity of one model is found in the other.
+    fileprivate var isBetweenStrangers: Bool {
+        files.isEmpty
+            && !mappingModels.contains { model in
+                (model.entityMappings ?? []).contains { $0.sourceEntityName != nil && $0.destinationEntityName != nil }
+            }
     }
 }
