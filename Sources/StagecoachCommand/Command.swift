@@ -40,6 +40,9 @@ package enum Command {
         case "check":
             let command = try CheckCommand(arguments, console: console)
             work = { try command.run() }
+        case "verify":
+            let command = try VerifyCommand(arguments, console: console)
+            work = { try command.run() }
         case "infer": work = { try InferCommand.run(arguments, console: console) }
         case "port": work = { try PortCommand.run(arguments, console: console) }
         case "convert": work = { try ConvertCommand.run(arguments, console: console) }
