@@ -34,6 +34,17 @@ public final class StoreVerification {
         rejectFile = migration.options.rejectFile
     }
 
+    /// - Parameter migration: one between two versions, as it was run.
+    public convenience init(_ migration: Migration) {
+        let step = MigrationStep(
+            from: ModelVersion(name: nil, model: migration.sourceModel),
+            to: ModelVersion(name: nil, model: migration.destinationModel), mappingModels: migration.mappingModels)
+        self.init(
+            ChainedMigration(
+                from: migration.sourcePath, steps: [step], to: migration.destinationPath, options: migration.options,
+                cancellation: migration.cancellation))
+    }
+
     /// Verifies. Neither store is changed.
     ///
     /// - Throws: ``MigrationError`` where a store or the reject file cannot be read; differences are no errors.

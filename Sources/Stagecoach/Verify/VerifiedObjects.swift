@@ -134,13 +134,13 @@ final class VerifiedObjects {
             return try self.object(table: target, key: cell.integerValue)
         }
         var members: [VerifiedObject] = []
-        for member in try members(of: object.key, relationship) {
+        for member in try memberKeys(of: object.key, relationship) {
             if let found = try self.object(table: target, key: member) { members.append(found) }
         }
         return relationship.isOrdered ? NSOrderedSet(array: members) : NSSet(array: members)
     }
 
-    private func members(of key: Int64, _ relationship: RelationshipDescription) throws -> [Int64] {
+    private func memberKeys(of key: Int64, _ relationship: RelationshipDescription) throws -> [Int64] {
         let cursor: MemberCursor
         switch layout.schema.storage(of: relationship) {
         case .toManyByInverse(let table, let column, _, let order), .toManyHidden(let table, let column, let order):
