@@ -150,8 +150,10 @@ struct VerificationRejects {
 
     /// Reads a file, a line at a time.
     ///
+    /// - Parameter skipping: lines at its beginning that belong to earlier steps of a chain.
+    ///
     /// - Throws: `output.io` (74), `rejects.line` (65) for a line that is none.
-    init(path: String) throws(MigrationError) {
+    init(path: String, skipping: Int = 0) throws(MigrationError) {
         guard let file = fopen(path, "re") else {
             throw MigrationError(
                 "rejects.notFound", .noInput, "The reject file cannot be read: \(String(cString: strerror(errno)))",
@@ -166,6 +168,7 @@ struct VerificationRejects {
             let length = getline(&line, &capacity, file)
             guard length > 0, let line else { break }
             number += 1
+            guard number > skipping else { continue }
             let data = Data(bytes: line, count: length)
             guard let reject = try? JSONDecoder().decode(RejectedObject.self, from: data) else {
                 throw MigrationError(

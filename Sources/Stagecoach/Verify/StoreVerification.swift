@@ -53,16 +53,89 @@ public final class StoreVerification {
         ProcessMemory.returnFreedBlocks()
         let folder = try CheckFolder(in: migration.options.workDirectory)
         defer { folder.remove() }
+        let runs = migration.runs
+        let hasPolicies = runs.dropLast().contains { run in
+            run.mappingModels.contains { ($0.entityMappings ?? []).contains(where: \.hasPolicy) }
+        }
+        guard runs.count > 1, !hasPolicies else {
+            let rejects = try rejectFile.map { path throws(MigrationError) in try VerificationRejects(path: path) }
+            return try verify(migration, rejects: rejects, folder: folder.path)
+        }
+        return try verifySteps(runs, folder: folder.path)
+    }
+
+    /// Verifies a chain whose steps do not compose: the stores in between are made again, and each is verified like the
+    /// last.
+    ///
+    /// - Complexity: that of the chain's runs, and a verification of each.
+    private func verifySteps(_ runs: [ChainRun], folder: String) throws -> VerificationReport {
+        let options = try migration.optionsByRun(runs)
+        var whole = VerificationReport(source: migration.sourcePath, destination: migration.destinationPath)
+        var place = migration.sourcePath
+        var rejected = 0
+        for (index, run) in runs.enumerated() {
+            let isLast = index == runs.count - 1
+            let next = isLast ? migration.destinationPath : "\(folder)/step-\(index + 1).sqlite"
+            var own = options[index]
+            var rejects: VerificationRejects?
+            if isLast {
+                rejects = try rejectFile.map { path throws(MigrationError) in
+                    try VerificationRejects(path: path, skipping: rejected)
+                }
+            } else {
+                own.rejectFile = own.onInvalid == .reject ? next + ".rejects" : nil
+                own.idMap = nil
+                own.workDirectory = folder
+                own.isDryRun = false
+                try migration.migration(run, from: place, to: next, options: own).run()
+                rejects = try own.rejectFile.map { path throws(MigrationError) in try VerificationRejects(path: path) }
+                rejected += rejects?.count ?? 0
+            }
+            let step = ChainedMigration(
+                from: place, steps: [MigrationStep(from: run.source, to: run.destination, mappingModels: run.mappingModels)],
+                to: next, options: own, cancellation: migration.cancellation)
+            let part = "\(folder)/verify-\(index + 1)"
+            guard mkdir(part, 0o700) == 0 else {
+                throw MigrationError("work.create", .cannotCreate, "A folder cannot be made", context: .init(path: part))
+            }
+            let report = try verify(step, rejects: rejects, folder: part)
+            whole.add(report, label: "\(run.source.label) → \(run.destination.label)", isLast: isLast)
+            if index > 0 { try? FileManager.default.removeItem(atPath: place) }
+            place = next
+        }
+        return whole
+    }
+
+    private func verify(
+        _ migration: ChainedMigration, rejects: VerificationRejects?, folder: String
+    ) throws -> VerificationReport {
         let findings = VerificationFindings(
             VerificationReport(source: migration.sourcePath, destination: migration.destinationPath),
             limit: max(1, limit))
         let cancellation = migration.cancellation
-        let scene = try VerificationScene(
-            migration, folder: folder.path, findings: findings,
-            rejects: try rejectFile.map { path throws(MigrationError) in try VerificationRejects(path: path) }
-        ) { if let error = cancellation.error { throw error } }
+        let scene = try VerificationScene(migration, folder: folder, findings: findings, rejects: rejects) {
+            if let error = cancellation.error { throw error }
+        }
         defer { scene.close() }
         try scene.verify()
         return findings.report
+    }
+}
+
+extension VerificationReport {
+    /// Adds the report of a step; that of the last one says what the destination holds.
+    fileprivate mutating func add(_ step: VerificationReport, label: String, isLast: Bool) {
+        differences += step.differences
+        differenceCount += step.differenceCount
+        countByKind.merge(step.countByKind) { $0 + $1 }
+        notRecomputed += step.notRecomputed
+        notes += step.notes.map { "\(label): \($0)" }
+        if !isLast {
+            notes.append(
+                "\(label): made again and verified, \(step.differenceCount == 0 ? "equal" : "\(step.differenceCount) differences")")
+        }
+        guard isLast else { return }
+        mappings = step.mappings
+        relationships = step.relationships
     }
 }
