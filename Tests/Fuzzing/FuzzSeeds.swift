@@ -59,7 +59,8 @@ enum FuzzSeeds {
         "$source.name", "($source.a - 32.0) / 1.8", "FUNCTION($manager, 'selector:', 'A', $source.b)",
         "TERNARY(a > 1, 'x', \"y\")", "SUBQUERY(items, $x, $x.price > 3).@count", "{1, 2.5, 'c', nil, TRUE}",
         "CAST('2001', 'NSDate')", "uppercase('abc')", "$a[0] + $b[FIRST] ** 2", "@sum.price", "sum({1, 2}) * -3",
-        "max({1, 2}) UNION {3}", "FETCH($r, $c, NO)", "a.b.@distinctUnionOfObjects.c", "bitwiseAnd(3, 5)", "'\\u00e9\\n'",
+        "max({1, 2}) UNION {3}", "FETCH($r, $c, NO)", "a.b.@distinctUnionOfObjects.c", "bitwiseAnd(3, 5)",
+        "'\\u00e9\\n'",
     ]
     private static let predicates = [
         "a > 1 AND NOT b == nil", "name BEGINSWITH[cd] 'a' OR name LIKE '*x?'", "ANY tags.name IN {'a', 'b'}",

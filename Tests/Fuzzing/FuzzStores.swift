@@ -95,7 +95,9 @@ enum FuzzStores {
                 insert.bind(key, at: 1)
                 for (index, column) in table.columns.enumerated() {
                     switch column.type {
-                    case "VARCHAR": insert.bind(String(repeating: "text ", count: Int(key % 7) * (key == 9 ? 90 : 1)), at: Int32(index + 2))
+                    case "VARCHAR":
+                        insert.bind(
+                            String(repeating: "text ", count: Int(key % 7) * (key == 9 ? 90 : 1)), at: Int32(index + 2))
                     case "BLOB": insert.bind([UInt8](repeating: 7, count: key == 5 ? 1500 : 3), at: Int32(index + 2))
                     case "INTEGER": insert.bind(index == 0 ? 1 : key * 3, at: Int32(index + 2))
                     default: insert.bind(Double(key) / 3, at: Int32(index + 2))

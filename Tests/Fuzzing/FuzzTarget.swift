@@ -45,15 +45,14 @@ enum FuzzTarget: String, CaseIterable {
         case .plist:
             let value = try BinaryPropertyList.decode(bytes, limits: FuzzTarget.limits)
             let written = try BinaryPropertyList.encode(value)
-            precondition(
-                try BinaryPropertyList.encode(try BinaryPropertyList.decode(written)) == written,
-                "a property list that was written reads as another")
+            let again = try BinaryPropertyList.encode(try BinaryPropertyList.decode(written))
+            precondition(again == written, "a property list that was written reads as another")
         case .archive:
             let archive = try KeyedArchive(decoding: bytes, limits: FuzzTarget.limits)
             for key in archive.topKeys { _ = try archive.topValue(key) }
             for number in 0..<min(archive.objectCount, 1000) {
-                do { _ = try archive.object(at: number) } catch let error as MigrationError {
-                    precondition(error.category != .internal)
+                do throws(MigrationError) { _ = try archive.object(at: number) } catch {
+                    precondition(error.category != .internal, "an internal error: \(error)")
                 }
             }
         case .inflate:
@@ -75,7 +74,8 @@ enum FuzzTarget: String, CaseIterable {
         case .expression:
             let expression = try ValueExpression(parsing: String(decoding: bytes, as: UTF8.self))
             let again = try ValueExpression(parsing: expression.format)
-            precondition(again.format == expression.format, "a printed expression reads as another: \(expression.format)")
+            precondition(
+                again.format == expression.format, "a printed expression reads as another: \(expression.format)")
             evaluating { _ = try expression.evaluate(with: nil, variables: ["source": nil]) }
         case .predicate:
             let predicate = try SourcePredicate(format: String(decoding: bytes, as: UTF8.self))
@@ -112,7 +112,7 @@ struct FuzzModels {
     let source: ManagedObjectModel
     let destination: ManagedObjectModel
 
-    nonisolated(unsafe) static let shared = FuzzModels()
+    static let shared = FuzzModels()
 
     private init() {
         func model(_ isNew: Bool) -> ManagedObjectModel {

@@ -13,7 +13,9 @@ extension SourceStore {
 
 extension StoreSchema {
     /// The CREATE INDEX terms of a table's uniqueness constraints: column indexes, entity, attributes, SQL condition.
-    package func uniqueTerms(ofTable table: Int) -> [(columns: [Int], entity: Int, attributes: [String], condition: String?)] {
+    package func uniqueTerms(ofTable table: Int) -> [(
+        columns: [Int], entity: Int, attributes: [String], condition: String?
+    )] {
         indexes[table].compactMap { index in
             guard case .unique(let entity, let attributes) = index.purpose else { return nil }
             return (index.terms.map(\.column), entity, attributes, index.condition)

@@ -24,6 +24,10 @@ final class ExpectedLinks {
         self.pair = pair
     }
 
+    /// Integers all: of columns without a type SQLite would not use the index beside integers.
+    private static let claimColumns =
+        "m INTEGER, s INTEGER, cand INTEGER, pos INTEGER, ms INTEGER, owner INTEGER, member INTEGER, ord INTEGER"
+
     private var ledger: VerificationLedger { scene.ledger }
     private var plan: VerificationPlan { scene.plan }
 
@@ -46,7 +50,7 @@ final class ExpectedLinks {
         for turn in 0..<plan.turns {
             scene.manager.turn = turn
             try ledger.execute(
-                "CREATE TABLE c0(m, s, cand, pos, ms, owner, member, ord); CREATE TABLE c1(m, s, cand, pos, ms, owner, member, ord)"
+                "CREATE TABLE c0(\(Self.claimColumns)); CREATE TABLE c1(\(Self.claimColumns))"
             )
             deciding = []
             copiesOrder = [:]
@@ -128,7 +132,8 @@ final class ExpectedLinks {
         guard let name, let old = source.relationship(named: name) else {
             for candidate in candidates(answering, relationship, table: ownTable) {
                 let both = try ledger.connection.prepare(
-                    "SELECT o.s, o.d, m.d FROM m\(mapping.index) o JOIN m\(candidate.index) m ON m.s = o.s ORDER BY o.s")
+                    "SELECT o.s, o.d, m.d FROM m\(mapping.index) o JOIN m\(candidate.index) m ON m.s = o.s ORDER BY o.s"
+                )
                 while try both.step() {
                     let key = both.integer(0)
                     try ledger.run(

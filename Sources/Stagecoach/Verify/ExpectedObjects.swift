@@ -120,7 +120,8 @@ struct ExpectedObjects {
                 let object = VerifiedObject(entity: entity, table: table, key: key, objects: objects)
                 do {
                     passes =
-                        try filter.filterTruth(of: object, variables: ["manager": manager, "entityMapping": mapping.mapping])
+                        try filter.filterTruth(
+                            of: object, variables: ["manager": manager, "entityMapping": mapping.mapping])
                         == true
                 } catch let error as MigrationError where error.category == .io {
                     throw error

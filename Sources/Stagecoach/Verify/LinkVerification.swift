@@ -96,7 +96,8 @@ struct LinkVerification {
             if found != nil { line.foundLinks += 1 }
             sums.expected.add(key: key, Self.hash(expected, places.0))
             sums.found.add(key: key, Self.hash(found, places.1))
-            func difference(_ kind: VerificationReport.Kind, _ property: String, _ expected: String?, _ found: String?) {
+            func difference(_ kind: VerificationReport.Kind, _ property: String, _ expected: String?, _ found: String?)
+            {
                 line.differing += 1
                 scene.findings.add(
                     .init(
@@ -133,10 +134,12 @@ struct LinkVerification {
         let (nearSide, farSide) = (actual.sides[side], actual.sides[1 - side])
         let orderA = pair.near.isOrdered ? farSide.orderColumn.map(SQLName.quoted) ?? "NULL" : "NULL"
         let orderB =
-            pair.far?.isOrdered == true && !pair.isReflexive ? nearSide.orderColumn.map(SQLName.quoted) ?? "NULL" : "NULL"
+            pair.far?.isOrdered == true && !pair.isReflexive
+            ? nearSide.orderColumn.map(SQLName.quoted) ?? "NULL" : "NULL"
         let (a, b) = (SQLName.quoted(nearSide.column), SQLName.quoted(farSide.column))
         let rows = try scene.destination.query(
-            "SELECT \(a), \(b), \(orderA), \(orderB) FROM \(SQLName.quoted(actual.name)) NOT INDEXED ORDER BY \(a), \(b)")
+            "SELECT \(a), \(b), \(orderA), \(orderB) FROM \(SQLName.quoted(actual.name)) NOT INDEXED ORDER BY \(a), \(b)"
+        )
         let wanted = try ledger.connection.prepare("SELECT a, b, oa, ob FROM \(pair.table) ORDER BY a, b")
         let ends = (schema.tableIndex(of: pair.near.entity), schema.tableIndex(of: pair.near.destination))
         var hasRow = try rows.step()
@@ -153,7 +156,8 @@ struct LinkVerification {
             let id = try name(ends.0, owner)
             scene.findings.add(
                 .init(
-                    kind: kind, entity: id.map { String($0.prefix { $0 != "/" }) }, objectID: id, property: pair.near.name,
+                    kind: kind, entity: id.map { String($0.prefix { $0 != "/" }) }, objectID: id,
+                    property: pair.near.name,
                     expected: expected, found: found))
         }
         while hasRow || hasWanted {

@@ -109,7 +109,8 @@ final class RowVerification {
         scene.findings.add(
             .init(
                 kind: .missingObject, entity: mapping.destination?.definition.name,
-                objectID: plan.objectID(mapping.index, key), expected: "an object", sourceID: mapping.sourceID(wanted.integer(2)),
+                objectID: plan.objectID(mapping.index, key), expected: "an object",
+                sourceID: mapping.sourceID(wanted.integer(2)),
                 mapping: mapping.name))
     }
 

@@ -92,11 +92,13 @@ public final class StoreVerification {
                 rejected += rejects?.count ?? 0
             }
             let step = ChainedMigration(
-                from: place, steps: [MigrationStep(from: run.source, to: run.destination, mappingModels: run.mappingModels)],
+                from: place,
+                steps: [MigrationStep(from: run.source, to: run.destination, mappingModels: run.mappingModels)],
                 to: next, options: own, cancellation: migration.cancellation)
             let part = "\(folder)/verify-\(index + 1)"
             guard mkdir(part, 0o700) == 0 else {
-                throw MigrationError("work.create", .cannotCreate, "A folder cannot be made", context: .init(path: part))
+                throw MigrationError(
+                    "work.create", .cannotCreate, "A folder cannot be made", context: .init(path: part))
             }
             let report = try verify(step, rejects: rejects, folder: part)
             whole.add(report, label: "\(run.source.label) → \(run.destination.label)", isLast: isLast)
@@ -132,7 +134,8 @@ extension VerificationReport {
         notes += step.notes.map { "\(label): \($0)" }
         if !isLast {
             notes.append(
-                "\(label): made again and verified, \(step.differenceCount == 0 ? "equal" : "\(step.differenceCount) differences")")
+                "\(label): made again and verified, \(step.differenceCount == 0 ? "equal" : "\(step.differenceCount) differences")"
+            )
         }
         guard isLast else { return }
         mappings = step.mappings

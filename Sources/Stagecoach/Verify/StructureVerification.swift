@@ -39,7 +39,8 @@ struct StructureVerification {
             // A store that stood before may have been laid out by an older framework.
             if scene.isAppended, kind == .schema || kind == .metadata {
                 findings.note(
-                    "\(difference.name): \(difference.found ?? "nothing"), a fresh store has \(difference.expected ?? "nothing")")
+                    "\(difference.name): \(difference.found ?? "nothing"), a fresh store has \(difference.expected ?? "nothing")"
+                )
                 continue
             }
             // The rows' own check names each object.
@@ -72,7 +73,9 @@ struct StructureVerification {
                 let lines = ModelDifference.describe(storeModel: cached, model: model)
                 for line in lines {
                     findings.add(
-                        .init(kind: .modelCache, property: "Z_MODELCACHE", expected: "the destination's model", found: line))
+                        .init(
+                            kind: .modelCache, property: "Z_MODELCACHE", expected: "the destination's model",
+                            found: line))
                 }
             } catch {
                 guard error.category == .data else { throw error }
@@ -232,7 +235,8 @@ struct StructureVerification {
             let known = numbers(below: root)
             let statement = try scene.destination.query(
                 "SELECT Z_PK, Z_ENT FROM \(SQLName.quoted(layout.tables[index].name)) NOT INDEXED "
-                    + "WHERE (Z_ENT IS NULL OR Z_ENT NOT IN (\(known.isEmpty ? "-1" : known)) OR Z_PK < 1) AND \(isOwn(index, "Z_PK"))")
+                    + "WHERE (Z_ENT IS NULL OR Z_ENT NOT IN (\(known.isEmpty ? "-1" : known)) OR Z_PK < 1) AND \(isOwn(index, "Z_PK"))"
+            )
             while try statement.step() {
                 let name = root.definition.name
                 findings.add(
@@ -267,7 +271,8 @@ struct StructureVerification {
                         .init(
                             kind: .unique, entity: name, objectID: "\(name)/p\(statement.integer(1))",
                             property: unique.attributes.joined(separator: ", "), expected: "one object",
-                            found: "\(statement.integer(2)) objects with \(values.joined(separator: ", ")), the first is \(name)/p\(statement.integer(0))"
+                            found:
+                                "\(statement.integer(2)) objects with \(values.joined(separator: ", ")), the first is \(name)/p\(statement.integer(0))"
                         ))
                 }
             }
@@ -326,7 +331,8 @@ struct StructureVerification {
                     WHERE r.Z_ENT IN (\(numbers(below: entity))) AND kept IS NOT n AND \(isOwn(index, "r.Z_PK"))
                     """)
                 while try statement.step() {
-                    let place = scene.plan.objectID(table: index, number: statement.integer(1), key: statement.integer(0))
+                    let place = scene.plan.objectID(
+                        table: index, number: statement.integer(1), key: statement.integer(0))
                     findings.add(
                         .init(
                             kind: .value, entity: place.entity, objectID: place.id, property: attribute.name,
@@ -346,10 +352,12 @@ struct StructureVerification {
             for column in columns {
                 let statement = try scene.destination.query(
                     "SELECT Z_PK, Z_ENT, \(SQLName.quoted(table.columns[column.column])) FROM \(SQLName.quoted(table.name)) NOT INDEXED "
-                        + "WHERE substr(\(SQLName.quoted(table.columns[column.column])), 1, 1) = x'02' AND \(isOwn(index, "Z_PK"))")
+                        + "WHERE substr(\(SQLName.quoted(table.columns[column.column])), 1, 1) = x'02' AND \(isOwn(index, "Z_PK"))"
+                )
                 while try statement.step() {
                     guard case .blob(let bytes) = VerifiedCell(statement, 2) else { continue }
-                    let place = scene.plan.objectID(table: index, number: statement.integer(1), key: statement.integer(0))
+                    let place = scene.plan.objectID(
+                        table: index, number: statement.integer(1), key: statement.integer(0))
                     let reference = ExternalReference(stored: bytes)
                     var problem: String?
                     if let reference {

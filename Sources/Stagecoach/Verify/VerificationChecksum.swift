@@ -117,7 +117,8 @@ enum VerifiedCell {
         case .real(let number): return "\(number)"
         case .text(let bytes):
             let text = String(decoding: UnsafeRawBufferPointer(rebasing: bytes.prefix(240)), as: UTF8.self)
-            return text.count > 60 || bytes.count > 240 ? "\"\(text.prefix(60))…\" (\(bytes.count) bytes)" : "\"\(text)\""
+            return text.count > 60 || bytes.count > 240
+                ? "\"\(text.prefix(60))…\" (\(bytes.count) bytes)" : "\"\(text)\""
         case .blob(let bytes):
             return "\(bytes.count) bytes, hash " + String(VerificationChecksum.hash(bytes, isText: false), radix: 16)
         }

@@ -48,7 +48,8 @@ final class VerificationScene {
             : "the way takes \(runs.count) migrations through private stores (\(runs[0].obstacle ?? "they do not compose"))"
         destinationModel = runs[runs.count - 1].destination.model
         let resident = ProcessMemory.currentResident() ?? 0
-        let limit = options.memoryRoom.map { resident + $0 } ?? options.memoryLimit ?? MemoryLimit.standard(resident: resident)
+        let limit =
+            options.memoryRoom.map { resident + $0 } ?? options.memoryLimit ?? MemoryLimit.standard(resident: resident)
         let room = limit - resident
         guard room >= 6 << 20 else {
             throw MigrationError(
@@ -125,7 +126,8 @@ final class VerificationScene {
             )
         }
         for (entity, count) in unexplained.sorted(by: { $0.key < $1.key }) {
-            findings.note("\(count) objects of \(entity) are made by no mapping that can be worked out: a policy made them")
+            findings.note(
+                "\(count) objects of \(entity) are made by no mapping that can be worked out: a policy made them")
         }
     }
 
@@ -221,7 +223,8 @@ final class VerificationScene {
         }
         ledger.releaseStatements()
         try ledger.execute(
-            "DROP TABLE IF EXISTS \(pair.table); DROP TABLE IF EXISTS c0; DROP TABLE IF EXISTS c1; DROP TABLE IF EXISTS k")
+            "DROP TABLE IF EXISTS \(pair.table); DROP TABLE IF EXISTS c0; DROP TABLE IF EXISTS c1; DROP TABLE IF EXISTS k"
+        )
     }
 
     /// Where policies ran, the numbers of other tables hold only if no policy took some: the highest one tells.

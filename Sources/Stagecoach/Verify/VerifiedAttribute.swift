@@ -78,7 +78,8 @@ struct VerifiedAttribute {
             let isExternal =
                 old.definition.allowsExternalBinaryDataStorage || attribute.definition.allowsExternalBinaryDataStorage
             if !isExternal
-                || old.definition.allowsExternalBinaryDataStorage == attribute.definition.allowsExternalBinaryDataStorage
+                || old.definition.allowsExternalBinaryDataStorage
+                    == attribute.definition.allowsExternalBinaryDataStorage
             {
                 return .copied(column: column, isExternal: isExternal)
             }

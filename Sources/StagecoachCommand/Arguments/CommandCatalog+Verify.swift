@@ -18,7 +18,10 @@ extension CommandCatalog {
             .init("json", .flag, help: "Print one JSON object."),
         ],
         examples: [
-            ("stagecoach verify old.sqlite new.sqlite --to Library.xcdatamodeld", "after migrate with the same arguments"),
+            (
+                "stagecoach verify old.sqlite new.sqlite --to Library.xcdatamodeld",
+                "after migrate with the same arguments"
+            ),
             (
                 "stagecoach verify old.sqlite new.sqlite --to Library.xcdatamodeld --on-invalid reject --reject-file rejects.jsonl",
                 "where objects were rejected"

@@ -121,7 +121,7 @@ package enum CommandCatalog {
             """,
         operands: ["SOURCE", "DESTINATION"],
         options: migrationOptions + writingOptions + [
-            .init("json", .flag, help: "Print the report as JSON instead of the summary."),
+            .init("json", .flag, help: "Print the report as JSON instead of the summary.")
         ],
         examples: [
             (

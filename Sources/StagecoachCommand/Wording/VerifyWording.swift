@@ -18,7 +18,8 @@ enum VerifyWording {
             let differing = mapping.properties.filter { $0.differing > 0 }
             for property in differing {
                 counts.append(
-                    "\(property.name) differs in \(property.differing) (\(property.expectedChecksum), found \(property.foundChecksum))")
+                    "\(property.name) differs in \(property.differing) (\(property.expectedChecksum), found \(property.foundChecksum))"
+                )
             }
             lines.append("  \(mapping.name)  \(ends)  \(counts.joined(separator: ", "))")
         }
