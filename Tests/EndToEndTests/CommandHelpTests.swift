@@ -17,6 +17,7 @@ struct CommandHelpTests {
                       migrate      Migrate a store to another model version
                       plan         Show the passes, tables and keys of a migration
                       check        Count what breaks the new model's rules, without migrating
+                      verify       Compare a destination with what its migration makes
                       infer        Infer the mapping model between two model versions
                       convert      Write a mapping model of any form as JSON
                       inspect      Show what a store, a model or a mapping model holds

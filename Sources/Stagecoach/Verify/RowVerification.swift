@@ -85,7 +85,7 @@ final class RowVerification {
             let key = hasRow ? rows.integer(0) : Int64.max
             let next = hasWanted ? wanted.integer(0) : Int64.max
             if hasWanted, !hasRow || next < key {
-                missing(wanted)
+                try missing(wanted)
                 hasWanted = try wanted.step()
             } else if hasRow, !hasWanted || key < next {
                 try extra(rows, key)
@@ -97,13 +97,17 @@ final class RowVerification {
             }
         }
         for work in works { work?.source = nil }
+        try scene.ledger.execute("DELETE FROM t\(table) WHERE d IN (SELECT d FROM gone); DELETE FROM gone")
     }
 
-    private func missing(_ wanted: Statement) {
+    private func missing(_ wanted: Statement) throws {
         let mapping = plan.mappings[Int(wanted.integer(1))]
         let key = wanted.integer(0)
         if scene.mayReject {
             scene.unaccounted += 1
+            // Nothing refers to an object that was rejected.
+            try scene.ledger.run("DELETE FROM m\(mapping.index) WHERE s=?1", wanted.integer(2))
+            try scene.ledger.run("INSERT INTO gone VALUES(?1)", key)
             return
         }
         scene.findings.add(

@@ -24,7 +24,7 @@ final class VerificationLedger {
             "PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF; PRAGMA temp_store=FILE; "
                 + "PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=-\(max(256, cacheBytes / 1024))")
         // One transaction from the empty file on: no page needs a copy in a journal.
-        try connection.execute("BEGIN")
+        try connection.execute("BEGIN; CREATE TABLE gone(d INTEGER)")
     }
 
     func execute(_ sql: String) throws(MigrationError) { try connection.execute(sql) }
