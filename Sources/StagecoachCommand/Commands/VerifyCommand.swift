@@ -16,11 +16,13 @@ struct VerifyCommand {
     /// - Throws: errors of the inputs and of reading; `verify.differences` (65) where the destination is not what the
     ///   migration makes.
     func run() throws {
-        let (inputs, report) = try work.run(preparing: { _ in }) { migration in
-            let verification = StoreVerification(migration)
-            if let limit { verification.limit = limit }
-            return try verification.run()
-        }
+        let (inputs, report) = try work.run(
+            preparing: { _ in },
+            { migration in
+                let verification = StoreVerification(migration)
+                if let limit { verification.limit = limit }
+                return try verification.run()
+            })
         var noted = report
         noted.notes += inputs.notes
         work.console.output.write(work.printsJSON ? try JSONText.text(noted) : VerifyWording.text(noted))
