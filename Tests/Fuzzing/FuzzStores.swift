@@ -117,8 +117,8 @@ enum FuzzStores {
         for table in schema.tables.indices {
             for statement in schema.indexStatements(forTable: table) { try connection.execute(statement) }
         }
+        // Closed with its last statement, when both are released.
         try connection.execute("COMMIT")
-        try connection.close()
     }
 }
 
