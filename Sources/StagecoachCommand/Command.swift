@@ -40,6 +40,9 @@ package enum Command {
         case "check":
             let command = try CheckCommand(arguments, console: console)
             work = { try command.run() }
+        case "verify":
+            let command = try VerifyCommand(arguments, console: console)
+            work = { try command.run() }
         case "batch":
             let command = try BatchCommand(arguments, commandLine: commandLine, console: console)
             work = { try command.run() }

@@ -17,6 +17,7 @@ struct CommandHelpTests {
                       migrate        Migrate a store to another model version
                       plan           Show the passes, tables and keys of a migration
                       check          Count what breaks the new model's rules, without migrating
+                      verify         Compare a destination with what its migration makes
                       batch          Migrate many stores
                       merge-reports  Add up the results of a batch's shares
                       infer          Infer the mapping model between two model versions

@@ -201,7 +201,7 @@ public final class ChainedMigration {
 
     /// Options of each run: what concerns the destination is the last one's, passes by name belong to the run that has the
     /// entity mappings.
-    private func optionsByRun(_ runs: [ChainRun]) throws(MigrationError) -> [MigrationOptions] {
+    func optionsByRun(_ runs: [ChainRun]) throws(MigrationError) -> [MigrationOptions] {
         guard runs.count > 1 else { return [options] }
         if options.plan != nil {
             throw MigrationError(
