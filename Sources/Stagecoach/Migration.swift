@@ -172,6 +172,7 @@ public final class Migration {
             external.goOn()
             progress.resume(at: state.progress.rows)
         }
+        session.earlierObjects = try link?.idMap.map { path throws(MigrationError) in try EarlierIDMap(path: path) }
         let publication = ExternalPublication(files: external, area: area)
         if appends { try publication.noteEarlier(area.storePath) }
         let rejectFile = try options.rejectFile.map { path throws(MigrationError) in
