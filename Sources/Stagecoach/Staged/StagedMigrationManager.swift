@@ -65,6 +65,7 @@ public final class StagedMigrationManager: NSObject {
         progress.beginRun()
         defer { progress.endRun() }
         let stores = try ChainStores(beside: place, folder: nil)
+        stores.beginAnew()
         defer { stores.close() }
         return try run(route, from: source.path, to: destination.path, stores)
     }
