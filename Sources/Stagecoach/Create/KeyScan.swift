@@ -79,16 +79,19 @@ struct KeyScan {
         var indices: [KeyIndex] = []
         while try reader.next(into: &batch) {
             try session.checkCancelled()
-            for row in 0..<batch.count {
-                let key = batch.key(row)
-                try all.append(key)
+            try all.append(contentsOf: batch.keys(0..<batch.count))
+            var row = 0
+            while row < batch.count {
                 let current = batch[row, 0].integerValue
+                var end = row + 1
+                while end < batch.count, batch[end, 0].integerValue == current { end += 1 }
                 if current != number {
                     number = current
                     let entity = session.layout.entity(inTable: table, forFileNumber: Int(truncatingIfNeeded: number))
                     indices = entity.flatMap { byEntity[$0] } ?? []
                 }
-                for index in indices { try index.append(key) }
+                for index in indices { try index.append(contentsOf: batch.keys(row..<end)) }
+                row = end
             }
             session.progress.advance(rows: batch.count)
         }
