@@ -117,6 +117,11 @@ package enum CommandCatalog {
                 help:
                     "How the source's rows are read: pages (faster; through SQLite where that is safer) or sqlite, to compare the two. The rows are the same."
             ),
+            .init(
+                "profile", .flag,
+                help:
+                    "Print on standard error, and in the report, what each stage and entity mapping took: seconds and bytes."
+            ),
             .init("json", .flag, help: "Print the report as JSON instead of the summary."),
         ],
         examples: [
