@@ -68,13 +68,19 @@ enum PagesCommand {
         guard let entity = model.entity(named: "Book") else { return }
         let table = layout.schema.tableIndex(of: entity)
         let columns = layout.tables[table].columns.indices.map { SelectedColumn.own($0) }
-        let reader = try store.rows(RowSelection(table: table, columns: columns), in: layout)
-        var batch = RowBatch(slots: columns.count, rowCapacity: 500, byteTarget: 1 << 20)
         let start = seconds()
-        var rows = 0
-        while try reader.next(into: &batch) { rows += batch.count }
+        let rows = try rows(store, RowSelection(table: table, columns: columns), layout)
         line(readsPages ? "  decode pages" : "  read by SQLite", rows, seconds() - start, bytes)
         try store.close()
+    }
+
+    /// Reads all rows of a selection; the reader is gone afterwards.
+    private static func rows(_ store: SourceStore, _ selection: RowSelection, _ layout: StoreLayout) throws -> Int {
+        let reader = try store.rows(selection, in: layout)
+        var batch = RowBatch(slots: selection.columns.count, rowCapacity: 500, byteTarget: 1 << 20)
+        var count = 0
+        while try reader.next(into: &batch) { count += batch.count }
+        return count
     }
 
     /// Rows like those of a library's books: numbers of all widths, and texts of 10 to 200 bytes.

@@ -112,12 +112,13 @@ struct ReferenceProgram {
     ) throws(MigrationError) {
         // Step by step, not row by row: what a step refers to is counted once.
         for step in steps {
-            let only = step.only?.keys
+            let only = step.only.map { OneMappingsKeys($0.keys) }
             let entityNumber = step.only?.entityNumber ?? 0
+            let sourceSlot = step.sourceSlot
             for (offset, row) in rows.enumerated() {
                 let destinationRow = first + offset
                 let sourceKey: Int64
-                if let slot = step.sourceSlot {
+                if let slot = sourceSlot {
                     let cell = source[row, slot]
                     // Only an integer can be a key; Core Data writes nothing else.
                     guard cell.kind == .integer else { continue }
