@@ -7,7 +7,8 @@ enum BlockKind: UInt16 {
     case records = 2
     case rows = 3
     case patches = 4
-    case entries = 5
+    case index = 5
+    case entries = 6
 }
 
 /// A file of compressed, checksummed blocks: appended in order, read at any offset.
