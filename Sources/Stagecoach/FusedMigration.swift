@@ -20,7 +20,7 @@ struct FusedMigration {
     /// Loads all tables.
     func run(into destination: DestinationStore) throws -> Outcome {
         session.beginReferences(mayBeSet: false)
-        session.progress.begin(.keys)
+        session.begin(.keys)
         let scan = try KeyScan(session: session, mappings: mappings, tables: work.tables, manager: manager).run()
         let keys = SourceKeys(byMapping: scan.byMapping, byTable: scan.byTable)
         session.sourceKeys = keys
@@ -41,7 +41,7 @@ struct FusedMigration {
             session.progress.enter(pass: number + 1, of: work.passes.count)
             for step in pass.steps {
                 if step.isFirst {
-                    session.progress.begin(.relate)
+                    session.begin(.relate, names(step.mappings))
                     // A one-to-one pair is resolved with the first of its tables; the other's patches wait on disk.
                     let due = tasks.filter { $0.tables(in: session.destinationSchema).contains(step.table) }
                     tasks.removeAll { $0.tables(in: session.destinationSchema).contains(step.table) }
@@ -51,14 +51,14 @@ struct FusedMigration {
                             pending[target, default: []].append(patches)
                         }
                     }
-                    session.progress.begin(.load)
+                    session.begin(.load, names(step.mappings))
                     let table = work.tables[step.table]
                     try session.prepare(step.table, expecting: expectedRows(table, keys), in: destination)
                     open[step.table] = TableLoad(
                         session: session, mappings: mappings, table: table, keys: keys, links: links,
                         patches: pending.removeValue(forKey: step.table) ?? [], excuses: excuses)
                 }
-                session.progress.begin(.load)
+                session.begin(.load, names(step.mappings))
                 guard let load = open[step.table] else { continue }
                 let writer = try destination.tableWriter(step.table, isWhole: step.isFirst && step.isLast)
                 highest[step.table] = max(highest[step.table], try load.run(step, writer: writer))
@@ -66,11 +66,11 @@ struct FusedMigration {
                 guard step.isLast else { continue }
                 open[step.table] = nil
                 highest[step.table] = maximumKey(of: load.table, loaded: highest[step.table])
-                session.progress.begin(.indexes)
+                session.begin(.indexes, names(step.mappings))
                 try session.createIndexes(of: step.table, in: destination)
             }
             for join in pass.joinTables {
-                session.progress.begin(.load)
+                session.begin(.load, [session.destinationSchema.joinTables[join].name])
                 let writer = try destination.joinWriter(join)
                 session.linksWritten[join] += try JoinLinks(
                     session: session, mappings: mappings, keys: keys, joinTable: join,
@@ -78,7 +78,7 @@ struct FusedMigration {
                 )
                 .load(into: writer)
                 try writer.finish()
-                session.progress.begin(.indexes)
+                session.begin(.indexes, [session.destinationSchema.joinTables[join].name])
                 try destination.createIndexes(joinTable: join)
             }
         }
@@ -96,6 +96,8 @@ struct FusedMigration {
         }
         return (highest, associations)
     }
+
+    private func names(_ indices: [Int]) -> [String] { indices.map { mappings[$0].name } }
 
     /// Rows that a table will get.
     private func expectedRows(_ table: PlannedTable, _ keys: SourceKeys) -> Int {

@@ -148,7 +148,7 @@ public final class Migration {
             let done = try load(
                 session, prepared: prepared, existing: existing, area: area, mode: .publish(rejectFile))
             try rejectFile?.finish()
-            progress.begin(.publish)
+            session.begin(.publish)
             try prepared.source.checkUnchanged()
             session.counts.mappings.removeFirst(known.count)
             // What a call deletes of an earlier call's objects is no object made.
@@ -180,6 +180,7 @@ public final class Migration {
                 throw error
             }
             progress.begin(.done)
+            session.profile?.end()
             var rejects = done.rejects
             rejects?.file = rejectFile?.path
             return MigrationReport(
@@ -192,7 +193,8 @@ public final class Migration {
                 notes: RunNotes.notes(
                     counts: session.counts, tables: done.tables, schema: session.destinationSchema, options: options,
                     source: session.source, existing: existing, rejects: rejects, missing: external.missing,
-                    history: done.historyNote))
+                    history: done.historyNote),
+                profile: session.profile?.lines)
         } catch {
             archive.goBack(to: known)
             throw error
@@ -213,6 +215,7 @@ public final class Migration {
             options: options, progress: progress, cancellation: cancellation, associations: archive,
             mappingCount: prepared.mappings.count, existing: existing)
         session.destinationPath = destinationPath
+        if options.profiles { session.profile = RunProfile { [work = area.spills] in work.bytesWritten } }
         session.counts = prepared.census.counts(for: prepared.mappings)
         return session
     }

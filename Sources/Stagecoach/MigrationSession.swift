@@ -42,6 +42,8 @@ final class MigrationSession {
     var destinationPath = ""
     /// The rows from before that the mapping model at work changed; nil where it can change none.
     var touched: TouchedRows?
+    /// Measures the stages; nil where nobody asked for it.
+    var profile: RunProfile?
     /// The external binary values of the run; nil where the destination's model has none.
     var external: ExternalFiles?
     /// In a chain of versions what the source's objects were in the chain's source; nil where there is no run before.

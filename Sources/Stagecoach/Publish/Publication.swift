@@ -19,7 +19,7 @@ struct Publication {
     ///
     /// - Throws: `store.…`.
     func finish(_ destination: DestinationStore) throws {
-        session.progress.begin(.publish)
+        session.begin(.publish)
         guard !isAppended else { return try destination.finishAppending(maximumKeys: session.highestKeys) }
         try destination.createTriggers()
         try destination.finish(
