@@ -1,5 +1,6 @@
 import CSQLite
 import Diagnostics
+import Glibc
 
 /// Turns SQLite's result codes into errors that say what and where.
 package enum SQLiteFailure {
@@ -11,11 +12,17 @@ package enum SQLiteFailure {
     package static func error(_ handle: OpaquePointer?, code: Int32, doing: String, path: String) -> MigrationError {
         let detail = handle.map { String(cString: sqlite3_errmsg($0)) } ?? String(cString: sqlite3_errstr(code))
         let context = MigrationError.Context(path: path)
+        let system = systemNumber(handle, code)
+        let reason = system == 0 ? "" : ": \(String(cString: strerror(system)))"
         func make(_ name: MigrationError.Code, _ category: MigrationError.Category, _ remedy: String? = nil)
             -> MigrationError
         {
             MigrationError(
-                name, category, "\(doing) failed: \(detail) (SQLite \(code))", remedy: remedy, context: context)
+                name, category, "\(doing) failed: \(detail)\(reason) (SQLite \(code))", remedy: remedy, context: context
+            )
+        }
+        if system == ENOSPC || system == EDQUOT {
+            return make("store.full", .io, "Free space on the disk and run the command again")
         }
         if code == ResultCode.readOnlyRollback {
             return make(
@@ -35,9 +42,24 @@ package enum SQLiteFailure {
         case SQLITE_BUSY, SQLITE_LOCKED:
             return make("store.busy", .temporary, "Close the program that uses the store and run the command again")
         case SQLITE_INTERRUPT: return make("store.interrupted", .temporary)
-        case SQLITE_CANTOPEN: return make("store.cannotOpen", .noInput)
+        case SQLITE_CANTOPEN:
+            switch system {
+            case EACCES, EPERM, EROFS: return make("store.permission", .permission)
+            case 0, ENOENT, ENOTDIR, EISDIR, ELOOP, ENAMETOOLONG: return make("store.cannotOpen", .noInput)
+            default: return make("store.cannotOpen", .io)
+            }
         case SQLITE_CONSTRAINT: return make("store.constraint", .data)
         default: return make("store.sqlite", .internal)
+        }
+    }
+
+    /// The `errno` behind a failure of input or output; 0 where none is known.
+    private static func systemNumber(_ handle: OpaquePointer?, _ code: Int32) -> Int32 {
+        switch code & 0xff {
+        // SQLite tells this one apart itself, and keeps no number.
+        case SQLITE_FULL: ENOSPC
+        case SQLITE_IOERR, SQLITE_CANTOPEN: handle.map { sqlite3_system_errno($0) } ?? 0
+        default: 0
         }
     }
 }

@@ -1,5 +1,6 @@
 import CSQLite
 import DatabasePages
+import Diagnostics
 import Glibc
 import Synchronization
 
@@ -32,12 +33,16 @@ struct TemporaryFile {
     static func open(
         _ file: UnsafeMutablePointer<sqlite3_file>, directory: String, counter: WriteCounter
     ) -> Int32 {
-        var descriptor = Glibc.open(directory, O_RDWR | O_CLOEXEC | namelessFlags, 0o600)
+        var descriptor = SystemCall.uninterrupted {
+            Glibc.open(directory, O_RDWR | O_CLOEXEC | namelessFlags, 0o600)
+        }
         if descriptor < 0 {
             // Some file systems have no O_TMPFILE: a name for a moment then.
             for _ in 0..<16 where descriptor < 0 {
                 let name = directory + "/sort-" + String(UInt64.random(in: 0 ... .max), radix: 36)
-                descriptor = Glibc.open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+                descriptor = SystemCall.uninterrupted {
+                    Glibc.open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+                }
                 if descriptor >= 0 { unlink(name) } else if errno != EEXIST { break }
             }
         }
@@ -84,7 +89,9 @@ struct TemporaryFile {
         }
         io.xTruncate = { file, size in
             guard let this = TemporaryFile.of(file) else { return ResultCode.truncateError }
-            return ftruncate(this.pointee.descriptor, off_t(size)) == 0 ? SQLITE_OK : ResultCode.truncateError
+            let descriptor = this.pointee.descriptor
+            return SystemCall.uninterrupted({ ftruncate(descriptor, off_t(size)) }) == 0
+                ? SQLITE_OK : ResultCode.truncateError
         }
         io.xSync = { _, _ in SQLITE_OK }
         io.xFileSize = { file, size in

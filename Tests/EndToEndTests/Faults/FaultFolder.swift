@@ -40,6 +40,12 @@ final class FaultFolder {
         .appendingPathComponent("libFaultInjector.so").path
     /// `STAGECOACH_COMMAND` names another command, as one built for release.
     static let command = ProcessInfo.processInfo.environment["STAGECOACH_COMMAND"] ?? CommandBinary.path
+    /// Whether the command goes on with a run that did not end: then it keeps the work directory of one that failed, and
+    /// ends well where one was killed after it had published.
+    static let resumes: Bool = {
+        guard let outcome = try? CommandBinary.run(["migrate", "--help"]) else { return false }
+        return outcome.output.contains("--restart")
+    }()
     /// No run takes a second.
     private static let patience = 120.0
 

@@ -45,7 +45,7 @@ struct FaultPlan: CustomStringConvertible, Sendable {
     var kills: Bool { ["kill", "torn", "power"].contains(deed) }
     /// Whether a careful program does not even notice.
     var isHarmless: Bool {
-        deed == "short" || deed == "EINTR" && ["open", "read", "write", "truncate", "lock"].contains(kinds)
+        deed == "short" || deed == "EINTR" && ["open", "read", "write", "truncate"].contains(kinds)
     }
 
     /// The environment of a run.
@@ -64,7 +64,7 @@ extension FaultPlan {
         ("open", ["EIO", "EINTR"]), ("create", ["ENOSPC", "EDQUOT", "EIO"]),
         ("sync", ["EIO", "ENOSPC", "EDQUOT", "EINTR"]), ("rename", ["EIO", "ENOSPC", "EDQUOT"]),
         ("truncate", ["EIO", "ENOSPC", "EINTR"]), ("link", ["EIO", "ENOSPC", "EDQUOT"]), ("clone", ["EIO", "ENOSPC"]),
-        ("mkdir", ["EIO", "ENOSPC", "EDQUOT"]), ("lock", ["EIO", "EINTR"]), ("unlink", ["EIO"]),
+        ("mkdir", ["EIO", "ENOSPC", "EDQUOT"]), ("lock", ["EIO"]), ("unlink", ["EIO"]),
         ("close", ["EIO", "ENOSPC"]),
         ("space", ["ENOSPC", "EDQUOT"]), ("all", ["EIO"]),
     ]

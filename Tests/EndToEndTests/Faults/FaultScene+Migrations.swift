@@ -66,7 +66,7 @@ extension FaultScene {
             line + [
                 "--to", "$/in/Library.xcdatamodeld", "--mapping", "$/in/library.json", "--keys", "sequential",
                 "--passes", "3",
-                "--id-map", "$/out/ids.csv", "--report", "$/out/report.json", "--memory-limit", "32M",
+                "--id-map", "$/out/ids.csv", "--report", "$/out/report.json", "--memory-limit", "64M",
             ]
         ) { folder in
             try library(folder)
@@ -126,7 +126,7 @@ extension FaultScene {
         ) { folder in
             try library(folder)
             try copy(SharedStores.repository.appendingPathComponent("Fixtures/Mappings/library.json"), into: folder)
-            let bundle = folder.file("in/Library.xcdatamodeld/")
+            let bundle = folder.file("in/Library.xcdatamodeld") + "/"
             try FileManager.default.copyItem(
                 atPath: bundle + "Library 2.xcdatamodel", toPath: bundle + "Library 3.xcdatamodel")
             let contents = bundle + "Library 3.xcdatamodel/contents"
@@ -230,7 +230,7 @@ extension FaultScene {
         }
         let model = try ModelLocator.load(folder.file("in/Album.xcdatamodeld") + ":Album").model
         let path = folder.file("in/old.sqlite")
-        let files = folder.file("in/.old_SUPPORT/_EXTERNAL_DATA/")
+        let files = folder.file("in/.old_SUPPORT/_EXTERNAL_DATA") + "/"
         try FileManager.default.createDirectory(atPath: files, withIntermediateDirectories: true)
         var generator = SeededGenerator(seed: UInt64(first))
         try ReferenceStore.make(model) { store in
@@ -240,7 +240,7 @@ extension FaultScene {
                     let name = String(format: "0000%04X-0000-4000-8000-0000000000AB", Int(key))
                     image = [2] + Array(name.utf8) + [0]
                     let bytes = (0..<(1000 + generator.below(9000))).map { UInt8(($0 * 7 + Int(key)) % 256) }
-                    FileManager.default.createFile(atPath: files + name, contents: Data(bytes))
+                    try? Data(bytes).write(to: URL(fileURLWithPath: files + name))
                 } else {
                     image = [1] + (0..<(500 + generator.below(4000))).map { UInt8(($0 + Int(key)) % 256) }
                 }

@@ -86,6 +86,7 @@ struct FaultResult: Equatable, Sendable {
     /// Whether a path belongs to a work directory or is a result that has not got its name.
     static func isUnfinished(_ path: String) -> Bool {
         let first = path.prefix { $0 != "/" }
-        return first.hasPrefix(".") && (first.hasSuffix(".stagecoach") || first.hasSuffix(".stagecoach-part"))
+        return first.hasPrefix(".")
+            && [".stagecoach", ".stagecoach-part", ".stagecoach-chain"].contains { first.hasSuffix($0) }
     }
 }

@@ -34,7 +34,8 @@ struct FaultTrial {
             check(run, state, folder, into: &outcome.problems)
             try checkUntouched(folder, inputs, into: &outcome.problems)
             // A run that ended well is not run again, nor one that was killed when nothing was left to do.
-            if state.isDone { return outcome }
+            if state.isDone || run.code == 0 { return outcome }
+            if state.isNew, !FaultFolder.resumes { return outcome }
         }
         let run = try folder.run(plan: FaultPlan(deed: "EIO", kinds: "all", at: [0]))
         let state = try State(folder, scene)
@@ -138,7 +139,7 @@ struct FaultTrial {
         let lines = run.messages.split(separator: "\n").filter { $0.hasPrefix("stagecoach: ") }
         guard let line = lines.last else { return problem("no message") }
         if !line.contains(reason) { problem("the message does not say \(reason)") }
-        if !line.contains(folder.path("in/")) && !line.contains(folder.path("out/")) {
+        if !line.contains(folder.path("in")) && !line.contains(folder.path("out")) {
             problem("the message names no file")
         }
         if line.contains(".stagecoach/store.sqlite") { problem("the message names the private store") }

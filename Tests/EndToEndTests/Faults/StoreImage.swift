@@ -26,7 +26,6 @@ struct StoreImage: Equatable, Sendable {
         }
         self.schema = schema
         self.rows = rows
-        try connection.close()
     }
 
     private static func rows(of table: String, _ connection: Connection) throws -> [String] {
