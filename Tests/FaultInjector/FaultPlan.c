@@ -2,7 +2,8 @@
 //
 //     FAULT_ROOTS   folders, separated by colons; calls on other files are passed on
 //     FAULT_KINDS   kinds that count, separated by commas: all, open, create, read, write, sync, rename, truncate, unlink,
-//                   link, clone, mmap, lock, mkdir, stat, close, and space for all that takes disk
+//                   link, clone, mmap, lock, mkdir, stat, close, space for all that takes
+//                   disk, and disk for all but stat and lock
 //     FAULT_AT      the number of the call that fails, from 1; 0 or absent: none, calls are only counted
 //     FAULT_TIMES   how many calls fail from there on; 0: all
 //     FAULT_DO      EIO, ENOSPC, EDQUOT, EINTR, another error's number; short; kill; torn (half of a write, then kill);
@@ -83,6 +84,7 @@ static void read_plan(void) {
     char *rest = NULL;
     for (char *word = strtok_r(copy, ",", &rest); word != NULL; word = strtok_r(NULL, ",", &rest)) {
         if (strcmp(word, "all") == 0) plan.mask |= (1u << FAULT_KINDS) - 1;
+        if (strcmp(word, "disk") == 0) plan.mask |= ((1u << FAULT_KINDS) - 1) & ~(FAULT_STAT | FAULT_LOCK);
         if (strcmp(word, "space") == 0)
             plan.mask |= FAULT_CREATE | FAULT_WRITE | FAULT_MKDIR | FAULT_LINK | FAULT_CLONE | FAULT_TRUNCATE;
         for (int kind = 0; kind < FAULT_KINDS; kind++)

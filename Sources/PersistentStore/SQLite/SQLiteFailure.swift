@@ -31,6 +31,8 @@ package enum SQLiteFailure {
                     + "the store with its -journal and open the copy with sqlite3, then use that")
         }
         switch code & 0xff {
+        // SQLite takes what the system could not read for damage.
+        case SQLITE_CORRUPT where system == EIO: return make("store.io", .io)
         case SQLITE_NOTADB: return make("store.notADatabase", .data)
         case SQLITE_CORRUPT, SQLITE_FORMAT: return make("store.damaged", .data)
         case SQLITE_FULL: return make("store.full", .io, "Free space on the disk and run the command again")
@@ -55,11 +57,18 @@ package enum SQLiteFailure {
 
     /// The `errno` behind a failure of input or output; 0 where none is known.
     private static func systemNumber(_ handle: OpaquePointer?, _ code: Int32) -> Int32 {
-        switch code & 0xff {
+        guard let handle else { return 0 }
+        let kind = code & 0xff
+        guard [SQLITE_FULL, SQLITE_IOERR, SQLITE_CANTOPEN, SQLITE_CORRUPT].contains(kind) else { return 0 }
+        let noted = FailedCall.take()
         // SQLite tells this one apart itself, and keeps no number.
-        case SQLITE_FULL: ENOSPC
-        case SQLITE_IOERR, SQLITE_CANTOPEN: handle.map { sqlite3_system_errno($0) } ?? 0
-        default: 0
+        if kind == SQLITE_FULL { return noted == 0 ? ENOSPC : noted }
+        if kind != SQLITE_CORRUPT, noted != 0 { return noted }
+        var number: Int32 = 0
+        if kind != SQLITE_CANTOPEN {
+            _ = sqlite3_file_control(handle, "main", SQLITE_FCNTL_LAST_ERRNO, &number)
+            if kind == SQLITE_CORRUPT { return number == EIO ? EIO : 0 }
         }
+        return number != 0 ? number : sqlite3_system_errno(handle)
     }
 }

@@ -46,7 +46,7 @@ struct TemporaryFile {
                 if descriptor >= 0 { unlink(name) } else if errno != EEXIST { break }
             }
         }
-        guard descriptor >= 0 else { return SQLITE_CANTOPEN }
+        guard descriptor >= 0 else { return FailedCall.note(SQLITE_CANTOPEN) }
         UnsafeMutableRawPointer(file).bindMemory(to: TemporaryFile.self, capacity: 1).initialize(
             to: TemporaryFile(
                 base: sqlite3_file(pMethods: methods.pointer), descriptor: descriptor,
@@ -74,7 +74,7 @@ struct TemporaryFile {
         io.xRead = { file, buffer, count, offset in
             guard let this = TemporaryFile.of(file), let buffer else { return ResultCode.readError }
             let got = PosixFile.read(this.pointee.descriptor, into: buffer, count: Int(count), at: offset)
-            if got < 0 { return ResultCode.readError }
+            if got < 0 { return FailedCall.note(ResultCode.readError) }
             if got == Int(count) { return SQLITE_OK }
             memset(buffer + got, 0, Int(count) - got)
             return ResultCode.shortRead
@@ -82,7 +82,7 @@ struct TemporaryFile {
         io.xWrite = { file, buffer, count, offset in
             guard let this = TemporaryFile.of(file), let buffer else { return ResultCode.writeError }
             guard PosixFile.write(this.pointee.descriptor, from: buffer, count: Int(count), at: offset) else {
-                return errno == ENOSPC || errno == EDQUOT ? SQLITE_FULL : ResultCode.writeError
+                return FailedCall.note(errno == ENOSPC || errno == EDQUOT ? SQLITE_FULL : ResultCode.writeError)
             }
             this.pointee.counter._withUnsafeGuaranteedRef { $0.add(Int(count)) }
             return SQLITE_OK

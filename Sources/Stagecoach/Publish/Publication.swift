@@ -85,7 +85,10 @@ struct PublicationCheck {
                 if let number = answer.firstMatch(of: /error code=([0-9]+)/).flatMap({ Int32($0.1) }),
                     number & 0xff == SQLITE_IOERR
                 {
-                    throw SQLiteFailure.error(connection.handle, code: number, doing: "Checking the store", path: path)
+                    throw MigrationError(
+                        "store.io", .io,
+                        "Reading the store failed: \(String(cString: strerror(EIO))) (SQLite \(number))",
+                        context: .init(path: path))
                 }
                 throw failure("SQLite's integrity check says: \(answer)", path)
             }

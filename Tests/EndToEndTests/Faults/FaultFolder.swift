@@ -65,7 +65,9 @@ final class FaultFolder {
     func path(_ name: String) -> String { folder.file("case/" + name) }
 
     /// Runs the command; the plan's call of that run fails.
-    func run(_ number: Int = 0, plan: FaultPlan) throws -> Run {
+    ///
+    /// - Parameter through: a program, with its arguments, that runs the command.
+    func run(_ number: Int = 0, plan: FaultPlan, through: [String] = []) throws -> Run {
         let report = folder.file("report")
         let stash = folder.file("stash")
         try? FileManager.default.removeItem(atPath: report)
@@ -79,7 +81,7 @@ final class FaultFolder {
         environment["TMPDIR"] = path("tmp")
         let line = ["migrate"] + arguments.map { $0.replacingOccurrences(of: "$", with: folder.file("case")) }
         let (process, output, messages) = try CommandBinary.start(
-            line, in: path("cwd"), environment: environment, command: Self.command)
+            line, in: path("cwd"), environment: environment, through: through, command: Self.command)
         let isHung = Mutex(false)
         let watchdog = DispatchWorkItem {
             isHung.withLock { $0 = true }

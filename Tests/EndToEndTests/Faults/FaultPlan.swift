@@ -66,18 +66,24 @@ extension FaultPlan {
         ("truncate", ["EIO", "ENOSPC", "EINTR"]), ("link", ["EIO", "ENOSPC", "EDQUOT"]), ("clone", ["EIO", "ENOSPC"]),
         ("mkdir", ["EIO", "ENOSPC", "EDQUOT"]), ("lock", ["EIO"]), ("unlink", ["EIO"]),
         ("close", ["EIO", "ENOSPC"]),
-        ("space", ["ENOSPC", "EDQUOT"]), ("all", ["EIO"]),
+        ("space", ["ENOSPC", "EDQUOT"]), ("disk", ["EIO"]),
     ]
 
     /// An error at a random call of a random kind.
     static func error(_ calls: [String: Int], _ generator: inout SeededGenerator) -> FaultPlan {
         let space = ["create", "write", "mkdir", "link", "clone", "truncate"].reduce(0) { $0 + (calls[$1] ?? 0) }
-        func count(_ kinds: String) -> Int { kinds == "space" ? space : calls[kinds] ?? 0 }
+        func count(_ kinds: String) -> Int {
+            switch kinds {
+            case "space": space
+            case "disk": (calls["all"] ?? 0) - (calls["stat"] ?? 0) - (calls["lock"] ?? 0)
+            default: calls[kinds] ?? 0
+            }
+        }
         let possible = errors.filter { count($0.kinds) > 0 }
         let (kinds, deeds) = possible[generator.below(possible.count)]
         let deed = deeds[generator.below(deeds.count)]
         // Interruptions end; a full disk and a broken one stay what they are.
-        let lasts = kinds == "space" || kinds == "all" || deed != "EINTR" && deed != "short" && generator.chance(3)
+        let lasts = kinds == "space" || kinds == "disk" || deed != "EINTR" && deed != "short" && generator.chance(3)
         return FaultPlan(
             deed: deed, kinds: kinds, at: [1 + generator.below(count(kinds))], lasts: lasts)
     }

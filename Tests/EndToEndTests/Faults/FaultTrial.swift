@@ -35,7 +35,8 @@ struct FaultTrial {
             try checkUntouched(folder, inputs, into: &outcome.problems)
             // A run that ended well is not run again, nor one that was killed when nothing was left to do.
             if state.isDone || run.code == 0 { return outcome }
-            if state.isNew, !FaultFolder.resumes { return outcome }
+            // Who does not know of the run before finds its results in the way.
+            if !FaultFolder.resumes, state.isNew || !state.isOld { return outcome }
         }
         let run = try folder.run(plan: FaultPlan(deed: "EIO", kinds: "all", at: [0]))
         let state = try State(folder, scene)
@@ -97,7 +98,7 @@ struct FaultTrial {
         if run.isHung { return problem("hung") }
         // Between a result's getting its name and the store's a kill leaves the one without the other.
         let isBetween =
-            plan.kills && state.result.store == scene.rowsBefore
+            (plan.kills || cannotRemove) && state.result.store == scene.rowsBefore
             && state.result.files.allSatisfy {
                 scene.after.files[$0.key] == $0.value || scene.before[$0.key] == $0.value
             }
@@ -109,13 +110,16 @@ struct FaultTrial {
         if run.code == 0 {
             if !state.isNew { problem("success without the result") }
             // What cannot be removed stays.
-            if !state.unfinished.isEmpty, plan.kinds != "unlink" { problem("success leaves \(state.unfinished)") }
+            if !state.unfinished.isEmpty, !cannotRemove { problem("success leaves \(state.unfinished)") }
             return
         }
         if plan.isHarmless { problem("an interruption is no failure") }
         if !expectedCodes(fired).contains(run.code) { problem("exit code \(run.code)") }
         checkMessage(run, folder, problem)
     }
+
+    /// Whether files stay because they cannot be removed.
+    private var cannotRemove: Bool { plan.kinds == "unlink" || plan.kinds == "disk" || plan.kinds == "all" }
 
     /// Exit codes that a failed call may end in.
     private func expectedCodes(_ fired: String) -> Set<Int32> {
@@ -144,7 +148,7 @@ struct FaultTrial {
         }
         if line.contains(".stagecoach/store.sqlite") { problem("the message names the private store") }
         let unfinished = FileManager.default.fileExists(atPath: folder.path("out/.new.sqlite.stagecoach"))
-        if unfinished, plan.kinds != "unlink", plan.kinds != "all",
+        if unfinished, !cannotRemove,
             !run.messages.contains(folder.path("out/.new.sqlite.stagecoach"))
         {
             problem("the work directory stays unnamed")
