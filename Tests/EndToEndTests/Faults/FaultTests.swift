@@ -24,7 +24,10 @@ struct FaultTests {
     /// Trials of all scenes together; a usual run has two of each sort for each scene.
     private static let asked = environment["STAGECOACH_FAULTS"].flatMap(Int.init)
     private static let names =
-        environment["STAGECOACH_FAULT_SCENES"]?.split(separator: ",").map(String.init) ?? FaultScene.makers.map(\.name)
+        environment["STAGECOACH_FAULT_SCENES"]?.split(separator: ",").map(String.init)
+        ?? FaultScene.makers.map(\.name).filter {
+            $0 != "policy" || environment["STAGECOACH_COMMAND"] == nil || environment["STAGECOACH_POLICIES"] != nil
+        }
 
     /// The trials of a scene: so many that die, lose power, and fail.
     private static func plans(_ scene: FaultScene) -> [FaultPlan] {
