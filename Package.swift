@@ -136,3 +136,16 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+// The fuzzers need libFuzzer: Tests/Fuzzing/run builds and runs them.
+if Context.environment["STAGECOACH_FUZZING"] != nil {
+    package.targets.append(
+        .executableTarget(
+            name: "Fuzzing",
+            dependencies: [
+                "Archives", "ManagedModel", "Mapping", "PersistentStore", "SpillStorage", "Rows", "Diagnostics",
+                "CSQLite",
+            ],
+            path: "Tests/Fuzzing", exclude: ["run"], swiftSettings: strict,
+            linkerSettings: [.unsafeFlags(["-use-ld=lld"])]))
+}

@@ -115,6 +115,7 @@ extension Migration {
         defer { archive.goBack(to: known) }
         let session = session(prepared, existing, area, archive)
         session.external = try externalFiles(session, existing, area, carries: false)
+        session.earlierObjects = try link?.idMap.map { path throws(MigrationError) in try EarlierIDMap(path: path) }
         progress.expect(rows: try prepared.expectedRows())
         let count = CheckCount(source: sourcePath)
         count.report.ranPolicies = prepared.mappings.contains { $0.hasPolicy && $0.mapping.hasPolicy }
@@ -152,7 +153,7 @@ final class CheckCount {
             let samples = try found.first.map { broken in
                 let origin = try session.validation.origins?.origin(broken)
                 return CheckReport.Sample(
-                    id: broken.objectID, sourceID: origin?.sources.first, value: broken.value,
+                    id: broken.objectID, sourceID: try session.chainSources(of: origin).first, value: broken.value,
                     mapping: origin?.mappingName)
             }
             let counted = CheckReport.Line(

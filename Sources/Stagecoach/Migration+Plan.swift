@@ -104,7 +104,10 @@ extension Migration {
         }
         try checkPassNames()
         let layout = try source.layout(for: sourceModel)
-        let census = try SourceCensus(source: source, layout: layout)
+        let expected = link?.expected
+        let census =
+            try expected.map { SourceCensus(expecting: $0, layout: layout) }
+            ?? SourceCensus(source: source, layout: layout)
         var known = archive?.mappings ?? []
         let resolved = try mappingModels.map { model in
             let own = try MappingResolution(
@@ -127,8 +130,8 @@ extension Migration {
         for table in archive?.rejectingTables ?? [] where hasRows.indices.contains(table) { hasRows[table] = true }
         var sizes = RowSizes(
             source: source, layout: layout, destination: schema,
-            samples: describes || source.file.size > RowSizes.smallStore)
-        let sampled = try sizes.sourceBytes(rows: census.rows)
+            samples: describes || source.file.size > RowSizes.smallStore, isEmpty: expected != nil)
+        let sampled = try expected == nil ? sizes.sourceBytes(rows: census.rows) : 0
         let scale = sampled < 4096 ? 1 : min(20, max(0.05, Double(source.file.size) / sampled))
         var mappings = archive?.mappings ?? []
         var turns: [Turn] = []

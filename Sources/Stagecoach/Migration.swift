@@ -133,6 +133,7 @@ public final class Migration {
         let session = session(prepared, existing, area, archive)
         let external = try externalFiles(session, existing, area, carries: !options.isDryRun)
         session.external = external
+        session.earlierObjects = try link?.idMap.map { path throws(MigrationError) in try EarlierIDMap(path: path) }
         let publication = ExternalPublication(files: external, area: area)
         if appends { try publication.noteEarlier(area.storePath) }
         let rejectFile = try options.rejectFile.map { path throws(MigrationError) in

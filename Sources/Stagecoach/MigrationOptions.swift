@@ -6,6 +6,8 @@ public struct MigrationOptions: Sendable {
     /// Bytes above what the process holds when the run begins, in the place of a limit: for tests, which share their
     /// process with others that run at the same time.
     package var memoryRoom: Int?
+    /// Members that a relationship set by a lookup holds in memory; more are sorted on the disk. For tests, which have few.
+    package var heldMembers = 16_384
     /// Rows fetched at a time; nil lets the memory limit decide.
     public var batchSize: Int?
     /// Folder for spills and association tables; nil: beside the destination.

@@ -44,6 +44,8 @@ final class MigrationSession {
     var touched: TouchedRows?
     /// The external binary values of the run; nil where the destination's model has none.
     var external: ExternalFiles?
+    /// In a chain of versions what the source's objects were in the chain's source; nil where there is no run before.
+    var earlierObjects: EarlierIDMap?
     /// Set once the keys are read.
     var sourceKeys: SourceKeys?
     /// Whether mapping models come after the one at work.

@@ -18,7 +18,7 @@ package enum Command {
                 console.output.write(HelpText.version)
                 return 0
             case .command(let command, let parsed):
-                return try run(command.name, parsed, console)
+                return try run(command.name, parsed, commandLine: arguments, console)
             }
         } catch {
             console.messages.write(UsageWording.text(error, command: name))
@@ -27,7 +27,7 @@ package enum Command {
     }
 
     private static func run(
-        _ name: String, _ arguments: ParsedArguments, _ console: Console
+        _ name: String, _ arguments: ParsedArguments, commandLine: [String], _ console: Console
     ) throws(UsageError) -> Int32 {
         let work: () throws -> Void
         switch name {
@@ -40,6 +40,13 @@ package enum Command {
         case "check":
             let command = try CheckCommand(arguments, console: console)
             work = { try command.run() }
+        case "verify":
+            let command = try VerifyCommand(arguments, console: console)
+            work = { try command.run() }
+        case "batch":
+            let command = try BatchCommand(arguments, commandLine: commandLine, console: console)
+            work = { try command.run() }
+        case "merge-reports": work = { try MergeReportsCommand.run(arguments, console: console) }
         case "infer": work = { try InferCommand.run(arguments, console: console) }
         case "port": work = { try PortCommand.run(arguments, console: console) }
         case "convert": work = { try ConvertCommand.run(arguments, console: console) }
@@ -55,6 +62,8 @@ package enum Command {
         do {
             try work()
             return 0
+        } catch let unfinished as BatchUnfinished {
+            return unfinished.exitCode
         } catch {
             console.messages.write(ErrorWording.text(error))
             return ErrorWording.exitCode(error)

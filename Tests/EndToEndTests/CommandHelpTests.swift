@@ -14,16 +14,19 @@ struct CommandHelpTests {
                     Migrates Core Data stores from one model version to the next, out of core, within a memory limit.
 
                     Commands:
-                      migrate      Migrate a store to another model version
-                      plan         Show the passes, tables and keys of a migration
-                      check        Count what breaks the new model's rules, without migrating
-                      infer        Infer the mapping model between two model versions
-                      convert      Write a mapping model of any form as JSON
-                      inspect      Show what a store, a model or a mapping model holds
-                      port         List what to change in policy sources for Linux
-                      demo         Make a store, migrate it and show what happened
-                      completions  Write completions for a shell
-                      man          Write a manual page
+                      migrate        Migrate a store to another model version
+                      plan           Show the passes, tables and keys of a migration
+                      check          Count what breaks the new model's rules, without migrating
+                      verify         Compare a destination with what its migration makes
+                      batch          Migrate many stores
+                      merge-reports  Add up the results of a batch's shares
+                      infer          Infer the mapping model between two model versions
+                      convert        Write a mapping model of any form as JSON
+                      inspect        Show what a store, a model or a mapping model holds
+                      port           List what to change in policy sources for Linux
+                      demo           Make a store, migrate it and show what happened
+                      completions    Write completions for a shell
+                      man            Write a manual page
 
                       -h, --help     Show help, also after a command
                           --version  Show the version

@@ -53,9 +53,6 @@ extension ModelDefinition {
             for property in copy.entities[entity].fetchedProperties.indices {
                 copy.entities[entity].fetchedProperties[property].fetchRequest?.predicate = nil
             }
-            for index in copy.entities[entity].indexes.indices {
-                copy.entities[entity].indexes[index].partialIndexPredicate = nil
-            }
         }
         return copy
     }

@@ -199,4 +199,28 @@ struct CacheRoundTripTests {
             #expect(foreignError { _ = try ManagedObjectModel(try ModelArchive.decode(changed)) } == nil)
         }
     }
+
+    @Test("A partial index's predicate is archived where a store has the index; others go with their index")
+    func partialIndexes() throws {
+        func indexes(_ predicates: [String]) throws -> [String?] {
+            var entity = EntityDefinition(name: "A")
+            entity.attributes = [AttributeDefinition(name: "n", type: .integer64)]
+            entity.indexes = predicates.enumerated().map { position, predicate in
+                var index = FetchIndexDefinition(name: "i\(position)")
+                index.elements = [FetchIndexElement(propertyName: "n")]
+                index.partialIndexPredicate = predicate
+                return index
+            }
+            var definition = ModelDefinition()
+            definition.entities = [entity]
+            let model = try ManagedObjectModel(definition)
+            let read = try ModelCache.decode(try ModelCache.encode(model))
+            return read.entities[0].indexes.map(\.partialIndexPredicate)
+        }
+        #expect(
+            try indexes(["n > 5", "n = 1.5 OR (n >= 2 && n != nil)", "n == 'x' AND n <= -3", "n == YES"]) == [
+                "n > 5", "n == 1.5 OR (n >= 2 AND n != NULL)", "n == \"x\" AND n <= -3", "n == 1",
+            ])
+        #expect(try indexes(["NOT n == 1", "n IN {1, 2}", "n > ", "(n > 1", "n > 1)", "lowercase:(n) == 'x'"]).isEmpty)
+    }
 }

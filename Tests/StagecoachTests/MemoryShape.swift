@@ -12,14 +12,22 @@ enum MemoryShape: String, CaseIterable, CustomStringConvertible {
     case manyMappings
     /// Three hundred root entities in a chain.
     case manyTables
-    /// A table of 1,900 attributes.
+    /// A table of 2,000 columns, SQLite's most: 1,997 attributes and Core Data's three.
     case manyColumns
+    /// One hierarchy that is a single chain: each object is the parent of the next one.
+    case deepChain
     /// One object with nearly all others of the store in one relationship.
     case manyMembers
     /// The same with an order.
     case orderedMembers
 
     var description: String { rawValue }
+
+    /// The shapes to run: those that `STAGECOACH_MEMORY_SHAPES` names (`manyMembers,deepChain`), else all.
+    static var chosen: [MemoryShape] {
+        guard let names = ProcessInfo.processInfo.environment["STAGECOACH_MEMORY_SHAPES"] else { return allCases }
+        return names.split(separator: ",").compactMap { MemoryShape(rawValue: String($0)) }
+    }
 
     /// Rows of the largest table.
     var rows: Int {
@@ -29,7 +37,7 @@ enum MemoryShape: String, CaseIterable, CustomStringConvertible {
         case .manyMappings: return 30_000 * factor
         case .manyTables: return 300 * factor
         case .manyColumns: return 1000 * factor
-        case .manyMembers, .orderedMembers: return 100_000 * factor
+        case .manyMembers, .orderedMembers, .deepChain: return 100_000 * factor
         }
     }
 
@@ -78,9 +86,16 @@ enum MemoryShape: String, CaseIterable, CustomStringConvertible {
         case .manyColumns:
             return Self.entity(
                 "Wide",
-                (1...1900).map {
+                (1...1996).map {
                     "<attribute name=\"a\($0)\" optional=\"YES\" attributeType=\"\($0 % 3 == 0 ? "String" : "Integer 32")\"/>"
                 })
+        case .deepChain:
+            return Self.entity(
+                "Node",
+                [
+                    Self.relationship("parent", "Node", "child", many: false),
+                    Self.relationship("child", "Node", "parent", many: false),
+                ])
         case .manyMembers, .orderedMembers:
             return Self.entity(
                 "Group",
@@ -137,8 +152,13 @@ enum MemoryShape: String, CaseIterable, CustomStringConvertible {
                 return fill(name, rows, [("ZNEXT", "1 + i * 7 % \(rows)")], number: "\(number(name))")
             }
         case .manyColumns:
-            let columns = (1...1900).map { ("ZA\($0)", $0 % 3 == 0 ? "'text ' || (i * \($0))" : "i + \($0)") }
+            let columns = (1...1996).map { ("ZA\($0)", $0 % 3 == 0 ? "'text ' || (i * \($0))" : "i + \($0)") }
             return [fill("Wide", rows, columns, number: "\(number("Wide"))")]
+        case .deepChain:
+            let columns = [
+                ("ZPARENT", "CASE WHEN i > 1 THEN i - 1 END"), ("ZCHILD", "CASE WHEN i < \(rows) THEN i + 1 END"),
+            ]
+            return [fill("Node", rows, columns, number: "\(number("Node"))")]
         case .manyMembers, .orderedMembers:
             return [
                 fill("Group", 3, [], number: "\(number("Group"))"),
@@ -164,9 +184,11 @@ enum MemoryShape: String, CaseIterable, CustomStringConvertible {
                 .joined(separator: " UNION ALL ") + ")"
         case .manyColumns:
             "SELECT count(*), "
-                + (1...1900).filter { $0 % 29 == 0 }
+                + (1...1996).filter { $0 % 29 == 0 }
                 .map { $0 % 3 == 0 ? "sum(length(ZA\($0)))" : "sum(ZA\($0) * (ZNUMBER % 97))" }.joined(separator: ", ")
                 + " FROM ZWIDE"
+        case .deepChain:
+            "SELECT count(*), sum(a.ZNUMBER % 1009 * (b.ZNUMBER % 1013)), count(c.Z_PK) FROM ZNODE a LEFT JOIN ZNODE b ON b.Z_PK = a.ZPARENT LEFT JOIN ZNODE c ON c.Z_PK = a.ZCHILD"
         case .manyMembers, .orderedMembers:
             "SELECT count(*), sum(ZNUMBER * ZGROUP), count(DISTINCT ZGROUP) FROM ZMEMBER"
         }

@@ -6,8 +6,8 @@ import Diagnostics
 /// Not kept, in either direction: validation predicates other than bounds on the value or its length and `MATCHES`
 /// (SampleModel2_V1's `SELF CONTAINS "title"`), validation warnings, defaults of transformables that are objects of
 /// a custom class, user info that is no text or number, flags without meaning here, and a fetch request's limits
-/// and order. Read but not written: predicates of fetch requests and of partial indexes, expressions of index
-/// elements. A composite's name is not in the archive: the reader names it after its first attribute.
+/// and order. Read but not written: predicates of fetch requests, expressions of index elements, and partial indexes
+/// whose predicate is more than comparisons of properties with constants. A composite's name is not in the archive: the reader names it after its first attribute.
 package enum ModelArchive {
     /// Refused above this.
     static let greatestByteCount = 64 << 20

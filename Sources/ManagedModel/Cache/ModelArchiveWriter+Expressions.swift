@@ -41,26 +41,44 @@ extension ModelArchiveWriter {
 
     /// A rule as NSComparisonPredicate (cyface V3).
     mutating func predicate(_ rule: ValidationRule) throws(MigrationError) -> Reference {
-        let code = rule.operation.rawValue
-        let operation =
-            rule.operation == .matches
-            ? builder.object(
+        comparison(
+            rule.operation, left: rule.isOnLength ? keyPath("length") : selfExpression(),
+            constant: try value(rule.constant))
+    }
+
+    /// A comparison with a constant.
+    mutating func comparison(
+        _ comparison: ArchivedOperator, left: Reference, constant: Reference
+    ) -> Reference {
+        let code = comparison.rawValue
+        let operation: Reference
+        switch comparison {
+        case .matches:
+            operation = builder.object(
                 ClassName("NSMatchingPredicateOperator", "NSStringPredicateOperator", "NSPredicateOperator"),
                 ["NSModifier": .integer(0), "NSOperatorType": .integer(code), "NSFlags": .integer(0)])
-            : builder.object(
+        case .equal, .notEqual:
+            operation = builder.object(
+                ClassName("NSEqualityPredicateOperator", "NSPredicateOperator"),
+                [
+                    "NSModifier": .integer(0), "NSOperatorType": .integer(code), "NSOptions": .integer(0),
+                    "NSNegate": .boolean(comparison == .notEqual),
+                ])
+        default:
+            operation = builder.object(
                 ClassName("NSComparisonPredicateOperator", "NSPredicateOperator"),
                 [
                     "NSModifier": .integer(0), "NSOperatorType": .integer(code), "NSVariant": .integer(code),
                     "NSOptions": .integer(0),
                 ])
-        let left = rule.isOnLength ? keyPath("length") : selfExpression()
-        let constant = builder.object(
+        }
+        let right = builder.object(
             ClassName("NSConstantValueExpression", "NSExpression"),
-            ["NSExpressionType": .integer(0), "NSConstantValue": try value(rule.constant).field])
+            ["NSExpressionType": .integer(0), "NSConstantValue": constant.field])
         return builder.object(
             ClassName("NSComparisonPredicate", "NSPredicate"),
             [
-                "NSLeftExpression": left.field, "NSRightExpression": constant.field,
+                "NSLeftExpression": left.field, "NSRightExpression": right.field,
                 "NSPredicateOperator": operation.field,
             ])
     }
@@ -69,7 +87,7 @@ extension ModelArchiveWriter {
         builder.object(ClassName("NSSelfExpression", "NSExpression"), ["NSExpressionType": .integer(1)])
     }
 
-    private mutating func keyPath(_ path: String) -> Reference {
+    mutating func keyPath(_ path: String) -> Reference {
         let selector = path.contains(".") ? "valueForKeyPath:" : "valueForKey:"
         let specifier = builder.object(
             ClassName("NSKeyPathSpecifierExpression", "NSExpression"),

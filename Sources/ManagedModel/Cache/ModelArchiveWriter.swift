@@ -139,7 +139,11 @@ struct ModelArchiveWriter {
             fields["NSUniqueTuples"] = lists(definition.uniquenessConstraints).field
         }
         fields["NSCompoundIndexes"] = lists(definition.compoundIndexes).field
-        let indexes = definition.indexes.map { fetchIndex($0, of: entity) }
+        // One whose predicate has no form here would be archived as an index of all rows.
+        let indexes = definition.indexes.filter { index in
+            (index.partialIndexPredicate ?? "").isEmpty
+                || index.partialIndexPredicate.flatMap(IndexPredicate.init) != nil
+        }.map { fetchIndex($0, of: entity) }
         fields["NSFetchIndexDescriptions"] = builder.array(indexes, isMutable: true).field
         builder.fill(entities[entity.index], ClassName("NSEntityDescription"), fields)
         try writeProperties(of: entity)
@@ -152,6 +156,7 @@ struct ModelArchiveWriter {
 
     private mutating func fetchIndex(_ index: FetchIndexDefinition, of entity: EntityDescription) -> Reference {
         let reference = builder.reserve()
+        let partial = index.partialIndexPredicate.flatMap(IndexPredicate.init)
         let elements = index.elements.map { element in
             builder.object(
                 ClassName("NSFetchIndexElementDescription"),
@@ -164,7 +169,8 @@ struct ModelArchiveWriter {
         builder.fill(
             reference, ClassName("NSFetchIndexDescription"),
             [
-                "NSIndexName": builder.string(index.name).field, "NSPartialIndexPredicate": Reference.null.field,
+                "NSIndexName": builder.string(index.name).field,
+                "NSPartialIndexPredicate": (partial.map { predicate($0) } ?? .null).field,
                 "NSIndexElements": builder.array(elements).field, "NSEntity": entities[entity.index].field,
             ])
         return reference

@@ -11,6 +11,8 @@ public final class ManagedObjectModel: Sendable {
     let indexByName: [String: Int]
     /// The entities' version hashes, once somebody has asked for them: they are asked for several times a migration.
     let versionHashes = Mutex<[String: EntityVersionHash]?>(nil)
+    /// The model that this one is one configuration of; nil for a whole model.
+    let origin: ConfigurationOrigin?
 
     /// Checks a definition and resolves inheritance and inverses.
     ///
@@ -28,6 +30,19 @@ public final class ManagedObjectModel: Sendable {
         let (resolved, index) = try ModelResolution.resolve(definition)
         self.resolved = resolved
         indexByName = index
+        origin = nil
+    }
+
+    /// The part of a model, with the version hashes that its entities have there.
+    init(
+        _ definition: ModelDefinition, origin: ConfigurationOrigin, hashes: [String: EntityVersionHash]
+    ) throws(MigrationError) {
+        self.definition = definition
+        let (resolved, index) = try ModelResolution.resolve(definition)
+        self.resolved = resolved
+        indexByName = index
+        self.origin = origin
+        versionHashes.withLock { $0 = hashes }
     }
 
     /// All entities, by name in code point order.

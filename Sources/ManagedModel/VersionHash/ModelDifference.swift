@@ -13,7 +13,9 @@ package enum ModelDifference {
     package static func describe(
         store hashes: [String: [UInt8]], model: ManagedObjectModel, configuration: String? = nil
     ) -> [String] {
-        let entities = configuration.flatMap { model.entities(forConfigurationName: $0) } ?? model.entities
+        // Of a model that is one configuration's, a store may name the ancestors that belong to it, or not.
+        let own = model.restrictedConfigurations.first
+        let entities = (configuration ?? own).flatMap { model.entities(forConfigurationName: $0) } ?? model.entities
         let computed = VersionHash.entityHashes(of: model)
         var differing: Set<String> = []
         for entity in entities {
@@ -25,6 +27,7 @@ package enum ModelDifference {
         let expected = Set(entities.map(\.definition.name))
         var lines: [(name: String, text: String)] = []
         for name in hashes.keys where !expected.contains(name) {
+            if own != nil, model.entity(named: name) != nil { continue }
             let text =
                 if model.entity(named: name) == nil {
                     "the store has an entity \(name), the model has none"

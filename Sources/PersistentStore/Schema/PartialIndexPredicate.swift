@@ -24,8 +24,8 @@ struct PartialIndexPredicate {
         withoutActuallyEscaping(column) { column in
             guard let tokens = tokenize(predicate), !tokens.isEmpty else { return nil }
             var parser = PartialIndexPredicate(tokens: tokens[...], column: column)
-            guard let text = parser.disjunction(depth: 0), parser.tokens.isEmpty else { return nil }
-            return text
+            guard let whole = parser.disjunction(depth: 0), parser.tokens.isEmpty else { return nil }
+            return whole.text
         }
     }
 
@@ -74,30 +74,41 @@ struct PartialIndexPredicate {
         return true
     }
 
-    private mutating func disjunction(depth: Int) -> String? {
-        guard depth < 50, var text = conjunction(depth: depth) else { return nil }
+    /// A part of a condition, and whether it joins others: such a part of a larger one stands in parentheses, as an
+    /// archived predicate gives them, whatever the text had.
+    private typealias Part = (text: String, isCompound: Bool)
+
+    private mutating func disjunction(depth: Int) -> Part? {
+        guard depth < 50, let first = conjunction(depth: depth) else { return nil }
+        var parts = [first]
         while accept("||", word: "OR") {
             guard let next = conjunction(depth: depth) else { return nil }
-            text += " OR " + next
+            parts.append(next)
         }
-        return text
+        return Self.joined(parts, by: " OR ")
     }
 
-    private mutating func conjunction(depth: Int) -> String? {
-        guard var text = factor(depth: depth) else { return nil }
+    private mutating func conjunction(depth: Int) -> Part? {
+        guard let first = factor(depth: depth) else { return nil }
+        var parts = [first]
         while accept("&&", word: "AND") {
             guard let next = factor(depth: depth) else { return nil }
-            text += " AND " + next
+            parts.append(next)
         }
-        return text
+        return Self.joined(parts, by: " AND ")
     }
 
-    private mutating func factor(depth: Int) -> String? {
+    private static func joined(_ parts: [Part], by word: String) -> Part {
+        guard parts.count > 1 else { return parts[0] }
+        return (parts.map { $0.isCompound ? "(\($0.text))" : $0.text }.joined(separator: word), true)
+    }
+
+    private mutating func factor(depth: Int) -> Part? {
         if accept("(") {
             guard let inner = disjunction(depth: depth + 1), accept(")") else { return nil }
-            return "(" + inner + ")"
+            return inner
         }
-        return comparison()
+        return comparison().map { ($0, false) }
     }
 
     private mutating func comparison() -> String? {

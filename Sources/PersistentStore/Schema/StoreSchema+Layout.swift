@@ -26,7 +26,7 @@ extension StoreSchema {
         return StoreSchema(
             model: model, entityNumbers: numbers, entityByNumber: layout.entityByFileNumber, tables: tables,
             tableByEntity: tableByEntity, joinTables: joinTables, relationshipStorage: relationshipStorage,
-            indexes: indexes, triggers: triggers, derivedRefreshes: derivedRefreshes,
+            indexes: indexes, triggers: triggers,
             unstorableAttributes: unstorableAttributes, notes: notes)
     }
 }

@@ -26,7 +26,7 @@ extension StoreSchema {
         self.init(
             model: model, entityNumbers: numbering.numbers, entityByNumber: byNumber, tables: layout.tables,
             tableByEntity: layout.tableByEntity, joinTables: joins.tables, relationshipStorage: storage,
-            indexes: indexes.indexes, triggers: triggers.statements, derivedRefreshes: triggers.refreshes,
+            indexes: indexes.indexes, triggers: triggers.statements,
             unstorableAttributes: Self.unstorable(model, numbering), notes: indexes.notes + triggers.notes)
     }
 

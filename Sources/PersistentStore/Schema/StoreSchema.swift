@@ -23,8 +23,6 @@ package struct StoreSchema: Sendable {
     package let indexes: [[StoreIndex]]
     /// CREATE statements of the triggers of derived attributes.
     let triggers: [String]
-    /// Statements that bring derived attributes up to date, for rows that came while there were no triggers.
-    let derivedRefreshes: [String]
     /// Attributes that are not transient and whose type has no known column form: composites and object ids. A
     /// store of such a model cannot be written.
     package let unstorableAttributes: [PropertyReference]

@@ -2,11 +2,10 @@ import ManagedModel
 
 /// The triggers that keep derived attributes up to date, byte for byte those of cdp-s2 (`Book.pagesCount`).
 ///
-/// They call functions that exist in Apple's process only, so they are made after the rows are in.
+/// They call functions that exist in Apple's process only, so they are made after the rows are in, and what they would
+/// have done meanwhile is done by ``DerivedValue``.
 struct TriggerLayout {
     private(set) var statements: [String] = []
-    /// What the triggers would have done while rows came: counts that are not those of the rows are set.
-    private(set) var refreshes: [String] = []
     private(set) var notes: [String] = []
 
     init(model: ManagedObjectModel, numbering: EntityNumbering, layout: TableLayout) {
@@ -17,7 +16,6 @@ struct TriggerLayout {
                 let reference = PropertyReference(entity: index, name: attribute.name)
                 if let count = Count(reference, expression: expression, entity: entity, layout: layout) {
                     statements += count.statements
-                    refreshes.append(count.refresh(numbers: Self.numbers(of: entity, numbering)))
                 } else {
                     notes.append(
                         "Derived attribute \(entity.definition.name).\(attribute.name) (\(expression)) has no "
@@ -25,17 +23,6 @@ struct TriggerLayout {
                 }
             }
         }
-    }
-
-    /// Z_ENT of an entity and of all below it.
-    private static func numbers(of entity: EntityDescription, _ numbering: EntityNumbering) -> [Int] {
-        var numbers: [Int] = []
-        var open = [entity]
-        while let next = open.popLast() {
-            numbers.append(numbering.numbers[next.index])
-            open += next.subentities
-        }
-        return numbers.sorted()
     }
 
     /// `relationship.@count` over a to-many with a to-one inverse.
@@ -86,13 +73,6 @@ struct TriggerLayout {
                         + "WHERE \(owner) = NEW.Z_PK)",
                     row: "NEW.Z_PK", function: "InsertUpdated"),
             ]
-        }
-
-        func refresh(numbers: [Int]) -> String {
-            let quoted = SQLName.quoted(table)
-            let count = "(SELECT count(*) FROM \(SQLName.quoted(members)) AS m WHERE m.\(owner) = t.Z_PK)"
-            return "UPDATE \(quoted) AS t SET \(column) = \(count) "
-                + "WHERE Z_ENT IN (\(numbers.map(String.init).joined(separator: ", "))) AND \(column) IS NOT \(count)"
         }
 
         private func trigger(

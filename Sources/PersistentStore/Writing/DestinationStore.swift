@@ -414,17 +414,22 @@ package final class DestinationStore {
     /// afterwards.
     package func createTriggers() throws(MigrationError) {
         try resume()
-        for statement in schema.derivedRefreshes { try connection.execute(statement) }
+        try refreshDerivedAttributes()
         for statement in schema.triggerStatements() { try connection.execute(statement) }
     }
 
-    /// Writes Z_MAX into an appended store, commits, closes, checks the file's header and brings the file to the disk.
+    private func refreshDerivedAttributes() throws(MigrationError) {
+        for statement in schema.derivedRefreshes() { try connection.execute(statement) }
+    }
+
+    /// Brings derived attributes up to date, writes Z_MAX into an appended store, commits, closes, checks the file's header and brings the file to the disk.
     /// Metadata and cached model stay as they are. All writers must be finished.
     ///
     /// - Parameter maximumKeys: the highest key ever given, by table.
     package func finishAppending(maximumKeys: [Int64]) throws(MigrationError) {
         precondition(maximumKeys.count == schema.tables.count, "one maximum key a table")
         try resume()
+        try refreshDerivedAttributes()
         try updatePrimaryKeys(maximumKeys)
         try commit()
     }

@@ -7,6 +7,7 @@ enum BlockKind: UInt16 {
     case records = 2
     case rows = 3
     case patches = 4
+    case index = 5
 }
 
 /// A file of compressed, checksummed blocks: appended in order, read at any offset.

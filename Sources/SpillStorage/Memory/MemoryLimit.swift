@@ -14,6 +14,22 @@ package enum MemoryLimit {
         return min(usual, cgroupLimit / 4 * 3)
     }
 
+    /// Three quarters of what the cgroup or Slurm allows the job, whichever is lower; nil where neither says anything.
+    ///
+    /// - Parameter environment: `SLURM_MEM_PER_NODE`, or `SLURM_MEM_PER_CPU` and `SLURM_CPUS_ON_NODE`, in MiB.
+    package static func allowed(
+        environment: [String: String], cgroupLimit: Int? = ProcessMemory.cgroupLimit()
+    ) -> Int? {
+        func number(_ name: String) -> Int? { environment[name].flatMap(Int.init).flatMap { $0 > 0 ? $0 : nil } }
+        var mebibytes = number("SLURM_MEM_PER_NODE")
+        if mebibytes == nil, let each = number("SLURM_MEM_PER_CPU") {
+            let (product, overflow) = each.multipliedReportingOverflow(by: number("SLURM_CPUS_ON_NODE") ?? 1)
+            mebibytes = overflow ? nil : product
+        }
+        let slurm = mebibytes.flatMap { $0 < Int.max >> 20 ? $0 << 20 : nil }
+        return [slurm, cgroupLimit].compactMap { $0 }.min().map { $0 / 4 * 3 }
+    }
+
     /// Reads a size: `67108864`, `64M`, `64MiB` (1024 each step), `64MB` (1000 each step), with K, M, G or T in either
     /// case.
     ///

@@ -151,7 +151,7 @@ package final class RecordLog {
         var sources: [RecordSource] = []
         try withPrefix(prefix) { start, words throws(MigrationError) in
             for run in runs {
-                let from = run.blockHolding(start, words: words, blocks: run.blockCount)
+                let from = try run.blockHolding(start, words: words, blocks: run.blockCount)
                 let source = RecordSource(run: run, from: from)
                 if words > 0 { try source.skip(before: start, words: words, width: width) }
                 sources.append(source)
@@ -190,8 +190,8 @@ package final class RecordLog {
         precondition(words > 0 && words <= width)
         settle()
         for run in runs {
-            var index = run.blockHolding(prefix, words: words, blocks: run.blockCount)
-            while index < run.blockCount, !run.block(index, beginsAfter: prefix, words: words) {
+            var index = try run.blockHolding(prefix, words: words, blocks: run.blockCount)
+            while index < run.blockCount, try !run.block(index, beginsAfter: prefix, words: words) {
                 let (found, inBlock) = try memory.cache.block(index, of: run)
                 var position = RecordOrder.lowerBound(
                     found, from: 0, count: inBlock, width: width, prefix: prefix, words: words)
@@ -231,8 +231,8 @@ package final class RecordLog {
         settle()
         for run in runs {
             var left = most
-            var index = run.blockHolding(start, words: startWords, blocks: run.blockCount)
-            while left > 0, index < run.blockCount, !run.block(index, beginsAfter: start, words: words) {
+            var index = try run.blockHolding(start, words: startWords, blocks: run.blockCount)
+            while left > 0, index < run.blockCount, try !run.block(index, beginsAfter: start, words: words) {
                 let (found, inBlock) = try memory.cache.block(index, of: run)
                 var position = RecordOrder.lowerBound(
                     found, from: 0, count: inBlock, width: width, prefix: start, words: startWords)
@@ -285,7 +285,7 @@ package final class RecordLog {
             for probe in 0..<prefixCount {
                 let prefix = prefixes + probe * words
                 if loaded < 0 || RecordOrder.isLess(unpacked + (inBlock - 1) * width, prefix, words: words) {
-                    let index = run.blockHolding(prefix, words: words, from: max(0, loaded), blocks: run.blockCount)
+                    let index = try run.blockHolding(prefix, words: words, from: max(0, loaded), blocks: run.blockCount)
                     if index != loaded {
                         inBlock = try run.read(index, into: unpacked)
                         (loaded, position) = (index, 0)
@@ -300,7 +300,7 @@ package final class RecordLog {
                         at += 1
                     }
                     guard at == inBlock, block + 1 < run.blockCount,
-                        !run.block(block + 1, beginsAfter: prefix, words: words)
+                        try !run.block(block + 1, beginsAfter: prefix, words: words)
                     else { break }
                     block += 1
                     at = 0

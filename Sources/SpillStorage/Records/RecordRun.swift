@@ -4,7 +4,7 @@ import Diagnostics
 ///
 /// Records may be added at its end as long as they ascend; blocks that are written never change, so a reader that notes
 /// the number of blocks has a snapshot. The file is gone with the run.
-/// Memory: 8 bytes and the index words a block, and two blocks while it is written.
+/// Memory: its ``BlockIndex``, and two blocks while it is written.
 final class RecordRun {
     let width: Int
     let indexWords: Int
@@ -16,8 +16,7 @@ final class RecordRun {
     let level: Int
     /// Records in blocks.
     private(set) var count = 0
-    private(set) var offsets: [Int] = []
-    private var firstWords: [UInt64] = []
+    private let index: BlockIndex
     /// Only there while records come one by one.
     @exclusivity(unchecked) private var pending: UnsafeMutablePointer<UInt64>?
     @exclusivity(unchecked) private var pendingCount = 0
@@ -40,6 +39,9 @@ final class RecordRun {
         self.level = level
         self.block = block
         file = try BlockFile(directory: directory, named: name, kind: .records, scratch: scratch)
+        index = BlockIndex(words: indexWords) { () throws(MigrationError) in
+            try BlockFile(directory: directory, named: name + "-index", kind: .index, scratch: scratch)
+        }
         lastRecord = .allocate(capacity: width)
     }
 
@@ -48,7 +50,7 @@ final class RecordRun {
         lastRecord.deallocate()
     }
 
-    var blockCount: Int { offsets.count }
+    var blockCount: Int { index.count }
 
     /// The largest record in blocks.
     ///
@@ -104,9 +106,9 @@ final class RecordRun {
     ///
     /// - Parameter target: room for ``recordsPerBlock`` records.
     /// - Throws: `spill.damaged`, `spill.io` (74).
-    func read(_ index: Int, into target: UnsafeMutablePointer<UInt64>) throws(MigrationError) -> Int {
-        let offset = offsets[index]
-        try file.read(at: offset, next: index + 1 < offsets.count ? offsets[index + 1] : file.end, into: block)
+    func read(_ number: Int, into target: UnsafeMutablePointer<UInt64>) throws(MigrationError) -> Int {
+        let offset = try index.offset(number)
+        try file.read(at: offset, next: try self.offset(after: number), into: block)
         guard let count = ColumnCodec.decode(block.bytes, width: width, into: target, capacity: recordsPerBlock) else {
             throw file.damaged(offset, "its records do not unpack")
         }
@@ -116,30 +118,31 @@ final class RecordRun {
     /// Gives the disk back the blocks before one, which are not read any more.
     ///
     /// - Throws: `spill.damaged`, `spill.io` (74).
-    func discard(before index: Int) throws(MigrationError) {
-        try file.discard(before: index < offsets.count ? offsets[index] : file.end)
+    func discard(before number: Int) throws(MigrationError) {
+        try file.discard(before: number < blockCount ? try index.offset(number) : file.end)
+    }
+
+    private func offset(after number: Int) throws(MigrationError) -> Int {
+        number + 1 < blockCount ? try index.offset(number + 1) : file.end
     }
 
     /// The block in which the first record that is not before the prefix can be, searched from a block on.
-    func blockHolding(_ prefix: UnsafePointer<UInt64>, words: Int, from: Int = 0, blocks: Int) -> Int {
+    ///
+    /// - Throws: `spill.damaged`, `spill.io` (74).
+    func blockHolding(
+        _ prefix: UnsafePointer<UInt64>, words: Int, from: Int = 0, blocks: Int
+    ) throws(MigrationError) -> Int {
         let compared = min(words, indexWords)
-        guard compared > 0 else { return 0 }
-        return firstWords.withUnsafeBufferPointer { words in
-            guard let start = words.baseAddress else { return 0 }
-            let bound = RecordOrder.lowerBound(
-                start, from: from, count: blocks, width: indexWords, prefix: prefix, words: compared)
-            // The block before may end with records of this prefix.
-            return max(from, bound - 1)
-        }
+        guard compared > 0, blocks > 0 else { return 0 }
+        // The block before may end with records of this prefix.
+        return max(from, try index.lowerBound(prefix, words: compared, from: from, count: blocks) - 1)
     }
 
     /// Whether a block begins after the prefix.
-    func block(_ index: Int, beginsAfter prefix: UnsafePointer<UInt64>, words: Int) -> Bool {
-        let compared = min(words, indexWords)
-        return firstWords.withUnsafeBufferPointer { words in
-            guard let start = words.baseAddress else { return false }
-            return RecordOrder.isLess(prefix, start + index * indexWords, words: compared)
-        }
+    ///
+    /// - Throws: `spill.damaged`, `spill.io` (74).
+    func block(_ number: Int, beginsAfter prefix: UnsafePointer<UInt64>, words: Int) throws(MigrationError) -> Bool {
+        try index.begins(number, after: prefix, words: min(words, indexWords))
     }
 
     private func writePending() throws(MigrationError) {
@@ -150,8 +153,7 @@ final class RecordRun {
 
     private func write(_ records: UnsafePointer<UInt64>, count here: Int) throws(MigrationError) {
         ColumnCodec.encode(records, count: here, width: width, into: block)
-        offsets.append(try appendBlock())
-        for word in 0..<indexWords { firstWords.append(records[word]) }
+        try index.append(offset: try appendBlock(), first: records)
         lastRecord.update(from: records + (here - 1) * width, count: width)
         count += here
     }

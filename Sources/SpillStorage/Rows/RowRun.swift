@@ -75,7 +75,7 @@ final class RowBlock {
 /// Rows in a file of their own, in blocks, with the first key of each block in memory.
 ///
 /// Rows may be added as long as keys ascend; those not yet in a block are in ``open``, the block after the last one.
-/// Memory: 16 bytes a block, and the open block.
+/// Memory: its ``BlockIndex``, and the open block.
 final class RowRun {
     let number: Int
     let level: Int
@@ -84,8 +84,7 @@ final class RowRun {
     let open = RowBlock()
     /// Bytes of rows, before compression.
     private(set) var rawBytes = 0
-    private var offsets: [Int] = []
-    private var firstKeys: [Int64] = []
+    private let index: BlockIndex
     private let blockBytes: Int
     private let huge: HugeReferences
 
@@ -101,10 +100,13 @@ final class RowRun {
         self.blockBytes = blockBytes
         self.huge = huge
         file = try BlockFile(directory: directory, named: name, kind: kind, scratch: scratch)
+        index = BlockIndex(words: 1) { () throws(MigrationError) in
+            try BlockFile(directory: directory, named: name + "-index", kind: .index, scratch: scratch)
+        }
     }
 
     /// Blocks in the file.
-    var blockCount: Int { offsets.count }
+    var blockCount: Int { index.count }
 
     /// Adds a row of a batch.
     ///
@@ -138,8 +140,8 @@ final class RowRun {
     func flush() throws(MigrationError) {
         guard let first = open.firstKey else { return }
         let raw = open.buffer.count
-        offsets.append(try file.append(open.buffer.bytes))
-        firstKeys.append(first)
+        var word = SortKey.encode(first)
+        try index.append(offset: try file.append(open.buffer.bytes), first: &word)
         rawBytes += raw
         open.reset(keeping: blockBytes * 2)
     }
@@ -155,11 +157,12 @@ final class RowRun {
     /// Reads a block of the file.
     ///
     /// - Throws: `spill.damaged`, `spill.io` (74).
-    func read(_ index: Int) throws(MigrationError) -> RowBlock {
+    func read(_ number: Int) throws(MigrationError) -> RowBlock {
         let block = RowBlock()
-        let offset = offsets[index]
-        try file.read(at: offset, next: index + 1 < offsets.count ? offsets[index + 1] : file.end, into: block.buffer)
-        guard block.index(), block.firstKey == firstKeys[index] else {
+        let offset = try index.offset(number)
+        let first = SortKey.decode(try index.firstWord(number))
+        try file.read(at: offset, next: try self.offset(number + 1), into: block.buffer)
+        guard block.index(), block.firstKey == first else {
             throw file.damaged(offset, "its rows are not those written")
         }
         return block
@@ -168,30 +171,36 @@ final class RowRun {
     /// Gives the disk back the blocks before one, which are not read any more.
     ///
     /// - Throws: `spill.damaged`, `spill.io` (74).
-    func discard(before index: Int) throws(MigrationError) {
-        try file.discard(before: index < offsets.count ? offsets[index] : file.end)
+    func discard(before number: Int) throws(MigrationError) { try file.discard(before: try offset(number)) }
+
+    /// Where a block begins, or the file ends.
+    private func offset(_ number: Int) throws(MigrationError) -> Int {
+        number < blockCount ? try index.offset(number) : file.end
     }
 
     /// The block in which a key can be, ``blockCount`` for the open one; nil where the key is before all rows.
-    func blockHolding(_ key: Int64) -> Int? {
+    ///
+    /// - Throws: `spill.damaged`, `spill.io` (74).
+    func blockHolding(_ key: Int64) throws(MigrationError) -> Int? {
         if let first = open.firstKey, key >= first { return blockCount }
-        let after = firstKeys.withUnsafeBufferPointer { keys -> Int in
-            guard let start = keys.baseAddress else { return 0 }
-            let bound = KeyContainer.lowerBound(start, count: keys.count, key)
-            return bound < keys.count && keys[bound] == key ? bound + 1 : bound
-        }
-        return after > 0 ? after - 1 : nil
+        guard blockCount > 0 else { return nil }
+        var word = SortKey.encode(key)
+        let bound = try index.lowerBound(&word, words: 1, from: 0, count: blockCount)
+        let isFirst = bound < blockCount ? try index.firstWord(bound) == word : false
+        return isFirst ? bound : bound > 0 ? bound - 1 : nil
     }
 
     /// Whether a key is before the first key of a block.
-    func isBefore(_ key: Int64, block: Int) -> Bool {
-        if block < blockCount { return key < firstKeys[block] }
+    ///
+    /// - Throws: `spill.damaged`, `spill.io` (74).
+    func isBefore(_ key: Int64, block: Int) throws(MigrationError) -> Bool {
+        if block < blockCount { return key < SortKey.decode(try index.firstWord(block)) }
         guard block == blockCount, let first = open.firstKey else { return true }
         return key < first
     }
 
     /// The error for a row in a block that does not decode.
     func damaged(block: Int) -> MigrationError {
-        file.damaged(block < offsets.count ? offsets[block] : file.end, "a row's cells are not those written")
+        file.damaged((try? offset(block)) ?? file.end, "a row's cells are not those written")
     }
 }

@@ -111,7 +111,7 @@ package final class RowSpill {
     /// - Throws: `spill.damaged`, `spill.io` (74).
     package func read(key: Int64, into batch: inout RowBatch) throws(MigrationError) -> Bool {
         precondition(batch.slots == slots)
-        guard let rows, let index = rows.blockHolding(key) else { return false }
+        guard let rows, let index = try rows.blockHolding(key) else { return false }
         let block = index < rows.blockCount ? try memory.cache.block(index, of: rows) : rows.open
         let place = block.lowerBound(key)
         guard place < block.count, block.keys[place] == key else { return false }
@@ -121,7 +121,7 @@ package final class RowSpill {
             setAbsent(&batch, row: row)
             isDeleted = try applyBufferedPatches(key, into: &batch, row: row)
             for run in patchRuns.reversed() where !isDeleted {
-                guard let index = run.blockHolding(key) else { continue }
+                guard let index = try run.blockHolding(key) else { continue }
                 let block = index < run.blockCount ? try memory.cache.block(index, of: run) : run.open
                 let place = block.lowerBound(key)
                 guard place < block.count, block.keys[place] == key else { continue }

@@ -39,7 +39,8 @@ final class RowWalk {
     func seek(_ key: Int64) throws(MigrationError) -> Bool {
         guard let last = block.lastKey else { return false }
         if key > last {
-            guard index < run.blockCount, !run.isBefore(key, block: index + 1), let holding = run.blockHolding(key)
+            guard index < run.blockCount, try !run.isBefore(key, block: index + 1),
+                let holding = try run.blockHolding(key)
             else { return false }
             index = holding
             place = 0
@@ -142,7 +143,7 @@ package final class RowSpillReader {
     }
 
     private func find(_ key: Int64, in rows: RowRun) throws(MigrationError) {
-        index = rows.blockHolding(key) ?? 0
+        index = try rows.blockHolding(key) ?? 0
         block = index < rows.blockCount ? try rows.read(index) : rows.open
     }
 }

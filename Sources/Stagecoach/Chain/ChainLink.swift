@@ -4,6 +4,8 @@ struct ChainLink {
     var idMap: String?
     /// Objects that the runs before rejected.
     var rejectFiles: [String] = []
+    /// Where the run is only planned: how many objects of each entity its source is expected to have, once it stands.
+    var expected: [String: Int]?
 }
 
 /// One run of a chain of versions, and what it did.
@@ -24,8 +26,8 @@ public struct ChainPlan: Sendable, Encodable {
         public var steps: [Step]
         /// Why the next steps are not fused with these; nil for the last.
         public var obstacle: String?
-        /// Nil for all but the first: what they do with the rows is decided when their source stands.
-        public var plan: MigrationPlan?
+        /// Of all but the first it goes by the objects that the runs before are expected to make: as many as they read.
+        public var plan: MigrationPlan
         /// Entity mappings, `source → destination` by name, in order.
         public var entityMappings: [String]
     }

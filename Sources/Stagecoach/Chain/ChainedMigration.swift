@@ -54,21 +54,31 @@ public final class ChainedMigration {
             appends: options.appendsToExisting && DestinationPath(path: destinationPath).exists, fuses: fusesSteps)
     }
 
-    /// What runs, and the first run's plan; nothing is written anywhere.
+    /// What runs, and each run's plan. Nothing stays on disk: the runs after the first are planned by an empty store in a
+    /// folder for temporary files, and by the objects that their source is expected to have.
     ///
-    /// - Throws: what ``Migration/plan()`` throws.
+    /// - Throws: what ``Migration/plan()`` throws, naming the step.
     public func plan() throws -> ChainPlan {
         let runs = runs
+        let options = try optionsByRun(runs)
+        let folder = runs.count > 1 ? try CheckFolder(in: self.options.workDirectory) : nil
+        defer { folder?.remove() }
         var planned: [ChainPlan.Run] = []
+        var expected: [String: Int]?
         for (index, run) in runs.enumerated() {
-            var plan: MigrationPlan?
-            if index == 0 {
-                var options = try optionsByRun(runs)[0]
-                if runs.count > 1 { options.appendsToExisting = false }
-                plan = try naming(run, runs, at: 0) {
-                    try migration(run, from: sourcePath, to: destinationPath, options: options).plan()
+            let plan = try naming(run, runs, at: index) {
+                var own = options[index]
+                var source = sourcePath
+                if let folder, index > 0 {
+                    source = "\(folder.path)/step-\(index).sqlite"
+                    try DestinationStore.makeEmpty(at: source, model: run.source.model)
+                    own.sourceIsKnownByTables = true
                 }
+                let migration = migration(run, from: source, to: destinationPath, options: own)
+                if index > 0 { migration.link = ChainLink(expected: expected) }
+                return try migration.plan()
             }
+            expected = plan.expectedObjects
             planned.append(
                 ChainPlan.Run(
                     steps: run.steps.map {
@@ -112,7 +122,10 @@ public final class ChainedMigration {
             let next = isLast ? destinationPath : stores.path(ofRun: index + 1)
             var options = options[index]
             if !isLast {
-                if self.options.idMap != nil { options.idMap = stores.idMap(ofRun: index + 1) }
+                // A later run's rejects are told by the objects of the chain's source.
+                if self.options.idMap != nil || self.options.rejectFile != nil {
+                    options.idMap = stores.idMap(ofRun: index + 1)
+                }
                 if self.options.rejectFile != nil { options.rejectFile = stores.rejects(ofRun: index + 1) }
             }
             options.maximumRejects = self.options.maximumRejects.map { max(0, $0 - rejects) }
@@ -149,18 +162,26 @@ public final class ChainedMigration {
         let folder = try CheckFolder(in: self.options.workDirectory)
         defer { folder.remove() }
         var place = sourcePath
+        var link = ChainLink()
         for (index, run) in runs.enumerated() {
             progress.enter(step: index + 1, of: runs.count)
             var report = try naming(run, runs, at: index) {
-                try migration(run, from: place, to: destinationPath, options: options[index]).check()
+                let migration = migration(run, from: place, to: destinationPath, options: options[index])
+                migration.link = link
+                return try migration.check()
             }
             report.source = sourcePath
             let isLast = index == runs.count - 1
             if isLast || report.fails(options[index]) { return (report, run.destination.label) }
             let next = "\(folder.path)/step-\(index + 1).sqlite"
+            var own = options[index]
+            own.idMap = "\(folder.path)/step-\(index + 1)-map.sqlite"
             _ = try naming(run, runs, at: index) {
-                try migration(run, from: place, to: next, options: options[index]).run()
+                let migration = migration(run, from: place, to: next, options: own)
+                migration.link = link
+                return try migration.run()
             }
+            link.idMap = own.idMap
             if index > 0 { try? FileManager.default.removeItem(atPath: place) }
             place = next
         }
@@ -180,7 +201,7 @@ public final class ChainedMigration {
 
     /// Options of each run: what concerns the destination is the last one's, passes by name belong to the run that has the
     /// entity mappings.
-    private func optionsByRun(_ runs: [ChainRun]) throws(MigrationError) -> [MigrationOptions] {
+    func optionsByRun(_ runs: [ChainRun]) throws(MigrationError) -> [MigrationOptions] {
         guard runs.count > 1 else { return [options] }
         if options.plan != nil {
             throw MigrationError(
@@ -277,5 +298,17 @@ extension RejectReport {
         whole.rounds += rounds
         whole.sample = sample + later.sample
         return whole
+    }
+}
+
+extension MigrationPlan {
+    /// The objects of each destination entity that the plan's mappings make, where none is left out or made by a policy.
+    fileprivate var expectedObjects: [String: Int] {
+        var objects: [String: Int] = [:]
+        for mapping in models.flatMap(\.entityMappings) where mapping.path != .none {
+            guard let name = mapping.destinationEntity else { continue }
+            objects[name, default: 0] += mapping.sourceRows
+        }
+        return objects
     }
 }

@@ -28,19 +28,22 @@ struct MappingCandidate {
         }
     }
 
-    /// Whether two models have the entities that the file names: what is quick to know.
-    func namesEntities(of source: ManagedObjectModel, _ destination: ManagedObjectModel) -> Bool {
-        sourceEntities.allSatisfy { source.entity(named: $0) != nil }
-            && destinationEntities.allSatisfy { destination.entity(named: $0) != nil }
+    /// Whether two versions have the entities that the file names: what is quick to know.
+    func namesEntities(of source: LineVersion, _ destination: LineVersion) -> Bool {
+        guard let old = source.entityNames, let new = destination.entityNames else { return false }
+        return sourceEntities.isSubset(of: old) && destinationEntities.isSubset(of: new)
     }
 
-    /// The mapping model for two versions.
+    /// The mapping model for two versions. It is read for whole models: a file knows nothing of a store that was made for
+    /// one configuration.
     ///
     /// - Throws: what ``MappingModel/read(path:sourceModel:destinationModel:after:)`` throws.
     func read(
         _ source: ManagedObjectModel, _ destination: ManagedObjectModel, after earlier: [MappingModel]
     ) throws(MigrationError) -> MappingModel {
-        try MappingModel.read(file, sourceModel: source, destinationModel: destination, after: earlier)
+        let model = try MappingModel.read(
+            file, sourceModel: source.whole, destinationModel: destination.whole, after: earlier)
+        return model.restricted(from: source, to: destination)
     }
 
     /// The version's name in the path of an `.xcdatamodel`.

@@ -11,11 +11,12 @@ final class RouteSearch {
     }
 
     private let line: VersionLine
-    private let all: [ModelVersion]
+    private let all: [LineVersion]
     private let candidates: [MappingCandidate]
-    private var inferred: [Pair: Result<MappingModel, MigrationError>] = [:]
+    /// Why no step can be inferred; nil where one can.
+    private var obstacles: [Pair: MigrationError?] = [:]
 
-    init(line: VersionLine, all: [ModelVersion], candidates: [MappingCandidate]) {
+    init(line: VersionLine, all: [LineVersion], candidates: [MappingCandidate]) {
         self.line = line
         self.all = all
         self.candidates = candidates
@@ -101,7 +102,7 @@ final class RouteSearch {
         for from in 0..<line.last {
             for to in (from + 1)...line.last where !line.isOrdered || to == from + 1 {
                 let pair = Pair(from: from, to: to)
-                guard candidate.namesEntities(of: line.versions[from].model, line.versions[to].model) else { continue }
+                guard candidate.namesEntities(of: line.versions[from], line.versions[to]) else { continue }
                 do throws(MigrationError) {
                     _ = try read(candidate, pair, after: [])
                     fitting.append(pair)
@@ -121,8 +122,8 @@ final class RouteSearch {
         guard candidates.count > 1 else { return false }
         return all.indices.contains { from in
             all.indices.contains { to in
-                from != to && candidate.namesEntities(of: all[from].model, all[to].model)
-                    && (try? candidate.read(all[from].model, all[to].model, after: [])) != nil
+                from != to && candidate.namesEntities(of: all[from], all[to])
+                    && (try? candidate.read(all[from].model(), all[to].model(), after: [])) != nil
             }
         }
     }
@@ -148,7 +149,7 @@ final class RouteSearch {
     private func read(
         _ candidate: MappingCandidate, _ pair: Pair, after earlier: [MappingModel]
     ) throws(MigrationError) -> MappingModel {
-        try candidate.read(line.versions[pair.from].model, line.versions[pair.to].model, after: earlier)
+        try candidate.read(line.versions[pair.from].model(), line.versions[pair.to].model(), after: earlier)
     }
 
     // MARK: The way
@@ -186,7 +187,7 @@ final class RouteSearch {
 
     /// The fewest inferred steps between two versions; nil where there is no way.
     private func inferredWay(_ from: Int, _ to: Int) -> [Pair]? {
-        if case .success = inference(Pair(from: from, to: to)) { return [Pair(from: from, to: to)] }
+        if obstacle(Pair(from: from, to: to)) == nil { return [Pair(from: from, to: to)] }
         // Through older versions a way might be found, and what they lack would be lost.
         if line.isBackward { return nil }
         // In a long family a step leads to the next version or to the end: all pairs would take long.
@@ -198,7 +199,7 @@ final class RouteSearch {
             for version in pending {
                 for next in (version + 1)..<(to + 1)
                 where previous[next] == nil && (!isLong || next == version + 1 || next == to) {
-                    guard case .success = inference(Pair(from: version, to: next)) else { continue }
+                    guard obstacle(Pair(from: version, to: next)) == nil else { continue }
                     previous[next] = version
                     reached.append(next)
                 }
@@ -215,18 +216,23 @@ final class RouteSearch {
         return way.reversed()
     }
 
-    private func inference(_ pair: Pair) -> Result<MappingModel, MigrationError> {
-        if let known = inferred[pair] { return known }
-        let result = Result { () throws(MigrationError) in
-            try MappingModel.inferred(from: line.versions[pair.from].model, to: line.versions[pair.to].model)
-        }
-        inferred[pair] = result
-        return result
+    /// Why no step can be inferred; nil where one can.
+    private func obstacle(_ pair: Pair) -> MigrationError? {
+        if let known = obstacles[pair] { return known }
+        var found: MigrationError?
+        do throws(MigrationError) { _ = try inference(pair) } catch { found = error }
+        obstacles.updateValue(found, forKey: pair)
+        return found
+    }
+
+    /// Not kept: those of all pairs of a long family would take much memory.
+    private func inference(_ pair: Pair) throws(MigrationError) -> MappingModel {
+        try MappingModel.inferred(from: line.versions[pair.from].model(), to: line.versions[pair.to].model())
     }
 
     private func noWay(_ byPair: [Pair: [Int]]) -> MigrationError {
         let ends = Pair(from: 0, to: line.last)
-        guard case .failure(var error) = inference(ends) else {
+        guard var error = obstacle(ends) else {
             return MigrationError("chain.noWay", .configuration, "There is no way between the two versions")
         }
         if byPair.isEmpty, line.versions.count == 2 { return error }
@@ -238,10 +244,10 @@ final class RouteSearch {
     }
 
     private func step(_ pair: Pair, _ given: [Int]) throws(MigrationError) -> MigrationStep {
-        let (from, to) = (line.versions[pair.from], line.versions[pair.to])
+        let (from, to) = (try line.versions[pair.from].version(), try line.versions[pair.to].version())
         guard !given.isEmpty else {
             do throws(MigrationError) {
-                return MigrationStep(from: from, to: to, mappingModels: [try inference(pair).get()])
+                return MigrationStep(from: from, to: to, mappingModels: [try inference(pair)])
             } catch {
                 guard line.versions.count > 2 else { throw error }
                 var error = error

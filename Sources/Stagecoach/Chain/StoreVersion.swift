@@ -17,8 +17,12 @@ public struct StoreVersion: Sendable {
     public var evidence: Evidence
     /// All versions that match, in the bundle's order; several where they differ in nothing that a store shows.
     public var names: [String]
-    /// The model to read the store by: its cached one where that fits its hashes, else the last of the versions.
+    /// The model to read the store by: its cached one where that fits its hashes, else the last of the versions. Of a
+    /// store that was made for one configuration it has that configuration's entities only.
     public var model: ManagedObjectModel
+    /// The configurations that the store may have been made for, all of the same entities; empty where it has all
+    /// entities of the model.
+    public var configurations: [String] { model.restrictedConfigurations }
     /// What the metadata call the version; nil where they say nothing.
     public var label: String?
 
@@ -75,19 +79,29 @@ private struct StoreVersionSearch {
         for name in names {
             // A version that cannot be read is none that could be recognised.
             guard let bundle, let model = try? ModelLocator.load("\(bundle):\(name)").model else { continue }
-            let version = ModelVersion(name: name, model: model)
-            if !hashes.isEmpty, StoreVersion.wrote(model, hashes) { matching.append(version) }
+            if !hashes.isEmpty, let fitting = model.fitting(storeHashes: hashes) {
+                matching.append(ModelVersion(name: name, model: fitting))
+            }
             if let cached {
-                if ModelDifference.describe(storeModel: cached, model: model).isEmpty { same.append(name) }
+                if ModelDifference.describe(storeModel: cached.whole, model: model).isEmpty { same.append(name) }
                 continue
             }
             let differences = tables.differences(from: model)
-            if differences.isEmpty { fitting.append(version) }
+            let parts = differences.isEmpty ? [] : model.configurations.compactMap(model.restricted(toConfiguration:))
+            if differences.isEmpty {
+                fitting.append(ModelVersion(name: name, model: model))
+            } else if let part = parts.first(where: { tables.differences(from: $0).isEmpty }) {
+                fitting.append(ModelVersion(name: name, model: part))
+            }
             if nearest.map({ differences.count < $0.differences.count }) ?? true { nearest = (name, differences) }
         }
         if let last = matching.last {
+            // What wrote the store may have left nothing but its configuration in the cache.
+            let isPart = matching.allSatisfy { !$0.model.restrictedConfigurations.isEmpty }
+            let isCachedWhole = cached?.restrictedConfigurations.isEmpty ?? true
             return StoreVersion(
-                evidence: .hashes, names: matching.compactMap(\.name), model: cached ?? last.model, label: label)
+                evidence: .hashes, names: matching.compactMap(\.name),
+                model: cached.flatMap { isPart && isCachedWhole ? nil : $0 } ?? last.model, label: label)
         }
         if let cached { return StoreVersion(evidence: .cachedModel, names: same, model: cached, label: label) }
         if let last = fitting.last {
@@ -106,8 +120,9 @@ private struct StoreVersionSearch {
                 reasons.append("it has no cached model")
                 return nil
             }
-            let differences = hashes.isEmpty ? [] : ModelDifference.describe(store: hashes, model: model)
-            guard let first = differences.first else { return model }
+            if hashes.isEmpty { return model }
+            if let fitting = model.fitting(storeHashes: hashes) { return fitting }
+            let first = ModelDifference.describe(store: hashes, model: model).first ?? ""
             reasons.append("its cached model does not match its version hashes: \(first)")
         } catch {
             guard error.category != .io else { throw error }

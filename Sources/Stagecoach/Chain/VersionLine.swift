@@ -2,7 +2,7 @@ import ManagedModel
 
 /// The versions that a way may go through, from the store's to the last.
 struct VersionLine {
-    let versions: [ModelVersion]
+    let versions: [LineVersion]
     /// All names of each.
     private let names: [Set<String>]
     /// Whether every version is a stop.
@@ -13,13 +13,13 @@ struct VersionLine {
     var last: Int { versions.count - 1 }
 
     init(
-        _ source: ModelVersion, names: [String], _ destination: ModelVersion, versions all: [ModelVersion] = [],
-        via: [ModelVersion] = []
+        _ source: LineVersion, names: [String], _ destination: LineVersion, versions all: [LineVersion] = [],
+        via: [LineVersion] = []
     ) {
         // What a store calls its version may be the name of another one in the bundle.
         let isTaken = all.contains { $0.name == source.name }
         let own = Set(names.isEmpty && !isTaken ? [source.name].compactMap { $0 } : names)
-        let between: [ModelVersion]
+        let between: [LineVersion]
         var isBackward = false
         if !via.isEmpty {
             var stops = via

@@ -28,16 +28,24 @@ public struct VersionRoute {
     ///   - mappings: files of mapping models, in any order; of those for one pair the order is that of their turns.
     /// - Throws: `chain.noWay`, `chain.ambiguousMapping`, `chain.mappingElsewhere`, what reading a mapping model throws
     ///   and, where there is one pair only, what inference throws (78; 66 for missing files).
-    /// - Complexity: O(v²) inferences where no direct one is possible, v versions between; all of the bundle's versions
-    ///   are held meanwhile, where one step is not enough.
+    /// - Complexity: O(v²) inferences where no direct one is possible, v versions between. Where one step is not enough,
+    ///   all of the bundle's versions are read, some of them several times; those on the way are held, and a few more.
     public static func find(
         from source: ModelVersion, to destination: ModelVersion, bundle: String? = nil, via: [ModelVersion] = [],
         mappings: [String] = []
     ) throws(MigrationError) -> VersionRoute {
+        // A store of one configuration goes through that configuration of every version.
+        let shelf = VersionShelf(bundle: bundle, source: source.model)
+        func placed(_ version: ModelVersion) -> LineVersion {
+            LineVersion(
+                ModelVersion(name: version.name, model: version.model.counterpart(of: source.model)), on: shelf)
+        }
+        let end = placed(destination)
         var candidates: [MappingCandidate] = []
         for path in mappings { candidates.append(try MappingCandidate(path: path)) }
         if via.isEmpty {
-            let only = RouteSearch(line: .init(source, names: [], destination), all: [], candidates: candidates)
+            let only = RouteSearch(
+                line: .init(LineVersion(source, on: shelf), names: [], end), all: [], candidates: candidates)
             var isOne = true
             for candidate in candidates {
                 isOne = isOne && Self.mayLead(candidate, from: source, to: destination, in: bundle)
@@ -48,14 +56,22 @@ public struct VersionRoute {
                 guard bundle != nil else { throw error }
             }
         }
-        let versions = try bundle.map { path throws(MigrationError) in try ModelVersion.all(in: path).versions } ?? []
         let hashes = source.model.comparableHashes
-        let names = versions.filter { StoreVersion.wrote($0.model, hashes) }.compactMap(\.name)
+        var versions: [LineVersion] = []
+        var names: [String] = []
+        for name in try bundle.map({ path throws(MigrationError) in try ModelLocator.versions(in: path) }) ?? [] {
+            let version = LineVersion(named: name, on: shelf)
+            // A version that cannot be read is none that a way may go through.
+            guard let model = try? version.model() else { continue }
+            versions.append(version)
+            if StoreVersion.wrote(model, hashes) { names.append(name) }
+        }
         var source = source
         source.name = names.contains { $0 == source.name } ? source.name : names.last ?? source.name
         return try RouteSearch(
-            line: VersionLine(source, names: names, destination, versions: versions, via: via), all: versions,
-            candidates: candidates
+            line: VersionLine(
+                LineVersion(source, on: shelf), names: names, end, versions: versions, via: via.map(placed)),
+            all: versions, candidates: candidates
         ).route()
     }
 
@@ -65,7 +81,7 @@ public struct VersionRoute {
     ) -> Bool {
         guard let said = candidate.said, let bundle else { return true }
         guard let version = try? ModelLocator.load("\(bundle):\(said.source)") else { return true }
-        return StoreVersion.wrote(version.model, source.model.comparableHashes)
+        return version.model.fitting(storeHashes: source.model.comparableHashes) != nil
             && (said.destination == destination.name
                 || (try? ModelLocator.load("\(bundle):\(said.destination)")) == nil)
     }

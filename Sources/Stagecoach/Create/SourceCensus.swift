@@ -30,6 +30,18 @@ struct SourceCensus {
         self.strays = Int(strays)
     }
 
+    /// What a source that does not stand yet is expected to hold, by entity name.
+    init(expecting objects: [String: Int], layout: StoreLayout) {
+        self.layout = layout
+        rows = layout.schema.tables.map { table in
+            Dictionary(
+                uniqueKeysWithValues: table.entities.map {
+                    ($0, objects[layout.schema.model.entity(at: $0).definition.name] ?? 0)
+                })
+        }
+        strays = 0
+    }
+
     /// Objects of an entity, subentities not counted.
     func count(of entity: EntityDescription) -> Int {
         rows[layout.schema.tableIndex(of: entity)][entity.index] ?? 0

@@ -37,7 +37,11 @@ struct SourceFilter {
         _ node: PredicateNode, isNegated: Bool, _ mayEvaluate: Bool, _ context: MigrationError.Context,
         _ slots: inout SourceSlots, _ needsObjects: inout Bool
     ) throws(MigrationError) -> Condition {
-        do {
+        let names = slots.schema.model.externalAttributeNames
+        do throws(MigrationError) {
+            if mayEvaluate, SourcePredicate(node: node).looksIntoExternalData(of: slots.entity, names: names) {
+                throw MigrationError("expression.unsupported", .configuration, "External data is read by objects")
+            }
             return .program(
                 try PredicateProgram(
                     compiling: SourcePredicate(node: isNegated ? .not(node) : node), resolver: &slots, context: context)

@@ -115,9 +115,7 @@ final class ExternalFiles {
                         try settleHuge(cell, &batch, row, column, table: table, &counts)
                     } else if ExternalReference.isReference(batch.bytes(cell)) {
                         try settleReference(cell, &batch, row, column, table: table, &counts)
-                    } else if carries, Int(cell.length) - 1 > threshold,
-                        batch.bytes(cell).first == ExternalReference.inlineMarker
-                    {
+                    } else if becomesFile(cell, in: batch) {
                         let name = newName(table: table, key: batch.key(row), column)
                         let writer = try ExternalFileWriter(path: try place(name))
                         try writer.append(UnsafeRawBufferPointer(rebasing: batch.bytes(cell)[1...]))
@@ -130,6 +128,12 @@ final class ExternalFiles {
                 }
             }
         }
+    }
+
+    /// Whether a value in the column is one that goes into a file of its own.
+    func becomesFile(_ cell: Cell, in batch: borrowing RowBatch) -> Bool {
+        carries && cell.kind == .blob && Int(cell.length) - 1 > threshold
+            && batch.bytes(cell).first == ExternalReference.inlineMarker
     }
 
     private func settleReference(

@@ -17,11 +17,14 @@ struct RowSizes {
     /// Bytes of a store whose own size says enough of the disk that it needs.
     static let smallStore: Int64 = 1 << 20
     private let samples: Bool
+    private let isEmpty: Bool
 
-    /// - Parameter samples: whether rows are looked at; else an attribute takes nothing, and the file's size has to say
-    ///   the rest.
-    init(source: SourceStore, layout: StoreLayout, destination: StoreSchema, samples: Bool) {
+    /// - Parameters:
+    ///   - samples: whether rows are looked at; else an attribute takes nothing, and the file's size has to say the rest.
+    ///   - isEmpty: whether the source's rows do not exist yet: every attribute takes what its type takes as a rule.
+    init(source: SourceStore, layout: StoreLayout, destination: StoreSchema, samples: Bool, isEmpty: Bool = false) {
         self.samples = samples
+        self.isEmpty = isEmpty
         self.source = source
         self.layout = layout
         self.destination = destination
@@ -38,7 +41,7 @@ struct RowSizes {
         for planned in mapping.attributes {
             guard let expression = planned.expression else { continue }
             let path = expression.node.sourceKeyPath
-            if let path, path.count == 1, let attribute = mapping.source?.attribute(named: path[0]),
+            if !isEmpty, let path, path.count == 1, let attribute = mapping.source?.attribute(named: path[0]),
                 let column = layout.schema.column(of: attribute), sampled.indices.contains(column)
             {
                 bytes += sampled[column]

@@ -68,16 +68,25 @@ struct MappingResolution {
         context.entity = mapping.destinationEntityName
         context.property = property.name
         context.entityMapping = mapping.name
-        do {
+        do throws(MigrationError) {
             var slots = SourceSlots(entity: entity, schema: source)
-            _ = try ExpressionProgram(
+            let program = try ExpressionProgram(
                 compiling: expression, to: attribute.attributeType, resolver: &slots, context: context)
-            return false
+            guard program.copiedSlot == nil,
+                expression.looksIntoExternalData(of: entity, names: source.model.externalAttributeNames)
+            else { return false }
+            throw Self.externalData.inside(context)
         } catch {
             guard error.code == "expression.unsupported", expression.isEvaluable else { throw error }
             try checkNames(in: expression, from: entity, context: context)
             return true
         }
+    }
+
+    /// A program sees what a column holds: of external data a marker, or the name of a file.
+    private static var externalData: MigrationError {
+        MigrationError(
+            "expression.unsupported", .configuration, "External binary data can only be read as $source's attribute")
     }
 
     /// Checks what objects will evaluate: key paths from `$source` and selectors.
@@ -131,10 +140,13 @@ struct MappingResolution {
             path: model.path, line: mapping.sourceFilterLine ?? mapping.line,
             column: mapping.sourceFilterColumn ?? mapping.column, entity: mapping.sourceEntityName,
             entityMapping: mapping.name, expression: filter.format)
-        do {
+        do throws(MigrationError) {
             var slots = SourceSlots(entity: entity, schema: source)
             _ = try PredicateProgram(compiling: filter, resolver: &slots, context: context)
-            return false
+            guard filter.looksIntoExternalData(of: entity, names: source.model.externalAttributeNames) else {
+                return false
+            }
+            throw Self.externalData.inside(context)
         } catch {
             guard error.code == "expression.unsupported", filter.isEvaluable else { throw error }
             do { try filter.checkSourcePaths(from: entity) } catch { throw error.inside(context) }
@@ -218,7 +230,12 @@ struct MappingResolution {
         among all: [PlannedMapping], context: MigrationError.Context
     ) throws(MigrationError) -> RelationshipValue {
         let form: RelationshipExpression
-        do { form = try RelationshipExpression(expression, context: context) } catch {
+        do throws(MigrationError) {
+            form = try RelationshipExpression(expression, context: context)
+            if expression.looksIntoExternalData(of: item.source, names: source.model.externalAttributeNames) {
+                throw Self.externalData.inside(context)
+            }
+        } catch {
             guard error.code == "expression.unsupported", expression.isEvaluable, !expression.isValue else {
                 throw error
             }

@@ -56,6 +56,8 @@ enum RunNotes {
         if let existing, existing.historyTransactions > 0 {
             notes.append("The destination's persistent history does not tell of the objects that were added")
         }
+        // What a store that stands has of indexes and triggers is its own.
+        if existing == nil { notes += schema.notes }
         if let history { notes.append(history) }
         for (rule, count) in counts.warnings.sorted(by: { $0.key < $1.key }) {
             notes.append(

@@ -31,6 +31,11 @@ enum StoreMatch {
     static func check(_ metadata: StoreMetadata, against model: ManagedObjectModel, path: String) throws(MigrationError)
     {
         guard let shown = differences(metadata, model) else { return }
+        if let name = model.fitting(storeHashes: metadata.versionHashes)?.restrictedConfigurations.first {
+            throw MigrationError(
+                "store.otherModel", .configuration, "The store was made for the configuration \(name) of the model",
+                remedy: "Give the models that restricted(toConfiguration:) returns", context: .init(path: path))
+        }
         throw MigrationError(
             "store.otherModel", .configuration, "The store was written by another model version: \(shown)",
             remedy: "Give the version that wrote it with --from, or leave --from out to use the store's cached model",

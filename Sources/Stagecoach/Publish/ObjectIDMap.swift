@@ -1,5 +1,6 @@
 import CSQLite
 import Diagnostics
+import Foundation
 import ManagedModel
 import Mapping
 import PersistentStore
@@ -123,7 +124,7 @@ private struct IDPair {
 }
 
 /// The map of the steps before in a chain of versions.
-private final class EarlierIDMap {
+final class EarlierIDMap {
     private let connection: Connection
     private let find: Statement
 
@@ -138,8 +139,23 @@ private final class EarlierIDMap {
             """)
     }
 
+    /// The objects of the chain's source that became an object of this step's, `Entity/p<key>` both.
+    ///
+    /// - Returns: none where no object of the chain's source became it.
+    func sources(of id: String) throws(MigrationError) -> [String] {
+        guard let mark = id.range(of: "/p", options: .backwards), let key = Int64(id[mark.upperBound...]) else {
+            return []
+        }
+        defer { find.reset() }
+        find.bind(String(id[..<mark.lowerBound]), at: 1)
+        find.bind(key, at: 2)
+        var sources: [String] = []
+        while try find.step() { sources.append("\(find.text(1) ?? "")/p\(find.integer(2))") }
+        return sources
+    }
+
     /// Shows where a pair's source object comes from; nothing where no object of the chain's source became it.
-    func forEach(before pair: IDPair, _ body: (IDPair) throws -> Void) throws {
+    fileprivate func forEach(before pair: IDPair, _ body: (IDPair) throws -> Void) throws {
         defer { find.reset() }
         find.bind(pair.sourceEntity, at: 1)
         find.bind(pair.sourceKey, at: 2)

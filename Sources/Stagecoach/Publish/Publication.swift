@@ -24,7 +24,7 @@ struct Publication {
         try destination.createTriggers()
         try destination.finish(
             metadata: try metadata(), maximumKeys: session.highestKeys,
-            modelCache: try ModelCache.encode(session.destinationSchema.model), history: history)
+            modelCache: try ModelCache.encode(session.destinationSchema.model.whole), history: history)
     }
 
     private func metadata() throws(MigrationError) -> DestinationMetadata {
@@ -66,7 +66,7 @@ struct PublicationCheck {
         let old = session.existingRows + session.existingLinks
         let written = session.rowsWritten + session.linksWritten
         for (index, table) in tables.enumerated() {
-            let found = try connection.integer("SELECT count(*) FROM \(table)") ?? -1
+            let found = try connection.integer("SELECT count(*) FROM \(SQLName.quoted(table))") ?? -1
             guard found == old[index] + written[index] else {
                 throw failure(
                     "Table \(table) of the finished store has \(found) rows, it had \(old[index]) and \(written[index]) were written",

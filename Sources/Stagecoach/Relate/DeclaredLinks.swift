@@ -87,12 +87,23 @@ final class DeclaredLinks {
                 continue
             }
             members.removeAll(keepingCapacity: true)
+            var many: ManyMembers?
             if let dynamic = step.dynamic {
                 members = try dynamicMembers(
                     of: owner, dynamic.expression, dynamic.planned, source: source, in: mapping)
             } else if let lookup = step.lookup {
+                let canSpill = objects.links.isReplayed && step.store.canStreamPartners
                 try forEachMember(lookup, for: owner, of: source, in: mapping) { member, order, _ in
+                    if let many { return try many.append(LinkMember(end: member, order: order)) }
                     members.append(LinkMember(end: member, order: order))
+                    if canSpill, members.count == session.options.heldMembers {
+                        many = try ManyMembers(members, session: session)
+                        members.removeAll()
+                    }
+                }
+                if let many {
+                    try objects.links.set(owner, step.store, step.side, to: many)
+                    continue
                 }
                 if lookup.isToMany { arrange() }
             }

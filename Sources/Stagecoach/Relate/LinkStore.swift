@@ -466,6 +466,17 @@ final class LinkStore {
         return LiveLinks(.holding(try holding(side)), width: width)
     }
 
+    /// Whether ``livePartners(of:side:)`` may be asked: each change stands for itself, and nothing lies under them.
+    var canStreamPartners: Bool { !isPlain && earlier == nil }
+
+    /// The links of one object, ascending by partner: those of now, later changes are not seen.
+    ///
+    /// - Complexity: O(changes of the object's links) of time, O(runs) of memory: for owners of very many.
+    func livePartners(of key: Int64, side: Side) throws(MigrationError) -> LiveLinks {
+        precondition(canStreamPartners, "a plain store's links depend on their partners'")
+        return LiveLinks(.changes(try recent(side).scan(prefix: [SortKey.encode(key)])), width: width)
+    }
+
     /// All links that were changed, those that are gone too, ascending by object, then partner. For a store over links of
     /// before.
     func changes(side: Side) throws(MigrationError) -> LiveLinks {

@@ -228,22 +228,74 @@ final class LinkStores {
             guard low < present.count, present[low].partner.key == key else { return nil }
             return present[low].orderOfPartner
         }
-        let isOrdered = store.isOrdered(side)
         for (position, member) in members.enumerated() {
-            var order = MemberOrder.none
-            if isOrdered { order = member.order.isNone ? .key(OrderingKey.key(at: Int64(position))) : member.order }
-            if let before = presentOrder(member.end.key) {
-                if !order.isNone, order != before {
-                    try store.add(owner, member.end, side: side, orderOfPartner: order)
-                }
-                continue
+            try place(member, at: Int64(position), of: owner, store, side, before: presentOrder(member.end.key))
+        }
+    }
+
+    /// Makes one member of a set that ``set(_:_:_:to:)`` is given, in a store that is not plain.
+    ///
+    /// - Parameters:
+    ///   - position: in the set.
+    ///   - before: its place where it is a member already; nil where it is none.
+    private func place(
+        _ member: LinkMember, at position: Int64, of owner: LinkEnd, _ store: LinkStore, _ side: LinkStore.Side,
+        before: MemberOrder?
+    ) throws(MigrationError) {
+        var order = MemberOrder.none
+        if store.isOrdered(side) { order = member.order.isNone ? .key(OrderingKey.key(at: position)) : member.order }
+        if let before {
+            if !order.isNone, order != before { try store.add(owner, member.end, side: side, orderOfPartner: order) }
+            return
+        }
+        try unlinkExclusive(store, member.end, from: side.other, but: owner)
+        var own = MemberOrder.none
+        if store.isOrdered(side.other), !store.isReflexive || owner.key != member.end.key {
+            own = try store.nextOrder(of: member.end.key, side: side.other)
+        }
+        try store.add(owner, member.end, side: side, orderOfPartner: order, orderOfObject: own)
+    }
+
+    /// Sets the partners of an object as ``set(_:_:_:to:)`` does, where they are too many to be held.
+    ///
+    /// The members come by key beside those present, so what is gone and what stays is known without holding either;
+    /// where their order is that in which they were found, they are sorted once more.
+    ///
+    /// - Complexity: O(n log n) in the members before and after; the memory of two external sorts.
+    func set(
+        _ owner: LinkEnd, _ store: LinkStore, _ side: LinkStore.Side, to members: ManyMembers
+    ) throws {
+        precondition(isReplayed && store.canStreamPartners, "a set that has to be remembered is held")
+        let present = try store.livePartners(of: owner.key, side: side)
+        var next = try present.next()
+        let found = try members.finish()
+        var position: Int64 = 0
+        while let (member, sequence) = try found.next() {
+            while let view = next, view.partner.key < member.end.key {
+                try store.remove(owner, view.partner, side: side)
+                next = try present.next()
             }
-            try unlinkExclusive(store, member.end, from: side.other, but: owner)
-            var own = MemberOrder.none
-            if store.isOrdered(side.other), !store.isReflexive || owner.key != member.end.key {
-                own = try store.nextOrder(of: member.end.key, side: side.other)
+            var before: MemberOrder?
+            if let view = next, view.partner.key == member.end.key {
+                before = view.orderOfPartner
+                next = try present.next()
             }
-            try store.add(owner, member.end, side: side, orderOfPartner: order, orderOfObject: own)
+            if members.isByFinding {
+                try members.append(member, found: sequence, before: before)
+            } else {
+                try place(member, at: position, of: owner, store, side, before: before)
+                position += 1
+            }
+        }
+        while let view = next {
+            try store.remove(owner, view.partner, side: side)
+            next = try present.next()
+        }
+        guard members.isByFinding else { return }
+        let placed = try members.finishByFinding()
+        while let (member, before) = try placed.next() {
+            try place(member, at: position, of: owner, store, side, before: before)
+            position += 1
         }
     }
 

@@ -19,6 +19,7 @@ struct EarlierRowChanges {
     /// - Complexity: O(changed links), each an update by key.
     func write() throws {
         try touched.settleCells()
+        try settleExternalValues()
         for store in links.all {
             guard let earlier = store.earlier else { continue }
             try noteEnds(store, earlier)
@@ -37,6 +38,26 @@ struct EarlierRowChanges {
         }
         for table in schema.tables.indices where session.hasRows[table] {
             try StoredRows(destination, table: table).raiseLocks(of: touched)
+        }
+    }
+
+    /// Large values that policies set in rows that were there before become files, as those of new rows do.
+    private func settleExternalValues() throws {
+        guard let external = session.external, external.isUsed else { return }
+        for (table, columns) in schema.externalColumns.enumerated() where !columns.isEmpty && session.hasRows[table] {
+            let rows = StoredRows(destination, table: table)
+            let slots = schema.tables[table].columns.count
+            var batch = RowBatch(slots: slots, rowCapacity: 1, byteTarget: 4096)
+            try touched.forEachKey(table: table) { key in
+                batch.removeAll()
+                guard try touched.isChanged(key, table: table), try rows.fetch(key, into: &batch) else { return }
+                let large = columns.map(\.column).filter { external.becomesFile(batch[0, $0], in: batch) }
+                guard !large.isEmpty else { return }
+                // What else is there stays: a reference is to a file of the destination's own.
+                for slot in 0..<slots where !large.contains(slot) { batch[0, slot] = .absent }
+                try session.settleExternalValues(&batch, table: table)
+                try rows.update(key, from: batch, row: 0)
+            }
         }
     }
 

@@ -113,8 +113,11 @@ struct StagedRoute {
                 "staged.unknownVersion", .configuration, "The store has no version checksum and no version hashes",
                 remedy: "Migrate it with a source model that is named", context: .init(path: path))
         }
-        if let cached, StoreVersion.wrote(cached, metadata.versionHashes) { return (cached, checksum) }
-        guard let model = known[checksum] ?? known.all.first(where: { StoreVersion.wrote($0, metadata.versionHashes) })
+        if let fitting = cached?.fitting(storeHashes: metadata.versionHashes) { return (fitting, checksum) }
+        let hashes = metadata.versionHashes
+        guard
+            let model = known[checksum].map({ $0.fitting(storeHashes: hashes) ?? $0 })
+                ?? known.all.lazy.compactMap({ $0.fitting(storeHashes: hashes) }).first
         else { throw unknown(checksum, path) }
         return (model, checksum)
     }

@@ -10,7 +10,7 @@ enum ObjectOrigins {
     case associations(StagedRuntime)
 
     /// The most sources that are named of one object.
-    private static let most = 100
+    static let most = 100
 
     /// The entity mapping and the source objects of a destination object; nil for one that a policy made without
     /// associating it.
@@ -46,5 +46,16 @@ enum ObjectOrigins {
 
     func origin(_ broken: BrokenRule) throws -> ObjectOrigin? {
         try origin(table: broken.table, key: broken.key, entity: broken.entity)
+    }
+}
+
+extension MigrationSession {
+    /// The source objects of an object, `Entity/p<key>`: in a chain of versions those of the chain's source.
+    func chainSources(of origin: ObjectOrigin?) throws -> [String] {
+        guard let origin else { return [] }
+        guard let earlierObjects else { return origin.sources }
+        var sources: [String] = []
+        for source in origin.sources { sources += try earlierObjects.sources(of: source) }
+        return Array(sources.prefix(ObjectOrigins.most))
     }
 }

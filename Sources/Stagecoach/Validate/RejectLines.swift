@@ -13,9 +13,10 @@ struct RejectLines {
             try session.checkCancelled()
             let name = model.entity(at: entry.entity).definition.name
             let origin = try origins.origin(table: entry.table, key: entry.key, entity: entry.entity)
-            let others = (origin?.sources.count ?? 0) > 1 ? origin.map { Array($0.sources.dropFirst()) } : nil
+            let sources = try session.chainSources(of: origin)
+            let others = sources.count > 1 ? Array(sources.dropFirst()) : nil
             let object = RejectedObject(
-                entity: name, id: "\(name)/p\(entry.key)", sourceID: origin?.sources.first, otherSourceIDs: others,
+                entity: name, id: "\(name)/p\(entry.key)", sourceID: sources.first, otherSourceIDs: others,
                 property: entry.property, rule: entry.rule, value: entry.value, mapping: origin?.mappingName)
             try body(object, entry, origin)
         }

@@ -101,11 +101,11 @@ package struct ArgumentParser: Sendable {
         for name in command.operands.dropLast(command.optionalOperands).dropFirst(parsed.operands.count) {
             throw .missingOperand(name)
         }
-        if parsed.operands.count > command.operands.count {
+        if parsed.operands.count > command.operands.count, !command.repeatsLastOperand {
             throw .surplusOperand(parsed.operands[command.operands.count])
         }
-        for (operand, name) in zip(parsed.operands, command.operands) where operand.isEmpty {
-            throw .emptyOperand(name)
+        for (index, operand) in parsed.operands.enumerated() where operand.isEmpty {
+            throw .emptyOperand(command.operands[min(index, command.operands.count - 1)])
         }
         for option in command.options where option.isRequired && !seen.contains(option.name) {
             throw .missingOption("--" + option.name)

@@ -7,9 +7,11 @@ package enum CommandCatalog {
 
     package static let all = withoutManual + [man]
 
-    private static let withoutManual = [migrate, plan, check, infer, convert, inspect, port, demo, completions]
+    private static let withoutManual = [
+        migrate, plan, check, verify, batch, mergeReports, infer, convert, inspect, port, demo, completions,
+    ]
 
-    private static let migrationOptions: [OptionSpecification] = [
+    static let migrationOptions: [OptionSpecification] = [
         .init("to", .text, "MODEL", isRequired: true, help: "The model version to migrate to."),
         .init(
             "from", .text, "MODEL",
@@ -95,6 +97,20 @@ package enum CommandCatalog {
         ),
     ]
 
+    /// How rows are written and read, to compare.
+    static let writingOptions: [OptionSpecification] = [
+        .init(
+            "writer", .choice(["pages", "sqlite"]), "CHOICE",
+            help:
+                "How a fresh store's rows are written: pages (faster) or sqlite, to compare the two. The rows are the same."
+        ),
+        .init(
+            "reader", .choice(["pages", "sqlite"]), "CHOICE",
+            help:
+                "How the source's rows are read: pages (faster; through SQLite where that is safer) or sqlite, to compare the two. The rows are the same."
+        ),
+    ]
+
     static let migrate = CommandSpecification(
         "migrate", summary: "Migrate a store to another model version",
         discussion: """
@@ -106,18 +122,8 @@ package enum CommandCatalog {
             Bundle.momd:Version, a .mom, or a store (its cached model).
             """,
         operands: ["SOURCE", "DESTINATION"],
-        options: migrationOptions + [
-            .init(
-                "writer", .choice(["pages", "sqlite"]), "CHOICE",
-                help:
-                    "How a fresh store's rows are written: pages (faster) or sqlite, to compare the two. The rows are the same."
-            ),
-            .init(
-                "reader", .choice(["pages", "sqlite"]), "CHOICE",
-                help:
-                    "How the source's rows are read: pages (faster; through SQLite where that is safer) or sqlite, to compare the two. The rows are the same."
-            ),
-            .init("json", .flag, help: "Print the report as JSON instead of the summary."),
+        options: migrationOptions + writingOptions + [
+            .init("json", .flag, help: "Print the report as JSON instead of the summary.")
         ],
         examples: [
             (

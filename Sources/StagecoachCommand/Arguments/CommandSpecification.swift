@@ -52,6 +52,8 @@ package struct CommandSpecification: Sendable {
     package let operands: [String]
     /// How many of the last operands may be left out.
     package let optionalOperands: Int
+    /// Whether the last operand may be given several times.
+    package let repeatsLastOperand: Bool
     /// What an operand may be, where it is no path.
     package let operandWords: [String]
     package let options: [OptionSpecification]
@@ -60,15 +62,26 @@ package struct CommandSpecification: Sendable {
 
     package init(
         _ name: String, summary: String, discussion: String, operands: [String], optionalOperands: Int = 0,
-        operandWords: [String] = [], options: [OptionSpecification], examples: [(line: String, effect: String)]
+        repeatsLastOperand: Bool = false, operandWords: [String] = [], options: [OptionSpecification],
+        examples: [(line: String, effect: String)]
     ) {
         self.name = name
         self.summary = summary
         self.discussion = discussion
         self.operands = operands
         self.optionalOperands = optionalOperands
+        self.repeatsLastOperand = repeatsLastOperand
         self.operandWords = operandWords
         self.options = options
         self.examples = examples
+    }
+
+    /// The operands as help writes them: ` SOURCE [DESTINATION]`, ` FILE...`.
+    package var operandUsage: String {
+        operands.enumerated().map { index, operand in
+            let isLast = index == operands.count - 1
+            let text = operand + (isLast && repeatsLastOperand ? "..." : "")
+            return index < operands.count - optionalOperands ? " \(text)" : " [\(text)]"
+        }.joined()
     }
 }

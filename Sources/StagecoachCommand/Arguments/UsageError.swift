@@ -22,6 +22,10 @@ package enum UsageError: Error, Equatable, Sendable {
     case contradiction(String, String)
     /// An option that says nothing without another.
     case needsOption(String, other: String)
+    /// A share of a batch that is not I/N.
+    case notAShard(String)
+    /// What a scheduler's environment says of the share makes no sense.
+    case schedulerShard(String, other: String)
     /// Two paths that must be two files name one.
     case samePath(String, String, what: String)
 }

@@ -23,7 +23,8 @@ enum FidelityCommand {
         }
         let outline = FidelityOutline(
             path: path, model: arguments[option: "model"] ?? "cached model",
-            fidelity: try StoreFidelity(of: store, model: model.model))
+            fidelity: try StoreFidelity(
+                of: store, model: model.model.fitting(storeHashes: store.metadata.versionHashes) ?? model.model))
         try store.checkUnchanged()
         console.output.write(
             arguments.has("json") ? try JSONText.text(outline) : FidelityWording.text(outline))

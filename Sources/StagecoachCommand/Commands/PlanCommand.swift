@@ -32,9 +32,7 @@ struct PlanCommand {
     func run() throws {
         let inputs = try MigrationInputs(request)
         let chain = try inputs.migration().plan()
-        guard let plan = chain.runs[0].plan else {
-            throw MigrationError("internal.plan", .internal, "The first migration of a chain has no plan")
-        }
+        let plan = chain.runs[0].plan
         let outline = PlanOutline(plan, chain: chain, inputs: inputs)
         if let saved {
             guard chain.runs.count == 1 else {

@@ -26,6 +26,8 @@ struct StoreDescription: Encodable {
         let evidence: StoreVersion.Evidence?
         /// Why nothing says it.
         let problem: String?
+        /// The versions' configurations that the store may have been made for; empty where it has all entities.
+        var configurations: [String] = []
     }
 
     let kind = "store"
@@ -35,6 +37,8 @@ struct StoreDescription: Encodable {
     let modelVersionIdentifiers: [String]
     let versionChecksum: String?
     let hasCachedModel: Bool
+    /// The configurations of the model that the store may have been made for; empty where it has all entities.
+    private(set) var configurations: [String] = []
     /// Which versions of a bundle wrote the store; nil where no bundle was named.
     private(set) var version: Version?
     let journalMode: String
@@ -69,6 +73,8 @@ struct StoreDescription: Encodable {
         // A cached model that cannot be read is no reason to say nothing of the store.
         var model: ManagedObjectModel?
         do { model = try ModelArgument.cachedModel(of: store) } catch  where error.category != .io {}
+        if let whole = model { model = whole.fitting(storeHashes: metadata.versionHashes) ?? whole }
+        configurations = version?.configurations ?? model?.restrictedConfigurations ?? []
         let connection = try Connection.openSource(path: store.path, vfs: .standard)
         let names = try StoreTables.names(connection)
         features = StoreFeatures.list(model: model, tables: names)
@@ -151,7 +157,8 @@ extension StoreDescription.Version {
             return Self(
                 bundle: folder, versions: found.names, evidence: found.evidence,
                 problem: found.names.isEmpty
-                    ? "the store's cached model is that of no version there, and no version has its hashes" : nil)
+                    ? "the store's cached model is that of no version there, and no version has its hashes" : nil,
+                configurations: found.configurations)
         } catch {
             guard error.code == "model.unknownVersion" else { throw error }
             return Self(bundle: folder, versions: [], evidence: nil, problem: error.message)

@@ -1,6 +1,7 @@
 import Diagnostics
 import Foundation
 import ManagedModel
+import Mapping
 import Stagecoach
 
 /// The inputs of a migration, read: models, mapping models, and the way from version to version.
@@ -20,18 +21,23 @@ struct MigrationInputs {
         self.request = request
         // The store comes first: a model that fits no store at all would only distract.
         let store = try ModelArgument.open(request.source)
+        let hashes = store.metadata.versionHashes
         try store.close()
         let bundle = ModelLocator.bundle(of: request.to)
         let source: ModelVersion
         if let from = request.from {
-            sourceModel = try ModelArgument.load(from)
+            let named = try ModelArgument.load(from)
+            sourceModel = NamedModel(
+                model: named.model.fitting(storeHashes: hashes) ?? named.model, name: named.name)
             destinationModel = try ModelArgument.load(request.to)
             evidence = nil
             source = ModelVersion(name: sourceModel.name, model: sourceModel.model)
         } else {
             // Without --from the --to bundle may have to say which version wrote the store: it must be there.
             destinationModel = try ModelArgument.load(request.to)
-            let found = try ModelArgument.ofStore(request.source, bundle: request.to)
+            // Where there are configurations, the bundle may say more of the store than its cached model.
+            let found = try ModelArgument.ofStore(
+                request.source, bundle: request.to, namesAll: !destinationModel.model.configurations.isEmpty)
             evidence = found.evidence
             source = found.version
             sourceModel = NamedModel(model: found.model, name: found.version.name)
@@ -71,11 +77,35 @@ struct MigrationInputs {
     /// What the command has to say of the way, beyond what the run itself says: a sentence each.
     var notes: [String] {
         var notes = route.unneeded.map { "The mapping model \($0) is for versions beside the way and was not used" }
+        if route.steps.contains(where: \.isBetweenStrangers) {
+            notes.append(
+                "The two models have no entity in common, and nothing is migrated: is the destination's the right model?")
+        }
+        if let name = route.steps[0].source.model.restrictedConfigurations.first,
+            let last = route.steps.last?.destination.model
+        {
+            let isWhole = last.restrictedConfigurations.isEmpty
+            notes.append(
+                "The store was made for the configuration \(name) of its model: "
+                    + (isWhole
+                        ? "the destination model has none of that name, so it has all of that model's entities"
+                        : "so is the destination"))
+        }
         if evidence == .schema {
             notes.append(
                 "The store's version hashes are missing or of no known version: its tables are those of "
                     + (sourceModel.name ?? "the source model"))
         }
         return notes
+    }
+}
+
+extension MigrationStep {
+    /// Whether the mapping was inferred, and no entity of one model is found in the other.
+    fileprivate var isBetweenStrangers: Bool {
+        files.isEmpty
+            && !mappingModels.contains { model in
+                (model.entityMappings ?? []).contains { $0.sourceEntityName != nil && $0.destinationEntityName != nil }
+            }
     }
 }

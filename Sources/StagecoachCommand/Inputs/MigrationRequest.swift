@@ -15,7 +15,7 @@ struct MigrationRequest {
     let report: String?
     /// Shared libraries of policies, in the order given.
     let policies: [String]
-    let options: MigrationOptions
+    var options: MigrationOptions
     /// A saved plan to run.
     let plan: String?
 
@@ -23,13 +23,22 @@ struct MigrationRequest {
     ///
     /// - Throws: `samePath` where a file that is to be made is one that is to be read; `needsOption`.
     init(_ arguments: ParsedArguments) throws(UsageError) {
-        source = arguments.operands[0]
-        destination = arguments.operands.count > 1 ? arguments.operands[1] : ""
-        to = arguments[option: "to"] ?? ""
-        from = arguments[option: "from"]
-        mappings = arguments.all("mapping")
+        let destination = arguments.operands.count > 1 ? arguments.operands[1] : ""
+        try self.init(arguments, BatchEntry(source: arguments.operands[0], destination: destination))
+    }
+
+    /// Reads the request for one store of a batch: what its entry names stands in the place of the options.
+    ///
+    /// - Throws: as ``init(_:)``; `missingOption` where neither names the model.
+    init(_ arguments: ParsedArguments, _ entry: BatchEntry) throws(UsageError) {
+        source = entry.source
+        destination = entry.destination
+        guard let model = entry.model ?? arguments[option: "to"] else { throw .missingOption("--to") }
+        to = model
+        from = entry.from ?? arguments[option: "from"]
+        mappings = entry.mappings ?? arguments.all("mapping")
         via = arguments.all("via")
-        report = arguments[option: "report"]
+        report = entry.report ?? arguments[option: "report"]
         policies = arguments.all("policies")
         var options = MigrationOptions()
         options.memoryLimit = arguments.number("memory-limit")
@@ -37,7 +46,7 @@ struct MigrationRequest {
         options.workDirectory = arguments[option: "work-dir"]
         options.keys = arguments[option: "keys"].flatMap(KeyChoice.init(rawValue:)) ?? .auto
         if let passes = arguments[option: "passes"] { try Self.readPasses(passes, into: &options) }
-        options.idMap = arguments[option: "id-map"]
+        options.idMap = entry.idMap ?? arguments[option: "id-map"]
         if let path = options.idMap, !path.hasSuffix(".csv"), !path.hasSuffix(".sqlite") {
             throw .wrongEnding(option: "--id-map", value: path, ending: ".csv or .sqlite")
         }
@@ -49,7 +58,7 @@ struct MigrationRequest {
         options.isDryRun = arguments.has("dry-run")
         options.strictValidation = arguments.has("strict-validation")
         options.onInvalid = arguments[option: "on-invalid"].flatMap(InvalidObjects.init(rawValue:)) ?? .fail
-        options.rejectFile = arguments[option: "reject-file"]
+        options.rejectFile = entry.rejectFile ?? arguments[option: "reject-file"]
         options.maximumRejects = arguments.number("max-rejects")
         if options.onInvalid != .reject {
             for name in ["reject-file", "max-rejects"] where arguments[option: name] != nil {

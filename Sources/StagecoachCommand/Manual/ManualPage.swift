@@ -14,7 +14,7 @@ enum ManualPage {
         )
         page.section("COMMANDS")
         for command in commands {
-            page.item("stagecoach \(command.name)\(operands(command))", command.summary + ".")
+            page.item("stagecoach \(command.name)\(command.operandUsage)", command.summary + ".")
         }
         page.text(
             "Each command has a page of its own: stagecoach man COMMAND. With --help a command prints its options.")
@@ -35,7 +35,7 @@ enum ManualPage {
         page.text("stagecoach-\(command.name) - \(summary)")
         page.section("SYNOPSIS")
         page.bold("stagecoach \(command.name)")
-        var synopsis = operands(command)
+        var synopsis = command.operandUsage
         for option in command.options where option.isRequired {
             synopsis += " --\(option.name) \(option.valueName ?? "")"
         }
@@ -73,11 +73,5 @@ enum ManualPage {
         )
         page.section("ENVIRONMENT")
         page.item("TERM", "With dumb, progress is not redrawn.")
-    }
-
-    private static func operands(_ command: CommandSpecification) -> String {
-        command.operands.enumerated().map { index, operand in
-            index < command.operands.count - command.optionalOperands ? " \(operand)" : " [\(operand)]"
-        }.joined()
     }
 }

@@ -29,14 +29,21 @@ enum ChainWording {
         return lines
     }
 
-    /// The migrations after the first: their rows are known when their source stands.
+    /// The migrations after the first, by the objects that those before are expected to make.
     static func later(_ chain: ChainPlan) -> [String] {
         var lines: [String] = []
         for (index, run) in chain.runs.enumerated().dropFirst() {
             let versions = Versions.text(run.steps.first?.source, run.steps.last?.destination)
-            lines += ["", "Migration \(index + 1) of \(chain.runs.count), \(versions), planned when its source stands"]
-            lines.append("  Entity mappings")
-            lines += run.entityMappings.map { "    \($0)" }
+            lines += [
+                "",
+                "Migration \(index + 1) of \(chain.runs.count), \(versions), of what the one before is expected to make",
+            ]
+            for (number, model) in run.plan.models.enumerated() {
+                if run.plan.models.count > 1 {
+                    lines += ["", "Mapping model \(number + 1) of \(run.plan.models.count)"]
+                }
+                lines += PlanWording.text(model)
+            }
         }
         return lines
     }

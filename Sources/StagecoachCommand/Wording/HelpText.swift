@@ -18,9 +18,7 @@ package enum HelpText {
 
     /// Help on one command.
     package static func command(_ command: CommandSpecification) -> String {
-        var usage = "Usage: stagecoach \(command.name)"
-        for operand in command.operands.dropLast(command.optionalOperands) { usage += " \(operand)" }
-        for operand in command.operands.suffix(command.optionalOperands) { usage += " [\(operand)]" }
+        var usage = "Usage: stagecoach \(command.name)\(command.operandUsage)"
         for option in command.options where option.isRequired { usage += " --\(option.name) \(option.valueName ?? "")" }
         usage += " [OPTION]..."
         var lines = [usage, "", command.discussion, "", "Options:"]

@@ -19,6 +19,9 @@ enum InspectWording {
                 store.journalMode + (store.walBytes.map { ", -wal of \(Figures.size($0))" } ?? ""),
             ],
         ]
+        if !store.configurations.isEmpty {
+            facts.insert(["configuration", store.configurations.joined(separator: " or ")], at: 3)
+        }
         if let version = store.version { facts.insert(["written by", words(for: version)], at: 3) }
         if let checksum = store.versionChecksum { facts.insert(["version checksum", checksum], at: 3) }
         if !store.applicationKeys.isEmpty {

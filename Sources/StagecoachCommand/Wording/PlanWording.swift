@@ -30,7 +30,8 @@ enum PlanWording {
         return lines.map(\.printable).joined(separator: "\n") + "\n"
     }
 
-    private static func text(_ model: MigrationPlan.Model) -> [String] {
+    /// One mapping model's part.
+    static func text(_ model: MigrationPlan.Model) -> [String] {
         var lines: [String] = []
         if model.isStaged {
             lines.append("  Stages with barriers over all entity mappings, because")

@@ -36,6 +36,10 @@ package enum UsageWording {
             return "option '\(option)' needs a number or names of entity mappings as \"A,B;C\", not '\(value)'"
         case .contradiction(let first, let second): return "options '\(first)' and '\(second)' exclude each other"
         case .needsOption(let option, let other): return "option '\(option)' needs '\(other)'"
+        case .notAShard(let value):
+            return "option '--shard' needs I/N with I from 0 to N - 1, not '\(value)'"
+        case .schedulerShard(let name, let other):
+            return "\(name) and \(other) do not say which share of the batch this is; give --shard I/N"
         case .samePath(let first, let second, let what):
             return first == second
                 ? "\(what) are the same file: \(first)" : "\(what) are the same file: \(first) and \(second)"

@@ -76,7 +76,7 @@ struct ChainTests {
             steps: try (0..<3).map { try Self.inferred(versions[$0], versions[$0 + 1]) }, to: folder.file("new.sqlite"))
         let plan = try chain.plan()
         #expect(plan.runs.count == 1 && plan.runs[0].steps.map(\.destination) == ["2", "3", "4"])
-        #expect(plan.runs[0].plan != nil && chain.single != nil)
+        #expect(!plan.runs[0].plan.models.isEmpty && chain.single != nil)
         let report = try chain.run()
         #expect(
             try rows(folder.file("new.sqlite"), "SELECT Z_PK || ZHEADING || ZPAGES FROM ZBOOK ORDER BY Z_PK")
@@ -176,5 +176,44 @@ struct ChainTests {
         chain.fusesSteps = false
         let error = try #require(throws: MigrationError.self) { try chain.run() }
         #expect(error.code == "destination.exists" && !error.message.contains("Step"))
+    }
+
+    @Test("Later steps' rejects name objects of the chain's source, and every migration has its plan")
+    func laterRejects() throws {
+        let versions = try [
+            model(entity("A", [attribute("x", .string)])), model(entity("A", [attribute("y", .string)])),
+            model(entity("B", [attribute("y", .string, required: true)])),
+        ].enumerated().map { ModelVersion(name: "v\($0.offset)", model: $0.element) }
+        let folder = try TemporaryFolder()
+        var store = ReferenceStore(model: versions[0].model)
+        store.insert("A", 3, ["x": .text("here")])
+        store.insert("A", 9)
+        try store.write(path: folder.file("old.sqlite"))
+        let steps = [
+            MigrationStep(
+                from: versions[0], to: versions[1],
+                mappingModels: [mappings(try mapping("Near", "A", "A", ["y": "$source.x"]))]),
+            MigrationStep(
+                from: versions[1], to: versions[2],
+                mappingModels: [mappings(try mapping("Far", "A", "B", ["y": "$source.y"]))]),
+        ]
+        var options = MigrationOptions()
+        options.keys = .sequential
+        options.onInvalid = .reject
+        options.rejectFile = folder.file("rejects.jsonl")
+        let chain = ChainedMigration(
+            from: folder.file("old.sqlite"), steps: steps, to: folder.file("new.sqlite"), options: options)
+        let plan = try chain.plan()
+        #expect(plan.runs.map { $0.plan.models[0].entityMappings.map(\.sourceRows) } == [[2], [2]])
+        #expect(plan.runs[1].plan.models[0].tables.map(\.rootEntity) == ["B"])
+        let check = try chain.check()
+        #expect(check.report.violations.flatMap(\.samples).map(\.sourceID) == ["A/p9"])
+        let report = try chain.run()
+        #expect(report.rejects?.objects == 1 && report.rejects?.sample.map(\.sourceID) == ["A/p9"])
+        let lines = try String(contentsOfFile: folder.file("rejects.jsonl"), encoding: .utf8)
+        #expect(lines.contains("\"id\":\"B/p2\",\"sourceID\":\"A/p9\""), "\(lines)")
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+                == ["new.sqlite", "old.sqlite", "rejects.jsonl"])
     }
 }

@@ -44,7 +44,11 @@ struct FetchCompiler {
             node = .comparison(modifier: modifier, left, .isIn, FetchConstant.literal(right), options)
         }
         let predicate = SourcePredicate(node: isNegated ? .not(node) : node)
-        if let program = try? PredicateProgram(compiling: predicate, resolver: &slots, context: context) {
+        let looksIntoFiles = predicate.looksIntoExternalData(
+            of: entity, names: side.schema.model.externalAttributeNames)
+        if !looksIntoFiles,
+            let program = try? PredicateProgram(compiling: predicate, resolver: &slots, context: context)
+        {
             return program.constant.map(FetchCondition.constant) ?? .program(program)
         }
         switch node {

@@ -1,0 +1,76 @@
+import ManagedModel
+
+/// Where expressions look into values whose stored form is not their bytes: those of attributes that allow external
+/// storage, which have a marker byte before them or lie in a file. Only objects know what they are.
+extension ValueExpression {
+    /// Whether the expression looks into a value of external storage.
+    ///
+    /// - Parameters:
+    ///   - entity: what `$source` is; nil: nothing.
+    ///   - names: of all attributes of the source model that allow external storage.
+    /// - Complexity: O(nodes); O(1) where there are no such attributes.
+    package func looksIntoExternalData(of entity: EntityDescription?, names: Set<String>) -> Bool {
+        SyntaxNode.expression(node).looksIntoExternalData(of: entity, names)
+    }
+}
+
+extension SourcePredicate {
+    /// Whether the predicate looks into a value of external storage; whether one is nil is known without.
+    package func looksIntoExternalData(of entity: EntityDescription?, names: Set<String>) -> Bool {
+        SyntaxNode.predicate(node).looksIntoExternalData(of: entity, names)
+    }
+}
+
+extension SyntaxNode {
+    fileprivate func looksIntoExternalData(of entity: EntityDescription?, _ names: Set<String>) -> Bool {
+        guard !names.isEmpty else { return false }
+        var pending = [self]
+        while let next = pending.popLast() {
+            switch next {
+            case .predicate(.comparison(_, let value, .equal, .constant(.null), _)),
+                .predicate(.comparison(_, .constant(.null), .equal, let value, _)),
+                .predicate(.comparison(_, let value, .notEqual, .constant(.null), _)),
+                .predicate(.comparison(_, .constant(.null), .notEqual, let value, _)):
+                // The path itself is no look into the value at its end.
+                if value.keyPathParts == nil { pending.append(.expression(value)) }
+            case .expression(let node):
+                if let (root, path) = node.keyPathParts, !path.isEmpty {
+                    let isOwn = root == .variable("source") || root == .evaluatedObject
+                    if Self.leads(path, from: isOwn ? entity : nil, names) { return true }
+                }
+                pending.append(contentsOf: next.children)
+            case .predicate: pending.append(contentsOf: next.children)
+            }
+        }
+        return false
+    }
+
+    /// Whether a path leads to such an attribute. From an object that is not known its names decide: an attribute of the
+    /// same name that is not external is taken for one, which costs time only.
+    private static func leads(_ path: [String], from entity: EntityDescription?, _ names: Set<String>) -> Bool {
+        guard var current = entity else { return path.contains(where: names.contains) }
+        for name in path where !name.hasPrefix("@") {
+            guard let relationship = current.relationship(named: name) else {
+                return current.attribute(named: name)?.definition.allowsExternalBinaryDataStorage
+                    ?? names.contains(name)
+            }
+            current = relationship.destination
+        }
+        return false
+    }
+}
+
+extension ManagedObjectModel {
+    /// Names of attributes that allow external storage.
+    ///
+    /// - Complexity: O(own properties of all entities).
+    package var externalAttributeNames: Set<String> {
+        var names: Set<String> = []
+        for entity in definition.entities {
+            for attribute in entity.attributes where attribute.allowsExternalBinaryDataStorage {
+                names.insert(attribute.name)
+            }
+        }
+        return names
+    }
+}

@@ -1,0 +1,24 @@
+import Diagnostics
+
+extension SourceStore {
+    /// Prepares a query of the snapshot, for what no reader of rows asks: counts, groups, rows that lack a partner.
+    ///
+    /// All statements must be gone before ``close()``.
+    ///
+    /// - Throws: `store.damaged` (65) where the file has not what the query names.
+    package func query(_ sql: String) throws(MigrationError) -> Statement {
+        try blamingData { () throws(MigrationError) in try connection.prepare(sql) }
+    }
+}
+
+extension StoreSchema {
+    /// The CREATE INDEX terms of a table's uniqueness constraints: column indexes, entity, attributes, SQL condition.
+    package func uniqueTerms(ofTable table: Int) -> [(
+        columns: [Int], entity: Int, attributes: [String], condition: String?
+    )] {
+        indexes[table].compactMap { index in
+            guard case .unique(let entity, let attributes) = index.purpose else { return nil }
+            return (index.terms.map(\.column), entity, attributes, index.condition)
+        }
+    }
+}

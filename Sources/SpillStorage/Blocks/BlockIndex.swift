@@ -1,0 +1,153 @@
+import Diagnostics
+
+/// Where the blocks of a run begin in its file, and the first words of each.
+///
+/// The last few thousand blocks' entries stand in memory; those before them are pages of a file beside the run's, of
+/// which the first entry stands in memory. So the index of a run of gigabytes takes no more than that of one of 300 MB.
+/// Memory: an entry (8 bytes and the words) each for the last ``kept`` blocks, and for every ``pageEntries`` before
+/// them; one page.
+final class BlockIndex {
+    /// Entries that stay in memory.
+    static let kept = 4096
+    /// Entries a page.
+    static let pageEntries = 512
+
+    private let words: Int
+    /// Words an entry: the block's first words, its offset.
+    private let width: Int
+    private let makeFile: () throws(MigrationError) -> BlockFile
+    private var file: BlockFile?
+    /// The first entry of each page.
+    private var firsts: [UInt64] = []
+    /// Where each page begins in the file.
+    private var pageOffsets: [Int] = []
+    /// Entries after the pages.
+    private var tail: [UInt64] = []
+    private let page = RawBuffer()
+    private var loaded = -1
+
+    /// An empty index; no file is made until there are more entries than ``kept``.
+    ///
+    /// - Parameters:
+    ///   - words: words of a block's first record that are kept.
+    ///   - makeFile: gives a new file for pages.
+    init(words: Int, makeFile: @escaping () throws(MigrationError) -> BlockFile) {
+        self.words = words
+        width = words + 1
+        self.makeFile = makeFile
+    }
+
+    /// Blocks in the index.
+    var count: Int { paged + tail.count / width }
+    private var paged: Int { pageOffsets.count * Self.pageEntries }
+
+    /// Adds a block after the last one.
+    ///
+    /// - Parameter first: its first words.
+    /// - Throws: `spill.full`, `spill.io` (74), `spill.permission` (77).
+    func append(offset: Int, first: UnsafePointer<UInt64>) throws(MigrationError) {
+        for word in 0..<words { tail.append(first[word]) }
+        tail.append(UInt64(truncatingIfNeeded: offset))
+        if tail.count >= (Self.kept + Self.pageEntries) * width { try writePage() }
+    }
+
+    /// Where a block begins.
+    ///
+    /// - Throws: `spill.damaged`, `spill.io` (74), as all lookups here.
+    func offset(_ block: Int) throws(MigrationError) -> Int {
+        try withEntry(block) { Int(truncatingIfNeeded: $0[words]) }
+    }
+
+    /// A block's first word.
+    func firstWord(_ block: Int) throws(MigrationError) -> UInt64 { try withEntry(block) { $0[0] } }
+
+    /// Whether a block begins after some words.
+    func begins(_ block: Int, after prefix: UnsafePointer<UInt64>, words compared: Int) throws(MigrationError) -> Bool {
+        try withEntry(block) { RecordOrder.isLess(prefix, $0, words: compared) }
+    }
+
+    /// The first of the blocks `from..<count` that does not begin before some words; `count` where all do.
+    ///
+    /// - Complexity: O(log count), and a page read from the disk where another one than the last is asked for.
+    func lowerBound(
+        _ prefix: UnsafePointer<UInt64>, words compared: Int, from: Int, count: Int
+    ) throws(MigrationError) -> Int {
+        var bound = 0
+        if !tail.isEmpty, pageOffsets.isEmpty || isTailBefore(prefix, compared) {
+            let begin = max(0, from - paged)
+            bound = paged + Self.lowerBound(tail, from: begin, width: width, prefix, compared)
+        } else {
+            let after = Self.lowerBound(firsts, from: 0, width: width, prefix, compared)
+            if after > 0 {
+                try load(after - 1)
+                let entries = page.start.assumingMemoryBound(to: UInt64.self)
+                bound = (after - 1) * Self.pageEntries
+                bound += RecordOrder.lowerBound(
+                    entries, from: 0, count: Self.pageEntries, width: width, prefix: prefix, words: compared)
+            }
+        }
+        return min(max(bound, from), max(from, count))
+    }
+
+    private func isTailBefore(_ prefix: UnsafePointer<UInt64>, _ compared: Int) -> Bool {
+        tail.withUnsafeBufferPointer { entries in
+            entries.baseAddress.map { RecordOrder.isLess($0, prefix, words: compared) } ?? false
+        }
+    }
+
+    private static func lowerBound(
+        _ entries: [UInt64], from: Int, width: Int, _ prefix: UnsafePointer<UInt64>, _ compared: Int
+    ) -> Int {
+        entries.withUnsafeBufferPointer { space in
+            guard let start = space.baseAddress else { return 0 }
+            let count = space.count / width
+            return RecordOrder.lowerBound(
+                start, from: min(from, count), count: count, width: width, prefix: prefix, words: compared)
+        }
+    }
+
+    private func withEntry<Result>(
+        _ block: Int, _ body: (UnsafePointer<UInt64>) -> Result
+    ) throws(MigrationError) -> Result {
+        precondition(block >= 0 && block < count, "a block that the run has")
+        if block >= paged {
+            return tail.withUnsafeBufferPointer { entries in
+                guard let start = entries.baseAddress else { preconditionFailure("the tail holds the block") }
+                return body(start + (block - paged) * width)
+            }
+        }
+        try load(block / Self.pageEntries)
+        return body(page.start.assumingMemoryBound(to: UInt64.self) + block % Self.pageEntries * width)
+    }
+
+    private func load(_ number: Int) throws(MigrationError) {
+        guard number != loaded, let file else { return }
+        loaded = -1
+        let next = number + 1 < pageOffsets.count ? pageOffsets[number + 1] : file.end
+        try file.read(at: pageOffsets[number], next: next, into: page)
+        guard page.count == Self.pageEntries * width * 8 else {
+            throw file.damaged(pageOffsets[number], "it is no page of an index")
+        }
+        loaded = number
+    }
+
+    /// Moves the first entries in memory to a page.
+    private func writePage() throws(MigrationError) {
+        let file: BlockFile
+        if let known = self.file { file = known } else { file = try makeFile() }
+        self.file = file
+        let taken = Self.pageEntries * width
+        let bytes = tail.withUnsafeBytes { entries -> UnsafeRawBufferPointer in
+            page.count = 0
+            page.ensure(taken * 8)
+            if let start = entries.baseAddress { page.start.copyMemory(from: start, byteCount: taken * 8) }
+            page.count = taken * 8
+            return page.bytes
+        }
+        loaded = -1
+        pageOffsets.append(try file.append(bytes))
+        loaded = pageOffsets.count - 1
+        firsts.append(contentsOf: tail[..<width])
+        tail.removeFirst(taken)
+    }
+}

@@ -1,0 +1,144 @@
+import Diagnostics
+import Foundation
+import ManagedModel
+import Mapping
+import PersistentStore
+import SpillStorage
+
+/// An independent reading of a migration's source and destination: whether the one is what the mapping model makes of the
+/// other.
+///
+/// Nothing that a run wrote down is used, nor the programs by which it computes rows: filters and value expressions are
+/// evaluated object by object, keys, links and ordering keys are worked out again from the documented rules, and both
+/// stores are read through SQLite. What a policy makes cannot be worked out: it is checked against the model's rules, and
+/// ``VerificationReport/notRecomputed`` says so.
+///
+///     open both → the file's pages, schema and metadata
+///       → expected objects and keys, into a private ledger      (``ExpectedObjects``)
+///       → rows, table by table: objects, attributes, rules      (``RowVerification``)
+///       → links, pair by pair, both sides                       (``ExpectedLinks``, ``LinkVerification``)
+///       → references, uniqueness, keys, external files          (``StructureVerification``)
+///
+/// Memory: page caches and rows, within the limit; the ledger, about 40 bytes an object and a link, lies in the work
+/// directory or the folder for temporary files, and goes with the verification.
+public final class StoreVerification {
+    private let migration: ChainedMigration
+    /// Source objects that the run rejected are left out, as this file of the run lists them.
+    public var rejectFile: String?
+    /// Differences that are kept of each kind, entity and property; all are counted.
+    public var limit = 10
+
+    /// - Parameter migration: as it was run; its options say where keys, appending and rejects depend on them.
+    public init(_ migration: ChainedMigration) {
+        self.migration = migration
+        rejectFile = migration.options.rejectFile
+    }
+
+    /// - Parameter migration: one between two versions, as it was run.
+    public convenience init(_ migration: Migration) {
+        let step = MigrationStep(
+            from: ModelVersion(name: nil, model: migration.sourceModel),
+            to: ModelVersion(name: nil, model: migration.destinationModel), mappingModels: migration.mappingModels)
+        self.init(
+            ChainedMigration(
+                from: migration.sourcePath, steps: [step], to: migration.destinationPath, options: migration.options,
+                cancellation: migration.cancellation))
+    }
+
+    /// Verifies. Neither store is changed.
+    ///
+    /// - Throws: ``MigrationError`` where a store or the reject file cannot be read; differences are no errors.
+    /// - Complexity: O(rows + links), with sorts of links on disk.
+    public func run() throws -> VerificationReport {
+        ProcessMemory.returnFreedBlocks()
+        let folder = try CheckFolder(in: migration.options.workDirectory)
+        defer { folder.remove() }
+        let runs = migration.runs
+        let hasPolicies = runs.dropLast().contains { run in
+            run.mappingModels.contains { ($0.entityMappings ?? []).contains(where: \.hasPolicy) }
+        }
+        guard runs.count > 1, !hasPolicies else {
+            let rejects = try rejectFile.map { path throws(MigrationError) in try VerificationRejects(path: path) }
+            return try verify(migration, rejects: rejects, folder: folder.path)
+        }
+        return try verifySteps(runs, folder: folder.path)
+    }
+
+    /// Verifies a chain whose steps do not compose: the stores in between are made again, and each is verified like the
+    /// last.
+    ///
+    /// - Complexity: that of the chain's runs, and a verification of each.
+    private func verifySteps(_ runs: [ChainRun], folder: String) throws -> VerificationReport {
+        let options = try migration.optionsByRun(runs)
+        var whole = VerificationReport(source: migration.sourcePath, destination: migration.destinationPath)
+        var place = migration.sourcePath
+        var rejected = 0
+        for (index, run) in runs.enumerated() {
+            let isLast = index == runs.count - 1
+            let next = isLast ? migration.destinationPath : "\(folder)/step-\(index + 1).sqlite"
+            var own = options[index]
+            var rejects: VerificationRejects?
+            if isLast {
+                rejects = try rejectFile.map { path throws(MigrationError) in
+                    try VerificationRejects(path: path, skipping: rejected)
+                }
+            } else {
+                own.rejectFile = own.onInvalid == .reject ? next + ".rejects" : nil
+                own.idMap = nil
+                own.workDirectory = folder
+                own.isDryRun = false
+                try migration.migration(run, from: place, to: next, options: own).run()
+                rejects = try own.rejectFile.map { path throws(MigrationError) in try VerificationRejects(path: path) }
+                rejected += rejects?.count ?? 0
+            }
+            let step = ChainedMigration(
+                from: place,
+                steps: [MigrationStep(from: run.source, to: run.destination, mappingModels: run.mappingModels)],
+                to: next, options: own, cancellation: migration.cancellation)
+            let part = "\(folder)/verify-\(index + 1)"
+            guard mkdir(part, 0o700) == 0 else {
+                throw MigrationError(
+                    "work.create", .cannotCreate, "A folder cannot be made", context: .init(path: part))
+            }
+            let report = try verify(step, rejects: rejects, folder: part)
+            whole.add(report, label: "\(run.source.label) → \(run.destination.label)", isLast: isLast)
+            if index > 0 { try? FileManager.default.removeItem(atPath: place) }
+            place = next
+        }
+        return whole
+    }
+
+    private func verify(
+        _ migration: ChainedMigration, rejects: VerificationRejects?, folder: String
+    ) throws -> VerificationReport {
+        let findings = VerificationFindings(
+            VerificationReport(source: migration.sourcePath, destination: migration.destinationPath),
+            limit: max(1, limit))
+        let cancellation = migration.cancellation
+        let scene = try VerificationScene(migration, folder: folder, findings: findings, rejects: rejects) {
+            if let error = cancellation.error { throw error }
+        }
+        defer { scene.close() }
+        try scene.verify()
+        return findings.report
+    }
+}
+
+extension VerificationReport {
+    /// Adds the report of a step; that of the last one says what the destination holds.
+    fileprivate mutating func add(_ step: VerificationReport, label: String, isLast: Bool) {
+        differences += step.differences
+        differenceCount += step.differenceCount
+        countByKind.merge(step.countByKind) { $0 + $1 }
+        notRecomputed += step.notRecomputed
+        notes += step.notes.map { "\(label): \($0)" }
+        if !isLast {
+            notes.append(
+                "\(label): made again and verified, \(step.differenceCount == 0 ? "equal" : "\(step.differenceCount) differences")"
+            )
+        }
+        guard isLast else { return }
+        mappings = step.mappings
+        relationships = step.relationships
+    }
+}

@@ -1,0 +1,241 @@
+import Diagnostics
+import Foundation
+import ManagedModel
+import Mapping
+import PersistentStore
+import SpillStorage
+
+/// What the parts of one verification share: both stores, the plan, the ledger, the findings.
+final class VerificationScene {
+    let source: SourceStore
+    let destination: SourceStore
+    let options: MigrationOptions
+    let findings: VerificationFindings
+    let objects: VerifiedObjects
+    let external: VerifiedExternal
+    let ledger: VerificationLedger
+    let plan: VerificationPlan
+    let manager: VerifiedManager
+    let checkCancelled: () throws -> Void
+    /// Why nothing of the source can be computed again; nil where it can.
+    private let obstacle: String?
+    private let rejects: VerificationRejects
+    private let destinationModel: ManagedObjectModel
+    /// Objects that are not there where objects were rejected and no file says which.
+    var unaccounted = 0
+    /// Objects that no mapping makes and a policy may have made, by entity.
+    var unexplained: [String: Int] = [:]
+    /// Whether objects may be missing because they were rejected.
+    let mayReject: Bool
+
+    var isAppended: Bool { options.appendsToExisting }
+    var hasPolicies: Bool { plan.mappings.contains { $0.obstacle != nil } }
+
+    /// - Throws: what opening the stores throws, `store.otherModel` (78), `destination.layout` (65).
+    init(
+        _ migration: ChainedMigration, folder: String, findings: VerificationFindings, rejects: VerificationRejects?,
+        checkCancelled: @escaping () throws -> Void
+    ) throws {
+        self.findings = findings
+        self.rejects = rejects ?? VerificationRejects()
+        self.checkCancelled = checkCancelled
+        options = migration.options
+        mayReject = migration.options.onInvalid == .reject && rejects == nil
+        let runs = migration.runs
+        obstacle =
+            runs.count == 1
+            ? nil
+            : "the way takes \(runs.count) migrations through private stores (\(runs[0].obstacle ?? "they do not compose"))"
+        destinationModel = runs[runs.count - 1].destination.model
+        let resident = ProcessMemory.currentResident() ?? 0
+        let limit =
+            options.memoryRoom.map { resident + $0 } ?? options.memoryLimit ?? MemoryLimit.standard(resident: resident)
+        let room = limit - resident
+        guard room >= 6 << 20 else {
+            throw MigrationError(
+                "memory.limit", .configuration, "The memory limit of \(limit >> 20) MiB is too small to verify",
+                remedy: "Give --memory-limit \((resident + 12 << 20) >> 20)M or more")
+        }
+        let cache = min(16 << 20, room / 12)
+        let value = max(1 << 20, room / 6)
+        func open(_ path: String) throws(MigrationError) -> SourceStore {
+            let store = try SourceStore(
+                path: path, cacheBytes: cache, valueLimit: value, temporaryDirectory: folder)
+            store.limitNeeded = { (resident + 8 * $0) >> 20 + 1 }
+            return store
+        }
+        source = try open(migration.sourcePath)
+        if !options.sourceIsKnownByTables {
+            try StoreMatch.check(source.metadata, against: runs[0].source.model, path: migration.sourcePath)
+        }
+        destination = try open(migration.destinationPath)
+        let layout = try source.layout(for: runs[0].source.model)
+        let target: StoreLayout
+        do {
+            target = try destination.layout(for: destinationModel)
+        } catch {
+            throw MigrationError(
+                "verify.layout", .data, "The destination is no store of the model: \(error.message)",
+                context: error.context, cause: error.cause)
+        }
+        let models = runs.count == 1 ? runs[0].mappingModels : []
+        plan = VerificationPlan(
+            mappings: try VerifiedMapping.all(models, source: runs[0].source.model, destination: destinationModel),
+            turns: models.count, source: layout, destination: target, options: options)
+        let given = ExternalFolder(store: migration.sourcePath)
+        let old = try given.exists() ? given : ExternalFolder(store: source.path)
+        external = VerifiedExternal(source: old, destination: ExternalFolder(store: destination.path))
+        objects = VerifiedObjects(source: source, layout: layout, external: old)
+        ledger = try VerificationLedger(in: folder, cacheBytes: cache)
+        manager = VerifiedManager(plan: plan, ledger: ledger)
+    }
+
+    /// Whether a destination object was there before the run; in what was appended to, such objects are left out.
+    func isOlder(table: Int, key: Int64) -> Bool {
+        isAppended && (key <= plan.base[table] || plan.obstacles[table] != nil)
+    }
+
+    func close() {
+        objects.release()
+        ledger.close()
+        try? source.close()
+        try? destination.close()
+    }
+
+    /// Runs all parts. Damage that SQLite reports ends a part, not the verification.
+    func verify() throws {
+        let structure = StructureVerification(scene: self, model: destinationModel)
+        try part("the file") { try structure.compareFile() }
+        try part("the schema") { try structure.compareSchema() }
+        try part("the metadata") { try structure.compareMetadata() }
+        if let obstacle {
+            findings.skip("all objects", obstacle)
+        } else {
+            try part("the objects") { try compareObjects() }
+        }
+        try part("the references") { try structure.compareReferences() }
+        try part("the uniqueness constraints") { try structure.compareUniqueness() }
+        try part("the keys") { try structure.compareKeys(isRecomputed: obstacle == nil) }
+        try part("the derived attributes") { try structure.compareDerived() }
+        try part("the external data") { try structure.compareExternal() }
+        try source.checkUnchanged()
+        try destination.checkUnchanged()
+        if unaccounted > 0 {
+            findings.note(
+                "\(unaccounted) objects that the mapping model makes are not there: without --reject-file they count as rejected"
+            )
+        }
+        for (entity, count) in unexplained.sorted(by: { $0.key < $1.key }) {
+            findings.note(
+                "\(count) objects of \(entity) are made by no mapping that can be worked out: a policy made them")
+        }
+    }
+
+    private func part(_ what: String, _ body: () throws -> Void) throws {
+        do {
+            try body()
+        } catch let error as MigrationError where error.category == .data {
+            findings.add(
+                .init(
+                    kind: .integrity, entity: error.context.entity, objectID: error.context.objectID,
+                    property: what, expected: "readable", found: error.message))
+        }
+    }
+
+    // MARK: - Objects
+
+    private func compareObjects() throws {
+        let expected = ExpectedObjects(
+            plan: plan, objects: objects, ledger: ledger, manager: manager, findings: findings, rejects: rejects,
+            checkCancelled: checkCancelled)
+        let tables = plan.destination.schema.tables.count
+        var base = Array(repeating: Int64(0), count: tables)
+        var hasRows = Array(repeating: false, count: tables)
+        if isAppended {
+            plan.begin(base: base, hasRows: hasRows)
+            let work = try expected.work(isCounting: true)
+            for table in 0..<tables {
+                let there = try destination.count(table: table, in: plan.destination)
+                guard there > work.made[table] else { continue }
+                // The new objects were numbered from the highest key on.
+                base[table] = max(0, plan.destination.tables[table].maximumKey - work.given[table])
+                hasRows[table] = true
+            }
+        }
+        plan.begin(base: base, hasRows: hasRows)
+        let counts = try expected.work(isCounting: false).counts
+        try settleUncertain()
+        var lines = plan.mappings.map { mapping in
+            let own = counts[mapping.index]
+            let isKnown = mapping.isDeclarative && plan.destinationTable(mapping).flatMap { plan.obstacles[$0] } == nil
+            return VerificationReport.Mapping(
+                name: mapping.name, sourceEntity: mapping.source?.definition.name,
+                destinationEntity: mapping.destination?.definition.name, sourceObjects: own.objects,
+                filtered: own.filtered, rejected: own.rejected, expected: isKnown ? own.made : nil, found: 0,
+                properties: [])
+        }
+        for (table, obstacle) in plan.obstacles.enumerated() {
+            guard let obstacle else { continue }
+            let root = plan.destination.schema.model.entity(at: plan.destination.schema.tables[table].root)
+            for mapping in plan.mappings where plan.destinationTable(mapping) == table {
+                findings.skip(mapping.name, obstacle)
+            }
+            findings.note("The objects of \(root.definition.name) are checked against the model's rules only")
+            try ledger.execute("DELETE FROM t\(table)")
+        }
+        for table in 0..<tables {
+            try part("the objects of \(plan.destination.tables[table].name)") {
+                let rows = RowVerification(self, table: table)
+                defer {
+                    for mapping in plan.mappings where plan.destinationTable(mapping) == table {
+                        let work = rows.work(mapping)
+                        lines[mapping.index].found = work.found
+                        lines[mapping.index].properties = zip(work.attributes, work.tallies).map { attribute, tally in
+                            VerificationReport.Property(
+                                name: attribute.attribute.name, origin: attribute.origin,
+                                expectedChecksum: tally.expected.text, foundChecksum: tally.found.text,
+                                differing: tally.differing)
+                        }
+                    }
+                }
+                try rows.run()
+            }
+        }
+        findings.report.mappings = lines
+        for pair in LinkPair.all(in: plan.destination.schema.model, schema: plan.destination.schema) {
+            try part(pair.label) { try compare(pair) }
+        }
+    }
+
+    private func compare(_ pair: LinkPair) throws {
+        let links = ExpectedLinks(self, pair: pair)
+        if let reason = try links.work() {
+            findings.skip(pair.label, reason)
+            findings.report.relationships.append(
+                VerificationReport.Relationship(
+                    entity: pair.near.entity.definition.name, name: pair.near.name,
+                    inverse: pair.far.map { "\($0.entity.definition.name).\($0.name)" }, isRecomputed: false,
+                    expectedLinks: 0, foundLinks: 0, expectedChecksum: "", foundChecksum: "", differing: 0))
+        } else {
+            if !links.knowsOrder { findings.skip("\(pair.label), its order", "an expression gives the members") }
+            findings.report.relationships.append(
+                try LinkVerification(scene: self, pair: pair, knowsOrder: links.knowsOrder).run())
+        }
+        ledger.releaseStatements()
+        try ledger.execute(
+            "DROP TABLE IF EXISTS \(pair.table); DROP TABLE IF EXISTS c0; DROP TABLE IF EXISTS c1; DROP TABLE IF EXISTS k"
+        )
+    }
+
+    /// Where policies ran, the numbers of other tables hold only if no policy took some: the highest one tells.
+    private func settleUncertain() throws {
+        for table in plan.isUncertain.indices where plan.isUncertain[table] && plan.obstacles[table] == nil {
+            let root = plan.destination.schema.tables[table].root
+            let number = plan.destination.fileNumber(ofEntity: root)
+            let found = destination.primaryKeys.first { $0.number == number }?.maximum ?? 0
+            if found != plan.highest[table] {
+                plan.obstacles[table] = "a policy may have taken keys of the table"
+            }
+        }
+    }
+}

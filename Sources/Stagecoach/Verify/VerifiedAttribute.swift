@@ -1,0 +1,93 @@
+import Diagnostics
+import ManagedModel
+import Mapping
+import PersistentStore
+
+/// How a verification gets the value that an attribute of an entity mapping should have.
+struct VerifiedAttribute {
+    enum Way {
+        /// A column of the source's row, as it stands.
+        case copied(column: Int, isExternal: Bool)
+        case initial(StoredValue?)
+        case computed(ValueExpression, PropertyMapping?)
+        /// A count that the destination's own rows give.
+        case derived
+        case skipped(String)
+    }
+
+    let attribute: AttributeDescription
+    /// Column index in the destination table.
+    let column: Int
+    let way: Way
+    /// Takes the place of a nil that the expression gives.
+    let standard: StoredValue?
+
+    var isExternal: Bool { attribute.definition.allowsExternalBinaryDataStorage }
+
+    var origin: VerificationReport.Origin {
+        switch way {
+        case .copied: .copied
+        case .initial: .initial
+        case .computed: .computed
+        case .derived, .skipped: .notRecomputed
+        }
+    }
+
+    /// The stored attributes of a mapping's destination entity.
+    static func all(of mapping: VerifiedMapping, plan: VerificationPlan) -> [VerifiedAttribute] {
+        guard let entity = mapping.destination else { return [] }
+        return entity.attributes.compactMap { attribute in
+            plan.destination.schema.column(of: attribute).map {
+                VerifiedAttribute(attribute, column: $0, mapping, plan)
+            }
+        }
+    }
+
+    private init(
+        _ attribute: AttributeDescription, column: Int, _ mapping: VerifiedMapping, _ plan: VerificationPlan
+    ) {
+        self.attribute = attribute
+        self.column = column
+        let property = mapping.mapping.attributeMapping(named: attribute.name)
+        var initial = (property?.carriedValue ?? attribute.definition.defaultValue).flatMap {
+            StoredValue($0, type: attribute.attributeType)
+        }
+        if attribute.definition.allowsExternalBinaryDataStorage { initial = initial?.withInlineMarker }
+        let replacesNil =
+            property?.carriedValue != nil || property?.isAutomatic == true && !attribute.isOptional
+        standard = replacesNil ? initial : nil
+        if let obstacle = mapping.obstacle {
+            way = .skipped(obstacle)
+        } else if let derivation = attribute.definition.derivationExpression, derivation.hasSuffix(".@count") {
+            way = .derived
+        } else if let expression = property?.valueExpression {
+            way = Self.way(expression, property, attribute, mapping, plan)
+        } else {
+            way = .initial(initial)
+        }
+    }
+
+    private static func way(
+        _ expression: ValueExpression, _ property: PropertyMapping?, _ attribute: AttributeDescription,
+        _ mapping: VerifiedMapping, _ plan: VerificationPlan
+    ) -> Way {
+        if let path = expression.node.sourceKeyPath, path.count == 1,
+            let old = mapping.source?.attribute(named: path[0]), let column = plan.source.schema.column(of: old),
+            old.attributeType == attribute.attributeType
+        {
+            let isExternal =
+                old.definition.allowsExternalBinaryDataStorage || attribute.definition.allowsExternalBinaryDataStorage
+            if !isExternal
+                || old.definition.allowsExternalBinaryDataStorage
+                    == attribute.definition.allowsExternalBinaryDataStorage
+            {
+                return .copied(column: column, isExternal: isExternal)
+            }
+        }
+        let text = expression.format.lowercased()
+        for word in ["now(", "random", "'now'", "\"now\"", "$entitypolicy", "$destination"] where text.contains(word) {
+            return .skipped("its expression uses \(word)")
+        }
+        return .computed(expression, property)
+    }
+}

@@ -1,0 +1,72 @@
+import Diagnostics
+import ManagedModel
+import Mapping
+import PersistentStore
+
+/// An entity mapping as a verification reads it: names to entities, filter, and why its objects cannot be worked out.
+struct VerifiedMapping {
+    /// Among all of the run's mapping models.
+    let index: Int
+    /// Which of the mapping models in turn.
+    let turn: Int
+    let mapping: EntityMapping
+    let name: String
+    let source: EntityDescription?
+    let destination: EntityDescription?
+    let filter: SourcePredicate?
+    /// Nil where the default policy makes one object for each source object of the entity that passes the filter.
+    let obstacle: String?
+    let isInferred: Bool
+
+    /// - Throws: `mapping.unknownEntity` (78), `expression.…` for a filter that is none.
+    static func all(
+        _ models: [MappingModel], source: ManagedObjectModel, destination: ManagedObjectModel
+    ) throws(MigrationError) -> [VerifiedMapping] {
+        var all: [VerifiedMapping] = []
+        for (turn, model) in models.enumerated() {
+            for mapping in model.entityMappings ?? [] {
+                all.append(
+                    try VerifiedMapping(
+                        mapping, index: all.count, turn: turn, isInferred: model.isInferred, source, destination))
+            }
+        }
+        return all
+    }
+
+    private init(
+        _ mapping: EntityMapping, index: Int, turn: Int, isInferred: Bool, _ sourceModel: ManagedObjectModel,
+        _ destinationModel: ManagedObjectModel
+    ) throws(MigrationError) {
+        func entity(_ name: String?, _ model: ManagedObjectModel) throws(MigrationError) -> EntityDescription? {
+            guard let name else { return nil }
+            guard let found = model.entity(named: name) else {
+                throw MigrationError(
+                    "mapping.unknownEntity", .configuration, "There is no entity \(name)",
+                    context: .init(entity: name, entityMapping: mapping.name))
+            }
+            return found
+        }
+        self.index = index
+        self.turn = turn
+        self.mapping = mapping
+        self.isInferred = isInferred
+        name = mapping.name ?? ""
+        source = try entity(mapping.sourceEntityName, sourceModel)
+        destination = try entity(mapping.destinationEntityName, destinationModel)
+        var filter = mapping.sourceFilter.flatMap { $0.node == .constant(true) ? nil : $0 }
+        var obstacle: String?
+        switch mapping.sourceFetch {
+        case .all: filter = nil
+        case .filtered(let format): if mapping.sourceFilter == nil { filter = try SourcePredicate(format: format) }
+        case .other: obstacle = "an expression gives its source objects"
+        }
+        if mapping.hasPolicy { obstacle = "the policy \(mapping.entityMigrationPolicyClassName ?? "") makes them" }
+        self.filter = filter
+        self.obstacle = obstacle
+    }
+
+    /// Whether the mapping makes one object for each source object by the default policy.
+    var isDeclarative: Bool { source != nil && destination != nil && obstacle == nil }
+
+    func sourceID(_ key: Int64) -> String { "\(source?.definition.name ?? "?")/p\(key)" }
+}

@@ -1,0 +1,225 @@
+import Diagnostics
+import Foundation
+import ManagedModel
+import Mapping
+import PersistentStore
+import Rows
+
+/// A source object, for the evaluator: its values are read when they are asked for.
+final class VerifiedObject: NSObject, ExpressionObject {
+    let entity: EntityDescription
+    let table: Int
+    let key: Int64
+    private let objects: VerifiedObjects
+
+    init(entity: EntityDescription, table: Int, key: Int64, objects: VerifiedObjects) {
+        self.entity = entity
+        self.table = table
+        self.key = key
+        self.objects = objects
+    }
+
+    func expressionValue(forKey key: String) throws -> Any? { try objects.value(of: self, key) }
+    var expressionEntityName: String? { entity.definition.name }
+
+    override func isEqual(_ object: Any?) -> Bool {
+        guard let other = object as? VerifiedObject else { return false }
+        return other.table == table && other.key == key
+    }
+    override var hash: Int { key.hashValue ^ table }
+}
+
+/// A destination object that a lookup gives; it has no values here.
+final class VerifiedResult: NSObject {
+    /// Entity mapping that made it.
+    let mapping: Int
+    let sourceKey: Int64
+    let key: Int64
+
+    init(mapping: Int, sourceKey: Int64, key: Int64) {
+        self.mapping = mapping
+        self.sourceKey = sourceKey
+        self.key = key
+    }
+
+    override func isEqual(_ object: Any?) -> Bool {
+        guard let other = object as? VerifiedResult else { return false }
+        return other.mapping == mapping && other.key == key
+    }
+    override var hash: Int { key.hashValue ^ mapping }
+}
+
+/// Reads the source's objects one by one.
+///
+/// Memory: a row of each table, and the members of the relationship that is asked for, at most ``mostMembers``.
+final class VerifiedObjects {
+    /// Members of one relationship that are made objects of at a time.
+    static let mostMembers = 100_000
+
+    let source: SourceStore
+    let layout: StoreLayout
+    let external: ExternalFolder
+    private var readers: [Int: PointReader] = [:]
+    private var rows: [Int: Row] = [:]
+
+    private final class Row {
+        var batch: RowBatch
+        var key: Int64?
+
+        init(columns: Int) { batch = RowBatch(slots: columns, rowCapacity: 1, byteTarget: 4096) }
+    }
+
+    init(source: SourceStore, layout: StoreLayout, external: ExternalFolder) {
+        self.source = source
+        self.layout = layout
+        self.external = external
+    }
+
+    func release() {
+        readers = [:]
+        rows = [:]
+    }
+
+    func object(table: Int, key: Int64) throws(MigrationError) -> VerifiedObject? {
+        guard let row = try row(table: table, key: key) else { return nil }
+        let number = row.batch[0, EntityTable.entityColumn]
+        let file = number.kind == .integer ? Int(truncatingIfNeeded: number.integerValue) : 0
+        guard let entity = layout.entity(inTable: table, forFileNumber: file) else { return nil }
+        return VerifiedObject(
+            entity: layout.schema.model.entity(at: entity), table: table, key: key, objects: self)
+    }
+
+    private func row(table: Int, key: Int64) throws(MigrationError) -> Row? {
+        let columns = layout.schema.tables[table].columns.count
+        let row = rows[table] ?? Row(columns: columns)
+        rows[table] = row
+        if row.key == key { return row }
+        let reader: PointReader
+        if let known = readers[table] {
+            reader = known
+        } else {
+            reader = try source.pointReader(table: table, columns: (0..<columns).map { .own($0) }, in: layout)
+            readers[table] = reader
+        }
+        row.batch.removeAll()
+        row.key = nil
+        guard try reader.fetch(key, into: &row.batch) else { return nil }
+        row.key = key
+        return row
+    }
+
+    func value(of object: VerifiedObject, _ name: String) throws -> Any? {
+        if let attribute = object.entity.attribute(named: name) {
+            guard let column = layout.schema.column(of: attribute),
+                let row = try row(table: object.table, key: object.key)
+            else { return nil }
+            let value = try ValueBridge.object(
+                row.batch[0, column], in: row.batch, type: attribute.attributeType,
+                isExternal: attribute.definition.allowsExternalBinaryDataStorage)
+            guard let stored = value as? StoredReference else { return value }
+            guard let reference = stored.reference, let file = try external.file(reference) else {
+                throw VerificationObstacle("a file of external data is missing")
+            }
+            guard file.count <= source.valueLimit else { throw VerificationObstacle("an external value is too large") }
+            return Data(try file.contents())
+        }
+        guard let relationship = object.entity.relationship(named: name) else {
+            throw VerificationObstacle("\(object.entity.definition.name) has no property \(name)")
+        }
+        let target = layout.schema.tableIndex(of: relationship.destination)
+        if case .toOne(_, let column, _, _) = layout.schema.storage(of: relationship) {
+            guard let row = try row(table: object.table, key: object.key) else { return nil }
+            let cell = row.batch[0, column]
+            guard cell.kind == .integer else { return nil }
+            return try self.object(table: target, key: cell.integerValue)
+        }
+        var members: [VerifiedObject] = []
+        for member in try memberKeys(of: object.key, relationship) {
+            if let found = try self.object(table: target, key: member) { members.append(found) }
+        }
+        return relationship.isOrdered ? NSOrderedSet(array: members) : NSSet(array: members)
+    }
+
+    private func memberKeys(of key: Int64, _ relationship: RelationshipDescription) throws -> [Int64] {
+        let cursor: MemberCursor
+        switch layout.schema.storage(of: relationship) {
+        case .toManyByInverse(let table, let column, _, let order), .toManyHidden(let table, let column, let order):
+            cursor = try source.members(
+                table: table, column: column, owner: key, orderColumn: relationship.isOrdered ? order : nil,
+                in: layout)
+        case .join(let table, let side):
+            cursor = try source.joined(joinTable: table, side: side, key: key, in: layout)
+        case .toOne, .none: return []
+        }
+        var keys: [Int64] = []
+        while let member = try cursor.next() {
+            guard keys.count < Self.mostMembers else {
+                throw VerificationObstacle("an object has more than \(Self.mostMembers) members")
+            }
+            keys.append(member.key)
+        }
+        return keys
+    }
+}
+
+/// Why something cannot be computed again.
+struct VerificationObstacle: Error {
+    let reason: String
+
+    init(_ reason: String) { self.reason = reason }
+
+    /// The reason in an error of an evaluation.
+    static func reason(of error: any Error) -> String {
+        if let obstacle = error as? VerificationObstacle { return obstacle.reason }
+        if let error = error as? MigrationError {
+            if let cause = error.cause { return reason(of: cause) }
+            return error.message
+        }
+        return "\(error)"
+    }
+}
+
+/// `$manager` as expressions see it: the lookups, answered from the verification's own pairs.
+final class VerifiedManager: NSObject, ExpressionFunctions {
+    private let plan: VerificationPlan
+    private let ledger: VerificationLedger
+    /// Entity mappings that lookups reach, by name: those of the mapping model at work, else the latest earlier ones.
+    var turn = 0
+
+    init(plan: VerificationPlan, ledger: VerificationLedger) {
+        self.plan = plan
+        self.ledger = ledger
+    }
+
+    private static let byName = [
+        "destinationInstancesForEntityMappingNamed:sourceInstances:",
+        "destinationInstancesForEntityMappingName:sourceInstances:",
+    ]
+    private static let byRelationship = "destinationInstancesForSourceRelationshipNamed:sourceInstances:"
+
+    func knows(selector: String) -> Bool { Self.byName.contains(selector) || selector == Self.byRelationship }
+
+    func call(selector: String, arguments: [Any?]) throws -> Any? {
+        guard knows(selector: selector), arguments.count == 2, let name = arguments[0] as? String else {
+            throw VerificationObstacle("the expression calls \(selector)")
+        }
+        let mappings = selector == Self.byRelationship ? plan.answering(turn: turn) : plan.named(name, turn: turn)
+        let sources: [Any]
+        switch arguments[1] {
+        case let set as NSOrderedSet: sources = set.array
+        case let set as NSSet:
+            sources = set.allObjects.compactMap { $0 as? VerifiedObject }.sorted { $0.key < $1.key }
+        case let array as [Any]: sources = array
+        case let object as VerifiedObject: sources = [object]
+        default: sources = []
+        }
+        let found = NSMutableOrderedSet()
+        for case let object as VerifiedObject in sources {
+            for mapping in mappings where mapping.isDeclarative && plan.sourceTable(mapping) == object.table {
+                let key = try ledger.integer("SELECT d FROM m\(mapping.index) WHERE s=?1", object.key)
+                if let key { found.add(VerifiedResult(mapping: mapping.index, sourceKey: object.key, key: key)) }
+            }
+        }
+        return found.array
+    }
+}

@@ -1,0 +1,86 @@
+import CSQLite
+import Diagnostics
+import ManagedModel
+import PersistentStore
+
+/// The model's rules for the objects of one entity, read from its rows: required values, bounds, lengths, patterns.
+struct VerifiedRules {
+    /// A rule that a row breaks.
+    struct Broken {
+        let property: String
+        let expected: String
+        let found: String?
+    }
+
+    private struct Rule {
+        let column: Int32
+        let property: String
+        let isRequired: Bool
+        let type: AttributeType?
+        let minimum: NumberBound?
+        let maximum: NumberBound?
+        let minimumLength: Int?
+        let maximumLength: Int?
+        let pattern: TextRule?
+        let isExternal: Bool
+    }
+
+    private var rules: [Rule] = []
+
+    /// - Throws: `model.regularExpression` (78) for a pattern that does not compile.
+    init(entity: EntityDescription, schema: StoreSchema) throws(MigrationError) {
+        for attribute in entity.attributes where !attribute.isDerived {
+            guard let column = schema.column(of: attribute) else { continue }
+            let definition = attribute.definition
+            var pattern: TextRule?
+            if let text = definition.regularExpression {
+                pattern = try TextRule(text, entity: entity.definition.name, property: attribute.name)
+            }
+            rules.append(
+                Rule(
+                    column: Int32(column + 1), property: attribute.name, isRequired: !attribute.isOptional,
+                    type: attribute.attributeType, minimum: definition.minimum.flatMap(NumberBound.init),
+                    maximum: definition.maximum.flatMap(NumberBound.init), minimumLength: definition.minimumLength,
+                    maximumLength: definition.maximumLength, pattern: pattern,
+                    isExternal: definition.allowsExternalBinaryDataStorage))
+        }
+        for relationship in entity.relationships where !relationship.isOptional {
+            guard case .toOne(_, let column, _, _) = schema.storage(of: relationship) else { continue }
+            rules.append(
+                Rule(
+                    column: Int32(column + 1), property: relationship.name, isRequired: true, type: nil, minimum: nil,
+                    maximum: nil, minimumLength: nil, maximumLength: nil, pattern: nil, isExternal: false))
+        }
+    }
+
+    /// The rules that a row breaks; column 0 of the statement is the key, column i + 1 the table's column i.
+    func broken(_ row: Statement) throws(MigrationError) -> [Broken] {
+        var found: [Broken] = []
+        for rule in rules {
+            let cell = VerifiedCell(row, rule.column)
+            func note(_ expected: String) {
+                found.append(Broken(property: rule.property, expected: expected, found: cell.shown))
+            }
+            switch cell {
+            case .null: if rule.isRequired { note("a value") }
+            case .integer, .real:
+                guard rule.type != nil else { break }
+                let number = cell.number
+                if let least = rule.minimum, least.isAbove(number) { note("\(least.text(rule.type)) or more") }
+                if let most = rule.maximum, most.isBelow(number) { note("\(most.text(rule.type)) or less") }
+            case .text(let bytes):
+                var units = 0
+                for byte in bytes { units += byte & 0xC0 != 0x80 ? (byte >= 0xF0 ? 2 : 1) : 0 }
+                if let least = rule.minimumLength, units < least { note("\(least) characters or more") }
+                if let most = rule.maximumLength, units > most { note("\(most) characters or less") }
+                if let pattern = rule.pattern, try !pattern.matches(bytes) { note("a text like \(pattern.text)") }
+            case .blob(let bytes):
+                if rule.isExternal, bytes.first != ExternalReference.inlineMarker { break }
+                let count = bytes.count - (rule.isExternal ? 1 : 0)
+                if let least = rule.minimumLength, count < least { note("\(least) bytes or more") }
+                if let most = rule.maximumLength, count > most { note("\(most) bytes or less") }
+            }
+        }
+        return found
+    }
+}

@@ -1,0 +1,77 @@
+/// The commands for many stores.
+extension CommandCatalog {
+    /// Options of `migrate` that mean the same for each store of a batch.
+    private static let sharedNames = [
+        "from", "mapping", "via", "policies", "batch-size", "keys", "strict-validation", "on-invalid", "max-rejects",
+        "external-threshold", "history", "new-uuid", "check",
+    ]
+
+    static let batch = CommandSpecification(
+        "batch", summary: "Migrate many stores",
+        discussion: """
+            MANIFEST lists the stores: a JSON object a line, or comma-separated values under a line of names. Each has
+            source and destination, and may have model, from, mapping (a list, or paths separated by semicolons), report,
+            rejectFile and idMap, which stand in the place of the options. Its relative paths are relative to its own
+            folder. In its place STOREs may be named, by path or by a quoted pattern; --into says where they go.
+
+            A store that fails does not stop the others. What became of each is a line of standard output, and of the
+            results file; the same command again passes over the stores that are done, as long as source, destination,
+            models and options are the same, and tries the others.
+
+            The exit code is 0 where all stores are done, 65 where one failed, and 75 where the batch was interrupted or
+            the rest can be done by another run.
+            """,
+        operands: ["MANIFEST|STORE"], repeatsLastOperand: true,
+        options: [
+            .init("to", .text, "MODEL", help: "The model version to migrate to, where the manifest names none."),
+            .init("into", .text, "FOLDER", help: "Where the destinations of STOREs go, by the names of the stores."),
+            .init(
+                "jobs", letter: "j", .count(least: 1), "N",
+                help: "Stores at a time, each in a process of its own, within one memory limit. Left out: 1."),
+            .init(
+                "memory-limit", .size, "SIZE",
+                help:
+                    "Peak resident memory of all processes, as 256M or 2G. Left out: 256M a job, or three quarters of what the cgroup or Slurm allows where that is lower."
+            ),
+            .init(
+                "shard", .text, "I/N",
+                help:
+                    "Do every N-th store from the I-th on, counted from 0. Left out: what SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX says."
+            ),
+            .init(
+                "results", .text, "FILE",
+                help:
+                    "Add results to this file, a line of JSON each. Left out: MANIFEST.results.jsonl, or with a shard MANIFEST.results-I-of-N.jsonl, or in the folder of --into."
+            ),
+        ]
+            + migrationOptions.filter { sharedNames.contains($0.name) }
+            + [
+                .init(
+                    "progress", .choice(["auto", "none"]), "CHOICE",
+                    help: "auto (a line that is redrawn, on a terminal only) or none."),
+                .init("json", .flag, help: "Print results as JSON, a line each, and the summary as one more."),
+            ],
+        examples: [
+            ("stagecoach batch stores.jsonl --to Library.xcdatamodeld", "each store of a manifest"),
+            (
+                "stagecoach batch 'customers/*/Library.sqlite' --into migrated --to Library.xcdatamodeld --jobs 4 --memory-limit 1G",
+                "each store that a pattern finds, four at a time"
+            ),
+            ("stagecoach batch stores.csv --to Library.xcdatamodeld --shard 2/8", "the third of eight shares"),
+        ])
+
+    static let mergeReports = CommandSpecification(
+        "merge-reports", summary: "Add up the results of a batch's shares",
+        discussion: """
+            Reads the results files of batch and prints what became of all stores; of each store the latest line counts.
+            The exit code is that of one batch of them all.
+            """,
+        operands: ["RESULTS"], repeatsLastOperand: true,
+        options: [
+            .init("manifest", .text, "FILE", help: "Name the stores of this manifest that have no result."),
+            .init("json", .flag, help: "Print one JSON object."),
+        ],
+        examples: [
+            ("stagecoach merge-reports stores.jsonl.results-*.jsonl --manifest stores.jsonl", "all shares of one batch")
+        ])
+}

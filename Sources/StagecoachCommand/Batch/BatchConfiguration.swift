@@ -1,0 +1,95 @@
+import Diagnostics
+import Foundation
+import Glibc
+import ManagedModel
+import PersistentStore
+import Synchronization
+
+/// What a store's migration depends on beside the store, in one number: options, models, mapping models, policies.
+final class BatchConfiguration: Sendable {
+    private let options: String
+    /// Digests of files and folders by path: a batch names the same few again and again.
+    private let files = Mutex<[String: String]>([:])
+
+    /// - Parameter options: the options that change a result, as the command line gave them.
+    init(options: String) { self.options = options }
+
+    /// The configuration of one migration: 64 hexadecimal digits.
+    ///
+    /// - Complexity: O(bytes of the models and mapping models) the first time, O(1) later.
+    func digest(_ request: MigrationRequest) -> String {
+        var hash = SHA256()
+        func add(_ text: String?) {
+            let text = text ?? "\u{0}"
+            hash.update("\(text.utf8.count):\(text)")
+        }
+        add(options)
+        for path in [request.to, request.from] { add(path.map(content)) }
+        for path in request.mappings + ["\u{0}"] + request.policies { add(content(path)) }
+        for name in request.via { add(name) }
+        return Self.text(hash.finalize())
+    }
+
+    /// What a source is now: 64 hexadecimal digits.
+    ///
+    /// The inode is left out: a store that was put back from a copy is the same store.
+    ///
+    /// - Throws: what ``StoreFingerprint`` throws; `store.notAFile` (66) for a pipe, whose opening would not return.
+    static func source(_ path: String) throws -> String {
+        var status = stat()
+        if stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
+            throw MigrationError(
+                "store.notAFile", .noInput, "The store is not a regular file", context: .init(path: path))
+        }
+        var fingerprint = try StoreFingerprint.take(path: PathIdentity.canonical(path))
+        fingerprint.inode = 0
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys]
+        return text(SHA256.hash(Array(try encoder.encode(fingerprint))))
+    }
+
+    /// What a destination is: its size and header; nil where none stands.
+    static func result(_ path: String) -> String? {
+        var status = stat()
+        guard stat(path, &status) == 0, let header = InputFile.beginning(of: path, count: 100) else { return nil }
+        return text(SHA256.hash(Array("\(status.st_size):".utf8) + header))
+    }
+
+    /// The digest of a model, a mapping model or a library: of all files beneath the path.
+    private func content(_ path: String) -> String {
+        if let known = files.withLock({ $0[path] }) { return known }
+        // Bundle.xcdatamodeld:Version names a part of a folder.
+        let file = access(path, F_OK) == 0 ? path : path.lastIndex(of: ":").map { String(path[..<$0]) } ?? path
+        var hash = SHA256()
+        hash.update(path.hasPrefix(file) ? String(path.dropFirst(file.count)) : "")
+        if InputFile.isDatabase(file) {
+            hash.update((try? Self.source(file)) ?? "")
+        } else {
+            for name in Self.files(beneath: file) {
+                hash.update("\(name)\u{0}")
+                if let bytes = FileManager.default.contents(atPath: name.isEmpty ? file : "\(file)/\(name)") {
+                    hash.update("\(bytes.count)\u{0}")
+                    hash.update(Array(bytes))
+                }
+            }
+        }
+        let digest = Self.text(hash.finalize())
+        files.withLock { $0[path] = digest }
+        return digest
+    }
+
+    /// Relative paths of the files of a folder in order; one empty path for a file.
+    private static func files(beneath path: String) -> [String] {
+        guard InputFile.isFolder(path), let names = FileManager.default.enumerator(atPath: path) else { return [""] }
+        var found: [String] = []
+        while let name = names.nextObject() as? String {
+            if !InputFile.isFolder("\(path)/\(name)") { found.append(name) }
+        }
+        return found.sorted()
+    }
+
+    private static func text(_ bytes: [UInt8]) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+}

@@ -1,0 +1,106 @@
+import Diagnostics
+
+/// One store of a batch: what is to become what.
+struct BatchEntry: Equatable {
+    /// The store to migrate.
+    var source: String
+    /// Where the migrated store is to stand; a batch has each one once.
+    var destination: String
+    /// In the place of `--to`; nil where the manifest names none.
+    var model: String?
+    /// In the place of `--from`.
+    var from: String?
+    /// In the place of `--mapping`; nil where the manifest names none.
+    var mappings: [String]?
+    /// A new file for the store's report, `NAME.json`.
+    var report: String?
+    /// A new file for the store's rejected objects.
+    var rejectFile: String?
+    /// A new file for the store's map of object ids.
+    var idMap: String?
+    /// Where the entry stands: a manifest and its line; nil for a store that was named on the command line.
+    var place: MigrationError.Context?
+
+    /// The keys of a manifest's objects, and the names of its columns.
+    static let keys = ["source", "destination", "model", "from", "mapping", "report", "rejectFile", "idMap"]
+
+    /// Makes an entry of what a manifest says.
+    ///
+    /// - Parameters:
+    ///   - values: by key; an empty text counts as absent.
+    ///   - folder: what relative paths are relative to: the manifest's own folder; empty: the current one.
+    ///   - place: for errors.
+    /// - Throws: `manifest.missing`, `manifest.unknownKey` (65).
+    init(values: [String: [String]], folder: String, place: MigrationError.Context) throws(MigrationError) {
+        for key in values.keys.sorted() where !Self.keys.contains(key) {
+            let nearest = EditDistance.nearest(to: key, among: Self.keys)
+            throw MigrationError(
+                "manifest.unknownKey", .data, "A manifest knows no '\(key)'",
+                remedy: nearest.map { "Did you mean '\($0)'?" }
+                    ?? "Its keys are \(Self.keys.joined(separator: ", "))", context: place)
+        }
+        func path(_ text: String) -> String { text.hasPrefix("/") || folder.isEmpty ? text : "\(folder)/\(text)" }
+        func one(_ key: String) throws(MigrationError) -> String? {
+            let given = (values[key] ?? []).filter { !$0.isEmpty }
+            guard given.count < 2 else {
+                throw MigrationError("manifest.several", .data, "'\(key)' takes one path", context: place)
+            }
+            return given.first.map(path)
+        }
+        guard let source = try one("source"), let destination = try one("destination") else {
+            throw MigrationError(
+                "manifest.missing", .data, "'source' and 'destination' must both be there", context: place)
+        }
+        self.source = source
+        self.destination = destination
+        model = try one("model")
+        from = try one("from")
+        report = try one("report")
+        rejectFile = try one("rejectFile")
+        idMap = try one("idMap")
+        let mappings = (values["mapping"] ?? []).filter { !$0.isEmpty }
+        self.mappings = mappings.isEmpty ? nil : mappings.map(path)
+        self.place = place
+    }
+
+    /// An entry of the command line.
+    init(source: String, destination: String) {
+        self.source = source
+        self.destination = destination
+    }
+
+    /// Refuses entries of one batch that would write one file.
+    ///
+    /// - Throws: `manifest.twice` (65) naming both places, `manifest.samePath` (65).
+    /// - Complexity: O(n) with a lookup of folders for each.
+    static func refuseClashes(_ entries: [BatchEntry]) throws(MigrationError) {
+        var seen: [String: (entry: Int, key: String)] = [:]
+        for (index, entry) in entries.enumerated() {
+            if PathIdentity.isSame(entry.source, entry.destination) {
+                throw MigrationError(
+                    "manifest.samePath", .data, "Source and destination are the same file: \(entry.source)",
+                    context: entry.place ?? .init())
+            }
+            let outputs = [
+                ("destination", entry.destination), ("report", entry.report), ("rejectFile", entry.rejectFile),
+                ("idMap", entry.idMap),
+            ]
+            for (key, path) in outputs {
+                guard let path else { continue }
+                guard let earlier = seen.updateValue((index, key), forKey: PathIdentity.canonical(path)) else {
+                    continue
+                }
+                let other = entries[earlier.entry]
+                let whereabouts = other.place?.line.map { "line \($0)" } ?? other.source
+                throw MigrationError(
+                    "manifest.twice", .data, "'\(key)' is the '\(earlier.key)' of \(whereabouts) too: \(path)",
+                    remedy: "Give each store files of its own", context: entry.place ?? .init())
+            }
+        }
+        for entry in entries where seen[PathIdentity.canonical(entry.source)] != nil {
+            throw MigrationError(
+                "manifest.samePath", .data, "The source is a file that the batch makes: \(entry.source)",
+                context: entry.place ?? .init())
+        }
+    }
+}

@@ -1,0 +1,85 @@
+import Diagnostics
+import Foundation
+
+/// The stores of a batch, as a file lists them: a line of JSON each, or comma-separated values under a line of names.
+enum BatchManifest {
+    /// Reads a manifest whole: nothing runs where a line of it is wrong.
+    ///
+    /// Relative paths are relative to the manifest's folder, so that a batch means the same wherever it is begun. A
+    /// file whose name ends in `.csv` holds comma-separated values, and so does one that does not begin with `{`.
+    ///
+    /// - Throws: what ``InputFile`` throws; `manifest.…` (65) with file and line.
+    /// - Complexity: O(n) of time and memory in the size of the file, which is 64 MiB at most.
+    static func read(_ path: String) throws(MigrationError) -> [BatchEntry] {
+        let bytes = try InputFile.read(path, what: "manifest")
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw MigrationError("manifest.encoding", .data, "The manifest is not UTF-8", context: .init(path: path))
+        }
+        let folder = path.lastIndex(of: "/").map { String(path[..<$0]) }.map { $0.isEmpty ? "/" : $0 } ?? ""
+        let first = text.utf8.first { $0 != 0x20 && $0 != 0x09 && $0 != 0x0a && $0 != 0x0d }
+        let isJSON = !path.hasSuffix(".csv") && first == UInt8(ascii: "{")
+        let entries = isJSON ? try objects(text, path, folder) : try table(text, path, folder)
+        guard !entries.isEmpty else {
+            throw MigrationError("manifest.empty", .data, "The manifest names no store", context: .init(path: path))
+        }
+        return entries
+    }
+
+    private static func objects(_ text: String, _ path: String, _ folder: String) throws(MigrationError) -> [BatchEntry]
+    {
+        var entries: [BatchEntry] = []
+        // Foundation's own splitting would make a new line of other characters too.
+        for (index, line) in text.utf8.split(separator: 0x0a, omittingEmptySubsequences: false).enumerated() {
+            guard line.contains(where: { $0 != 0x20 && $0 != 0x09 && $0 != 0x0d }) else { continue }
+            let place = MigrationError.Context(path: path, line: index + 1)
+            guard let object = try? JSONSerialization.jsonObject(with: Data(line)) as? [String: Any] else {
+                throw MigrationError("manifest.line", .data, "The line is not one JSON object", context: place)
+            }
+            var values: [String: [String]] = [:]
+            for (key, value) in object {
+                switch value {
+                case let text as String: values[key] = [text]
+                case let texts as [String] where key == "mapping": values[key] = texts
+                case is NSNull: values[key] = []
+                default:
+                    throw MigrationError(
+                        "manifest.value", .data,
+                        key == "mapping" ? "'mapping' is a path or a list of paths" : "'\(key)' is no text",
+                        context: place)
+                }
+            }
+            entries.append(try BatchEntry(values: values, folder: folder, place: place))
+        }
+        return entries
+    }
+
+    private static func table(_ text: String, _ path: String, _ folder: String) throws(MigrationError) -> [BatchEntry] {
+        let rows: [CommaSeparatedValues.Row]
+        do {
+            rows = try CommaSeparatedValues.rows(text)
+        } catch {
+            throw MigrationError("manifest.line", .data, error.message, context: .init(path: path, line: error.line))
+        }
+        guard let header = rows.first else { return [] }
+        let names = header.fields.map { $0.trimmingCharacters(in: .whitespaces) }
+        guard names.contains("source"), names.contains("destination"), Set(names).count == names.count else {
+            throw MigrationError(
+                "manifest.header", .data, "The first line does not name the columns, among them source and destination",
+                remedy: "Begin with source,destination, or write a JSON object a line",
+                context: .init(path: path, line: header.line))
+        }
+        var entries: [BatchEntry] = []
+        for row in rows.dropFirst() {
+            let place = MigrationError.Context(path: path, line: row.line)
+            guard row.fields.count <= names.count else {
+                throw MigrationError("manifest.line", .data, "The line has more values than columns", context: place)
+            }
+            var values: [String: [String]] = [:]
+            for (name, field) in zip(names, row.fields) {
+                values[name] = name == "mapping" ? field.split(separator: ";").map(String.init) : [field]
+            }
+            entries.append(try BatchEntry(values: values, folder: folder, place: place))
+        }
+        return entries
+    }
+}

@@ -1,0 +1,194 @@
+import Diagnostics
+import Foundation
+import Glibc
+import Stagecoach
+import Synchronization
+
+/// A batch at work: its entries in turn, in this process or in workers, each told once.
+final class BatchRun: Sendable {
+    /// What a batch is made of.
+    struct Work: Sendable {
+        var entries: [BatchEntry]
+        /// The places of this share's entries.
+        var places: [Int]
+        var arguments: ParsedArguments
+        /// The command line without the program's name, for workers.
+        var commandLine: [String]
+        var environment: [String: String]
+        var shard: BatchShard
+        /// Stores at a time.
+        var jobs: Int
+        /// Bytes for each of them.
+        var memory: Int
+        /// Whether folders of destinations are made.
+        var makesFolders: Bool
+    }
+
+    private struct State {
+        var next = 0
+        var workers: [pid_t] = []
+        var summary = BatchSummary()
+        var failure: (any Error)?
+    }
+
+    let work: Work
+    private let log: BatchLog
+    private let configuration: BatchConfiguration
+    private let cancellation: CancellationFlag
+    private let state = Mutex(State())
+    /// Hears of each store as it is done.
+    private let tell: @Sendable (BatchResult, BatchSummary) -> Void
+
+    init(
+        _ work: Work, log: BatchLog, configuration: BatchConfiguration, cancellation: CancellationFlag,
+        tell: @escaping @Sendable (BatchResult, BatchSummary) -> Void
+    ) {
+        self.work = work
+        self.log = log
+        self.configuration = configuration
+        self.cancellation = cancellation
+        self.tell = tell
+    }
+
+    /// Works on all entries of the share.
+    ///
+    /// - Returns: what became of them; those that an interruption left are not in it.
+    /// - Throws: `batch.results` (74) where results cannot be written; the stores after it are not begun.
+    func run() throws -> BatchSummary {
+        if work.jobs == 1 {
+            while let place = take() {
+                attempt(place) { _ in Self.migrate(place, of: work, cancellation: cancellation) }
+            }
+        } else {
+            let group = DispatchGroup()
+            for _ in 0..<min(work.jobs, work.places.count) {
+                group.enter()
+                Thread.detachNewThread {
+                    self.serve()
+                    group.leave()
+                }
+            }
+            // Workers do not share our cancellation: it is passed on as the signal it came from.
+            var hasPassedOn = false
+            while group.wait(timeout: .now() + .milliseconds(50)) == .timedOut {
+                guard !hasPassedOn, cancellation.error != nil else { continue }
+                hasPassedOn = true
+                for worker in state.withLock({ $0.workers }) { kill(worker, SIGTERM) }
+            }
+        }
+        if let failure = state.withLock({ $0.failure }) { throw failure }
+        return state.withLock { $0.summary }
+    }
+
+    /// The migration of an entry in this process.
+    static func migrate(_ place: Int, of work: Work, cancellation: CancellationFlag) -> BatchResult {
+        let entry = work.entries[place]
+        var result = BatchResult(status: .failed, source: entry.source, destination: entry.destination)
+        do throws(UsageError) {
+            var request = try MigrationRequest(work.arguments, entry)
+            request.options.memoryLimit = work.memory
+            return StoreMigration(
+                entry: entry, request: request, cancellation: cancellation, makesFolder: work.makesFolders
+            ).run()
+        } catch {
+            result.exitCode = MigrationError.Category.usage.rawValue
+            result.error = "usage"
+            result.message = UsageWording.sentence(error).printable
+            return result
+        }
+    }
+
+    /// The place of the next entry; nil at the end and where the batch is to end.
+    private func take() -> Int? {
+        guard cancellation.error == nil else { return nil }
+        return state.withLock { state in
+            guard state.failure == nil, state.next < work.places.count else { return nil }
+            defer { state.next += 1 }
+            return work.places[state.next]
+        }
+    }
+
+    /// One thread's part: a worker, and the entries it takes.
+    private func serve() {
+        var worker: BatchWorker?
+        func dismiss() -> String {
+            guard let old = worker else { return "" }
+            worker = nil
+            state.withLock { $0.workers.removeAll { $0 == old.process } }
+            return old.end()
+        }
+        while let place = take() {
+            attempt(place) { entry in
+                if worker == nil {
+                    worker = BatchWorker(
+                        arguments: work.commandLine, environment: work.environment, memory: work.memory)
+                    if let worker { state.withLock { $0.workers.append(worker.process) } }
+                }
+                if let result = worker?.migrate(place) { return result }
+                var result = BatchResult(status: .failed, source: entry.source, destination: entry.destination)
+                result.exitCode = MigrationError.Category.internal.rawValue
+                result.error = "batch.worker"
+                if worker == nil {
+                    result.message = "No process could be started for the store: \(String(cString: strerror(errno)))"
+                } else {
+                    result.message = "\(entry.source): The process that migrated it \(dismiss())"
+                }
+                return result
+            }
+        }
+        _ = dismiss()
+    }
+
+    /// Skips an entry that is done, or lets it be migrated between two lines of the results file.
+    private func attempt(_ place: Int, _ migrate: (BatchEntry) -> BatchResult) {
+        let entry = work.entries[place]
+        var begun = BatchResult(status: .started, source: entry.source, destination: entry.destination)
+        begun.shard = work.shard.count > 1 ? "\(work.shard.index)/\(work.shard.count)" : nil
+        begun.configuration = (try? MigrationRequest(work.arguments, entry)).map(configuration.digest)
+        begun.fingerprint = try? BatchConfiguration.source(entry.source)
+        let stands = BatchConfiguration.result(entry.destination)
+        do {
+            if let earlier = done(entry, like: begun, stands: stands) {
+                if earlier.status == .done { try log.add(earlier) }
+                return note(earlier)
+            }
+            if stands == nil { try log.add(begun) }
+            var result = migrate(entry)
+            result.shard = begun.shard
+            result.fingerprint = begun.fingerprint
+            result.configuration = begun.configuration
+            try log.add(result)
+            note(result)
+        } catch {
+            state.withLock { if $0.failure == nil { $0.failure = error } }
+        }
+    }
+
+    /// What an earlier run did for an entry, where that is all there is to do.
+    ///
+    /// - Returns: status `skipped`; `done` where the run was killed between the destination's rename and its own line.
+    private func done(_ entry: BatchEntry, like now: BatchResult, stands: String?) -> BatchResult? {
+        guard var earlier = log.last(of: entry.destination), let stands, now.fingerprint != nil,
+            earlier.fingerprint == now.fingerprint, earlier.configuration == now.configuration
+        else { return nil }
+        switch earlier.status {
+        case .done where earlier.result == stands:
+            earlier.status = .skipped
+            return earlier
+        case .started:
+            // No destination stood when it began, and one comes by a rename of a finished store only.
+            earlier.status = .done
+            earlier.result = stands
+            return earlier
+        default: return nil
+        }
+    }
+
+    private func note(_ result: BatchResult) {
+        let summary = state.withLock { state -> BatchSummary in
+            state.summary.add(result)
+            return state.summary
+        }
+        tell(result, summary)
+    }
+}

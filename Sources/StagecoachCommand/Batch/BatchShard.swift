@@ -1,0 +1,51 @@
+/// A share of a batch: every count-th store, from the index-th on.
+struct BatchShard: Equatable {
+    /// From 0.
+    var index: Int
+    var count: Int
+
+    /// The whole batch.
+    static let whole = BatchShard(index: 0, count: 1)
+
+    /// Reads `I/N`, I from 0 to N - 1.
+    ///
+    /// - Returns: nil where the text is none.
+    init?(_ text: String) {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 2, let index = Int(parts[0]), let count = Int(parts[1]), index >= 0, index < count else {
+            return nil
+        }
+        self.init(index: index, count: count)
+    }
+
+    init(index: Int, count: Int) {
+        self.index = index
+        self.count = count
+    }
+
+    /// The share of a task of a scheduler: of a Slurm job array (`SLURM_ARRAY_TASK_ID`, `…_COUNT`, `…_MIN`, `…_STEP`)
+    /// or of an indexed Kubernetes job (`JOB_COMPLETION_INDEX`, and `JOB_COMPLETIONS`, which the job has to set).
+    ///
+    /// - Returns: nil where no scheduler says anything.
+    /// - Throws: `schedulerShard` where what it says makes no sense.
+    static func ofScheduler(_ environment: [String: String]) throws(UsageError) -> BatchShard? {
+        if let id = environment["SLURM_ARRAY_TASK_ID"] {
+            let first = Int(environment["SLURM_ARRAY_TASK_MIN"] ?? "0") ?? 0
+            let step = max(1, Int(environment["SLURM_ARRAY_TASK_STEP"] ?? "1") ?? 1)
+            guard let id = Int(id), let count = environment["SLURM_ARRAY_TASK_COUNT"].flatMap(Int.init), id >= first,
+                count > 0, (id - first) / step < count
+            else { throw .schedulerShard("SLURM_ARRAY_TASK_ID", other: "SLURM_ARRAY_TASK_COUNT") }
+            return BatchShard(index: (id - first) / step, count: count)
+        }
+        if let index = environment["JOB_COMPLETION_INDEX"] {
+            guard let index = Int(index), let count = environment["JOB_COMPLETIONS"].flatMap(Int.init), index >= 0,
+                index < count
+            else { throw .schedulerShard("JOB_COMPLETION_INDEX", other: "JOB_COMPLETIONS") }
+            return BatchShard(index: index, count: count)
+        }
+        return nil
+    }
+
+    /// The share of some entries: their places in the whole batch.
+    func places(of count: Int) -> [Int] { Array(stride(from: index, to: count, by: self.count)) }
+}

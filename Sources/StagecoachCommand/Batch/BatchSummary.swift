@@ -1,0 +1,50 @@
+import Diagnostics
+
+/// What became of a batch, or of several shares of one.
+struct BatchSummary: Encodable, Equatable {
+    var schema = 1
+    var done = 0
+    var skipped = 0
+    var failed = 0
+    var postponed = 0
+    /// Objects that the migrations made, of stores done now or before.
+    var objects = 0
+    var rejected = 0
+    var destinationBytes = 0
+    /// Sums over the stores.
+    var seconds = 0.0
+    var processorSeconds = 0.0
+    /// The greatest of all processes.
+    var peakMemory = 0
+    /// Stores that failed or were postponed.
+    var failures: [BatchResult] = []
+    /// Entries of the manifest of which no result says anything: sources.
+    var missing: [String] = []
+
+    /// Stores that were worked on or skipped.
+    var stores: Int { done + skipped + failed + postponed }
+
+    /// Takes a store's result over.
+    mutating func add(_ result: BatchResult) {
+        switch result.status {
+        case .started: return
+        case .done: done += 1
+        case .skipped: skipped += 1
+        case .failed: failed += 1
+        case .postponed: postponed += 1
+        }
+        if result.status == .failed || result.status == .postponed { failures.append(result) }
+        objects += result.objects ?? 0
+        rejected += result.rejected ?? 0
+        destinationBytes += result.destinationBytes ?? 0
+        seconds += result.seconds ?? 0
+        processorSeconds += result.processorSeconds ?? 0
+        peakMemory = max(peakMemory, result.peakMemory ?? 0)
+    }
+
+    /// 0 where all stores are done, 65 where one failed, else 75: another run can do the rest.
+    var exitCode: Int32 {
+        if failed > 0 { return MigrationError.Category.data.rawValue }
+        return postponed > 0 || !missing.isEmpty ? MigrationError.Category.temporary.rawValue : 0
+    }
+}

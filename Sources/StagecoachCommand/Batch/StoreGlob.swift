@@ -1,0 +1,52 @@
+import Diagnostics
+import Glibc
+
+/// Stores that the command line names, by path or by a pattern, and where they go beneath one folder.
+enum StoreGlob {
+    /// Whether a text is a pattern and no path.
+    static func isPattern(_ text: String) -> Bool {
+        access(text, F_OK) != 0 && text.contains { "*?[".contains($0) }
+    }
+
+    /// The entries of paths and patterns.
+    ///
+    /// What a pattern finds keeps its place beneath the pattern's first folder without a wildcard; a path keeps its
+    /// name only.
+    ///
+    /// - Throws: `batch.noStores` (66) for a pattern that finds nothing.
+    static func entries(_ operands: [String], into folder: String) throws(MigrationError) -> [BatchEntry] {
+        var entries: [BatchEntry] = []
+        for operand in operands {
+            guard isPattern(operand) else {
+                let name = operand.split(separator: "/").last.map(String.init) ?? operand
+                entries.append(BatchEntry(source: operand, destination: "\(folder)/\(name)"))
+                continue
+            }
+            let found = expand(operand).filter { !InputFile.isFolder($0) }
+            guard !found.isEmpty else {
+                throw MigrationError(
+                    "batch.noStores", .noInput, "The pattern finds no file", context: .init(path: operand))
+            }
+            let base = fixedFolder(of: operand)
+            entries += found.map { path in
+                let rest = path.hasPrefix(base) ? String(path.dropFirst(base.count)) : path
+                return BatchEntry(source: path, destination: "\(folder)/\(rest)")
+            }
+        }
+        return entries
+    }
+
+    /// The part of a pattern before its first name with a wildcard, with its slash.
+    private static func fixedFolder(of pattern: String) -> String {
+        let wild = pattern.firstIndex { "*?[".contains($0) } ?? pattern.endIndex
+        return pattern[..<wild].lastIndex(of: "/").map { String(pattern[...$0]) } ?? ""
+    }
+
+    /// The paths that a pattern finds, in order.
+    private static func expand(_ pattern: String) -> [String] {
+        var found = glob_t()
+        defer { globfree(&found) }
+        guard glob(pattern, 0, nil, &found) == 0, let paths = found.gl_pathv else { return [] }
+        return (0..<Int(found.gl_pathc)).compactMap { paths[$0].map { String(cString: $0) } }
+    }
+}

@@ -1,0 +1,172 @@
+import Diagnostics
+import Foundation
+import SpillStorage
+import Stagecoach
+import Synchronization
+
+/// `stagecoach batch`.
+struct BatchCommand {
+    /// What the batch itself takes of the memory limit while workers do the work.
+    private static let ownMemory = 32 << 20
+    /// Less than this is too little for any migration.
+    private static let leastMemory = 40 << 20
+
+    private let arguments: ParsedArguments
+    private let commandLine: [String]
+    private let console: Console
+    private let shard: BatchShard
+    /// Bytes that this process may take as a worker; nil where it is none.
+    private let workerMemory: Int?
+
+    init(_ arguments: ParsedArguments, commandLine: [String], console: Console) throws(UsageError) {
+        self.arguments = arguments
+        self.commandLine = commandLine
+        self.console = console
+        if let text = arguments[option: "shard"] {
+            guard let shard = BatchShard(text) else { throw .notAShard(text) }
+            self.shard = shard
+        } else {
+            shard = try BatchShard.ofScheduler(console.environment) ?? .whole
+        }
+        workerMemory = console.environment[BatchWorker.environmentKey].flatMap(Int.init)
+        let isPattern = StoreGlob.isPattern(arguments.operands[0])
+        let namesStores = isPattern || arguments.operands.count > 1 || InputFile.isDatabase(arguments.operands[0])
+        if namesStores, arguments[option: "into"] == nil { throw .missingOption("--into") }
+        if namesStores, arguments[option: "to"] == nil { throw .missingOption("--to") }
+    }
+
+    /// Migrates the stores and prints what became of them.
+    ///
+    /// - Throws: errors of the manifest and of the results file; ``BatchUnfinished`` where not all stores are done.
+    func run() throws {
+        let (entries, results) = try stores()
+        for entry in entries {
+            do throws(UsageError) {
+                _ = try MigrationRequest(arguments, entry)
+            } catch {
+                throw MigrationError(
+                    "manifest.entry", .data, UsageWording.sentence(error), context: entry.place ?? .init())
+            }
+        }
+        let jobs = arguments.number("jobs") ?? 1
+        let cancellation = CancellationFlag()
+        let work = BatchRun.Work(
+            entries: entries, places: shard.places(of: entries.count), arguments: arguments, commandLine: commandLine,
+            environment: console.environment, shard: shard, jobs: jobs, memory: try memory(jobs: jobs),
+            makesFolders: arguments[option: "into"] != nil)
+        if workerMemory != nil { return console.interruption.during(cancellation) { serve(work, cancellation) } }
+        let log = try BatchLog(path: results, sisters: Self.sisters(of: results, shard: shard))
+        let showsProgress =
+            console.isTerminal && console.environment["TERM"] != "dumb" && arguments[option: "progress"] != "none"
+        let (printsJSON, console) = (arguments.has("json"), console)
+        let run = BatchRun(
+            work, log: log, configuration: BatchConfiguration(options: options), cancellation: cancellation
+        ) { result, summary in
+            if showsProgress { console.messages.redraw("") }
+            console.output.write(printsJSON ? (try? result.line()) ?? "" : BatchWording.line(result))
+            guard showsProgress else { return }
+            console.messages.redraw(BatchWording.progress(summary, of: work.places.count))
+        }
+        let summary = try console.interruption.during(cancellation) { try run.run() }
+        if showsProgress { console.messages.redraw("") }
+        if printsJSON {
+            console.output.write(try JSONText.line(summary))
+        } else {
+            console.output.write("\n" + BatchWording.summary(summary, results: [results]))
+        }
+        if let error = cancellation.error, summary.stores < work.places.count {
+            let left = Figures.count(work.places.count - summary.stores, "store")
+            throw MigrationError(
+                "interrupted", .temporary, "Interrupted with \(left) not begun", remedy: "Run the same command again",
+                cause: error is MigrationError ? nil : error)
+        }
+        try BatchUnfinished.check(summary)
+    }
+
+    /// A worker's work: an entry a line on standard input, its result a line on standard output.
+    private func serve(_ work: BatchRun.Work, _ cancellation: CancellationFlag) {
+        while let line = readLine(), let place = Int(line), work.entries.indices.contains(place) {
+            let entry = work.entries[place]
+            let result: BatchResult
+            if cancellation.error != nil {
+                var postponed = BatchResult(status: .postponed, source: entry.source, destination: entry.destination)
+                postponed.exitCode = MigrationError.Category.temporary.rawValue
+                postponed.message = "\(entry.source): The batch was interrupted before it"
+                result = postponed
+            } else {
+                result = BatchRun.migrate(place, of: work, cancellation: cancellation)
+            }
+            console.output.write((try? result.line()) ?? "\n")
+        }
+    }
+
+    /// The entries of the whole batch, and the results file.
+    private func stores() throws(MigrationError) -> ([BatchEntry], results: String) {
+        let asked = arguments[option: "results"]
+        let ending = shard.count > 1 ? ".results-\(shard.index)-of-\(shard.count).jsonl" : ".results.jsonl"
+        let entries: [BatchEntry]
+        let results: String
+        if let folder = arguments[option: "into"] {
+            entries = try StoreGlob.entries(arguments.operands, into: folder)
+            if workerMemory == nil, asked == nil, !InputFile.isFolder(folder) { try Self.makeFolder(folder) }
+            results = asked ?? "\(folder)/batch" + ending
+        } else {
+            entries = try BatchManifest.read(arguments.operands[0])
+            results = asked ?? arguments.operands[0] + ending
+        }
+        try BatchEntry.refuseClashes(entries)
+        return (entries, results)
+    }
+
+    private static func makeFolder(_ folder: String) throws(MigrationError) {
+        do {
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        } catch {
+            throw MigrationError(
+                "destination.folder", .cannotCreate, "The folder cannot be created", context: .init(path: folder))
+        }
+    }
+
+    /// Results files of other shares of the same batch.
+    private static func sisters(of path: String, shard: BatchShard) -> [String] {
+        guard let cut = path.range(of: ".results", options: .backwards) else { return [] }
+        let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+        let stem = String(path[..<cut.upperBound].split(separator: "/").last ?? "")
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.isEmpty ? "/" : folder)) ?? []
+        return names.filter { $0.hasPrefix(stem) && $0.hasSuffix(".jsonl") }.sorted().map { "\(folder)/\($0)" }
+    }
+
+    /// The options that change a result, in one text.
+    private var options: String {
+        let texts = ["keys", "on-invalid", "max-rejects", "external-threshold", "history"]
+            .map { "\($0)=\(arguments[option: $0] ?? "")" }
+        return (texts + ["strict-validation", "new-uuid"].map { "\($0)=\(arguments.has($0))" }).joined(separator: " ")
+    }
+
+    /// Bytes for each job.
+    ///
+    /// - Throws: `batch.memory` (78) where that is too little, naming a number of jobs that works.
+    private func memory(jobs: Int) throws(MigrationError) -> Int {
+        if let workerMemory { return workerMemory }
+        let allowed = MemoryLimit.allowed(environment: console.environment)
+        let all = arguments.number("memory-limit") ?? min(jobs * MemoryLimit.standard(), allowed ?? .max)
+        guard jobs > 1 else { return all }
+        let each = (all - Self.ownMemory) / jobs
+        guard each >= Self.leastMemory else {
+            throw MigrationError(
+                "batch.memory", .configuration,
+                "\(jobs) jobs within \(Figures.size(all)) leave \(Figures.size(max(0, each))) for each",
+                remedy: "Give --jobs \(max(1, (all - Self.ownMemory) / Self.leastMemory)), or more memory")
+        }
+        return each
+    }
+}
+
+/// A batch of which not all stores are done, after its summary: there is nothing left to say but the exit code.
+struct BatchUnfinished: Error {
+    let exitCode: Int32
+
+    static func check(_ summary: BatchSummary) throws {
+        if summary.exitCode != 0 { throw BatchUnfinished(exitCode: summary.exitCode) }
+    }
+}

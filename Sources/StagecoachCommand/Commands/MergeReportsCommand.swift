@@ -1,0 +1,46 @@
+import Diagnostics
+import Foundation
+
+/// `stagecoach merge-reports`.
+enum MergeReportsCommand {
+    /// Adds up results files and prints what became of all stores.
+    ///
+    /// - Throws: what ``BatchLog/read(_:_:)`` and ``BatchManifest`` throw; ``BatchUnfinished`` where not all are done.
+    /// - Complexity: O(lines) of time, O(destinations) of memory.
+    static func run(_ arguments: ParsedArguments, console: Console) throws {
+        var last: [String: BatchResult] = [:]
+        var order: [String] = []
+        for file in arguments.operands {
+            try BatchLog.read(file) { result in
+                let key = PathIdentity.canonical(result.destination)
+                if let earlier = last[key] {
+                    if (earlier.time ?? "") > (result.time ?? "") { return }
+                } else {
+                    order.append(key)
+                }
+                last[key] = result
+            }
+        }
+        var summary = BatchSummary()
+        for key in order {
+            guard var result = last[key] else { continue }
+            if result.status == .started {
+                result.status = .postponed
+                result.exitCode = MigrationError.Category.temporary.rawValue
+                result.message = "\(result.source): The migration began and has no end: killed, or still at work"
+            }
+            summary.add(result)
+        }
+        if let path = arguments[option: "manifest"] {
+            for entry in try BatchManifest.read(path) where last[PathIdentity.canonical(entry.destination)] == nil {
+                summary.missing.append(entry.source)
+            }
+        }
+        if arguments.has("json") {
+            console.output.write(try JSONText.text(summary))
+        } else {
+            console.output.write(BatchWording.summary(summary, results: arguments.operands))
+        }
+        try BatchUnfinished.check(summary)
+    }
+}

@@ -1,0 +1,32 @@
+import Diagnostics
+import Stagecoach
+
+/// `stagecoach verify`.
+struct VerifyCommand {
+    private let work: MigrationWork
+    private let limit: Int?
+
+    init(_ arguments: ParsedArguments, console: Console) throws(UsageError) {
+        work = try MigrationWork(arguments, console: console)
+        limit = arguments.number("limit")
+    }
+
+    /// Reads both stores and prints what differs.
+    ///
+    /// - Throws: errors of the inputs and of reading; `verify.differences` (65) where the destination is not what the
+    ///   migration makes.
+    func run() throws {
+        let (inputs, report) = try work.run(
+            preparing: { _ in },
+            { migration in
+                let verification = StoreVerification(migration)
+                if let limit { verification.limit = limit }
+                return try verification.run()
+            })
+        var noted = report
+        noted.notes += inputs.notes
+        work.console.output.write(work.printsJSON ? try JSONText.text(noted) : VerifyWording.text(noted))
+        guard !report.isEqual else { return }
+        throw MigrationError("verify.differences", .data, VerifyWording.verdict(report))
+    }
+}

@@ -1,0 +1,57 @@
+/// The words for a batch.
+enum BatchWording {
+    /// A store's line.
+    static func line(_ result: BatchResult) -> String {
+        let way = "\(result.source) → \(result.destination)"
+        let text =
+            switch result.status {
+            case .started: "started    \(way)"
+            case .done:
+                "done       \(way)  \(Figures.count(result.objects ?? 0, "object"))"
+                    + ((result.rejected ?? 0) > 0 ? ", \(Figures.count(result.rejected ?? 0)) rejected" : "")
+                    + (result.seconds.map { ", \(Figures.duration($0))" } ?? "")
+            case .skipped: "skipped    \(way)  done before"
+            case .failed: "failed \(result.exitCode)  \(way)  \(result.message ?? "")"
+            case .postponed: "postponed  \(way)  \(result.message ?? "")"
+            }
+        return text.printable + "\n"
+    }
+
+    /// What became of all stores.
+    static func summary(_ summary: BatchSummary, results: [String]) -> String {
+        var counts = [("done", summary.done), ("skipped, done before", summary.skipped), ("failed", summary.failed)]
+        counts += [("postponed to another run", summary.postponed), ("without a result", summary.missing.count)]
+        var rows = counts.filter { $0.1 > 0 }.map { [$0.0, Figures.count($0.1)] }
+        rows.append(["stores in all", Figures.count(summary.stores + summary.missing.count)])
+        rows.append(["objects", Figures.count(summary.objects)])
+        if summary.rejected > 0 { rows.append(["rejected objects", Figures.count(summary.rejected)]) }
+        rows.append(["destinations", Figures.size(summary.destinationBytes)])
+        rows.append([
+            "time", "\(Figures.duration(summary.seconds)), \(Figures.duration(summary.processorSeconds)) of processor",
+        ])
+        rows.append(["peak memory of a process", Figures.size(summary.peakMemory)])
+        var lines = TextTable(rows: rows, alignments: [.left, .left]).lines(indent: 2)
+        if !summary.failures.isEmpty {
+            lines += ["", "Not done"]
+            let shown = summary.failures.prefix(20)
+            lines += shown.map { "  \($0.exitCode)  \($0.message ?? $0.source)" }
+            if summary.failures.count > shown.count {
+                lines.append("  and \(Figures.count(summary.failures.count - shown.count)) more")
+            }
+        }
+        if !summary.missing.isEmpty {
+            lines += ["", "Without a result"]
+            lines += summary.missing.prefix(20).map { "  \($0)" }
+            if summary.missing.count > 20 { lines.append("  and \(Figures.count(summary.missing.count - 20)) more") }
+        }
+        lines += ["", "Results: \(results.joined(separator: ", "))"]
+        return lines.map(\.printable).joined(separator: "\n") + "\n"
+    }
+
+    /// The line that is redrawn while the batch runs.
+    static func progress(_ summary: BatchSummary, of count: Int) -> String {
+        "\(Figures.count(summary.stores)) of \(Figures.count(count, "store"))"
+            + (summary.failed > 0 ? ", \(Figures.count(summary.failed)) failed" : "")
+            + (summary.postponed > 0 ? ", \(Figures.count(summary.postponed)) postponed" : "")
+    }
+}

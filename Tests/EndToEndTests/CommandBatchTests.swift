@@ -1,0 +1,234 @@
+import Foundation
+import ManagedModel
+import PersistentStore
+import TestSupport
+import Testing
+
+/// Many stores with the built command.
+@Suite("Batches with the built command")
+struct CommandBatchTests {
+    private static let models = SharedStores.repository.appendingPathComponent("Fixtures/Models/Orders.xcdatamodeld")
+        .path
+
+    /// A folder with stores of so many customers as their number, `in/1.sqlite` and so on.
+    private func stores(_ count: Int) throws -> TemporaryFolder {
+        let folder = try TemporaryFolder()
+        try FileManager.default.createDirectory(atPath: folder.file("in"), withIntermediateDirectories: false)
+        try FileManager.default.createDirectory(atPath: folder.file("out"), withIntermediateDirectories: false)
+        let model = try ModelLocator.load(Self.models + ":Orders").model
+        for number in 1...count {
+            try ReferenceStore.make(model) { store in
+                for key in 1...Int64(number) {
+                    store.insert(
+                        "Customer", key,
+                        ["age": .integer(30), "name": .text("Customer \(key)"), "email": .text("\(key)@example.org")])
+                }
+            }.write(path: folder.file("in/\(number).sqlite"))
+        }
+        return folder
+    }
+
+    private func manifest(_ count: Int, in folder: TemporaryFolder) throws -> String {
+        let lines = (1...count).map { "{\"source\": \"in/\($0).sqlite\", \"destination\": \"out/\($0).sqlite\"}\n" }
+        let path = folder.file("stores.jsonl")
+        try lines.joined().write(toFile: path, atomically: true, encoding: .utf8)
+        return path
+    }
+
+    private func batch(_ arguments: [String], environment: [String: String] = [:]) throws -> CommandBinary.Outcome {
+        try CommandBinary.run(["batch"] + arguments + ["--to", Self.models], environment: environment)
+    }
+
+    private func customers(_ path: String) throws -> Int {
+        let model = try ModelLocator.load(Self.models).model
+        return try ReferenceStore.read(path: path, model: model).objects("Customer").count
+    }
+
+    @Test("A store that fails does not stop the others; the next run does what is left", arguments: [1, 3])
+    func rest(jobs: Int) throws {
+        let folder = try stores(6)
+        let manifest = try manifest(6, in: folder)
+        let third = try #require(FileManager.default.contents(atPath: folder.file("in/3.sqlite")))
+        try Data("no store".utf8).write(to: URL(fileURLWithPath: folder.file("in/3.sqlite")))
+        let arguments = [manifest, "--jobs", "\(jobs)", "--memory-limit", "400M"]
+        let first = try batch(arguments)
+        #expect(first.code == 65, "\(first.messages)")
+        #expect(first.messages == "")
+        #expect(first.output.split(separator: "\n").count { $0.hasPrefix("done ") } == 5)
+        #expect(first.output.contains("\nfailed 65  "))
+        #expect(first.output.contains("The file is not an SQLite database"))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.file("out")).count == 5)
+
+        try third.write(to: URL(fileURLWithPath: folder.file("in/3.sqlite")))
+        let second = try batch(arguments + ["--json"])
+        #expect(second.code == 0, "\(second.messages)")
+        let lines = try second.output.split(separator: "\n").map {
+            try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
+        }
+        #expect(
+            lines.compactMap { $0["status"] as? String }.sorted() == ["done"] + Array(repeating: "skipped", count: 5))
+        #expect(lines.last?["done"] as? Int == 1 && lines.last?["skipped"] as? Int == 5)
+        for number in 1...6 { #expect(try customers(folder.file("out/\(number).sqlite")) == number) }
+    }
+
+    @Test("A store whose source or options changed is not passed over")
+    func changed() throws {
+        let folder = try stores(2)
+        let manifest = try manifest(2, in: folder)
+        #expect(try batch([manifest]).code == 0)
+        let other = try batch([manifest, "--keys", "sequential"])
+        #expect(other.code == 65 && other.output.contains("The destination exists already"))
+        #expect(try batch([manifest]).code == 0)
+        try FileManager.default.removeItem(atPath: folder.file("in/1.sqlite"))
+        try FileManager.default.copyItem(atPath: folder.file("in/2.sqlite"), toPath: folder.file("in/1.sqlite"))
+        let replaced = try batch([manifest])
+        #expect(replaced.code == 65)
+        #expect(replaced.output.contains("skipped") && replaced.output.contains("failed 73"))
+        #expect(try customers(folder.file("out/1.sqlite")) == 1)
+    }
+
+    @Test("A run that was killed after the rename and before its line has done the store")
+    func recovered() throws {
+        let folder = try stores(1)
+        let manifest = try manifest(1, in: folder)
+        #expect(try batch([manifest]).code == 0)
+        let results = manifest + ".results.jsonl"
+        let lines = try String(contentsOfFile: results, encoding: .utf8).split(separator: "\n")
+        #expect(lines.count == 2)
+        try (lines[0] + "\n{\"status\": \"do").write(toFile: results, atomically: true, encoding: .utf8)
+        let again = try batch([manifest])
+        #expect(again.code == 0 && again.output.contains("done  "), "\(again.output)")
+        #expect(try batch([manifest]).output.contains("skipped"))
+    }
+
+    @Test("Shares of a pattern's stores make the whole, by option or scheduler, and add up")
+    func shards() throws {
+        let folder = try stores(5)
+        let pattern = [folder.file("in") + "/*.sqlite", "--into", folder.file("new/deep")]
+        #expect(try batch(pattern + ["--shard", "0/3"]).code == 0)
+        let slurm = ["SLURM_ARRAY_TASK_ID": "5", "SLURM_ARRAY_TASK_MIN": "3", "SLURM_ARRAY_TASK_STEP": "2"]
+        #expect(try batch(pattern, environment: slurm.merging(["SLURM_ARRAY_TASK_COUNT": "3"]) { $1 }).code == 0)
+        let unfinished = try FileManager.default.contentsOfDirectory(atPath: folder.file("new/deep"))
+        #expect(unfinished.count { $0.hasSuffix(".sqlite") } == 4)
+        #expect(try batch(pattern, environment: ["JOB_COMPLETION_INDEX": "2", "JOB_COMPLETIONS": "3"]).code == 0)
+        let results = (0..<3).map { folder.file("new/deep/batch.results-\($0)-of-3.jsonl") }
+        let merged = try CommandBinary.run(["merge-reports", "--json"] + results)
+        #expect(merged.code == 0, "\(merged.messages)")
+        let object = try #require(
+            try JSONSerialization.jsonObject(with: Data(merged.output.utf8)) as? [String: Any])
+        #expect(object["done"] as? Int == 5 && object["objects"] as? Int == 15)
+        // The whole batch finds what its shares did.
+        #expect(try batch(pattern).output.contains("skipped, done before  5"))
+        #expect(try batch(pattern, environment: ["JOB_COMPLETION_INDEX": "2"]).code == 64)
+    }
+
+    @Test("merge-reports names stores without a result, and those that began and did not end")
+    func missing() throws {
+        let folder = try stores(3)
+        let manifest = try manifest(3, in: folder)
+        #expect(try batch([manifest, "--shard", "0/2"]).code == 0)
+        let results = manifest + ".results-0-of-2.jsonl"
+        let merged = try CommandBinary.run(["merge-reports", results, "--manifest", manifest])
+        #expect(merged.code == 75)
+        #expect(merged.output.contains("Without a result") && merged.output.contains("in/2.sqlite"))
+        let lines = try String(contentsOfFile: results, encoding: .utf8).split(separator: "\n")
+        try (lines[0] + "\n").write(toFile: results, atomically: true, encoding: .utf8)
+        let begun = try CommandBinary.run(["merge-reports", results])
+        #expect(begun.code == 75 && begun.output.contains("began and has no end"))
+    }
+
+    @Test("A worker that is killed takes one store with it")
+    func killedWorker() throws {
+        let folder = try stores(3)
+        let path = try manifest(3, in: folder)
+        // The first is large enough that the others are done before it.
+        let library =
+            "{\"source\": \"\(try CommandBinary.librarySource())\", \"destination\": \"out/library.sqlite\", "
+            + "\"model\": \"\(CommandBinary.models)\"}\n"
+        try (library + String(contentsOfFile: path, encoding: .utf8)).write(
+            toFile: path, atomically: true, encoding: .utf8)
+        let arguments = ["batch", path, "--to", Self.models, "--jobs", "2", "--memory-limit", "300M"]
+        let (process, output, messages) = try CommandBinary.start(arguments)
+        let results = path + ".results.jsonl"
+        func done() -> Int {
+            let text = (try? String(contentsOfFile: results, encoding: .utf8)) ?? ""
+            return text.split(separator: "\n").count { $0.contains("\"status\":\"done\"") }
+        }
+        while process.isRunning, done() < 3 { usleep(2000) }
+        let workers = Self.children(of: process.processIdentifier)
+        #expect(!workers.isEmpty)
+        for worker in workers { kill(worker, SIGKILL) }
+        let outcome = CommandBinary.finish(process, output, messages)
+        #expect(outcome.code == 65, "\(outcome.output)\(outcome.messages)")
+        #expect(outcome.output.contains("was ended by signal 9"), "\(outcome.output)")
+        #expect(outcome.output.split(separator: "\n").count { $0.hasPrefix("done ") } == 4)
+        #expect(try CommandBinary.run(arguments).code == 0)
+    }
+
+    /// The processes that a process has started.
+    private static func children(of process: pid_t) -> [pid_t] {
+        let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/task")) ?? []
+        return threads.flatMap { thread in
+            ((try? String(contentsOfFile: "/proc/\(process)/task/\(thread)/children", encoding: .utf8)) ?? "")
+                .split(separator: " ").compactMap { pid_t($0) }
+        }
+    }
+
+    @Test("A first signal ends the stores at work and begins no other; the next run goes on", arguments: [1, 2])
+    func signal(jobs: Int) throws {
+        let folder = try stores(2)
+        let path = folder.file("stores.jsonl")
+        let source = try CommandBinary.librarySource()
+        try (0..<6).map {
+            "{\"source\": \"\(source)\", \"destination\": \"out/\($0).sqlite\", \"model\": \"\(CommandBinary.models)\"}\n"
+        }.joined().write(toFile: path, atomically: true, encoding: .utf8)
+        let arguments = ["batch", path, "--jobs", "\(jobs)", "--memory-limit", "300M"]
+        let (process, output, messages) = try CommandBinary.start(arguments)
+        let results = path + ".results.jsonl"
+        while process.isRunning, FileManager.default.contents(atPath: results)?.isEmpty ?? true { usleep(2000) }
+        usleep(100_000)
+        process.terminate()
+        let outcome = CommandBinary.finish(process, output, messages)
+        #expect(outcome.code == 75, "\(outcome.output)\(outcome.messages)")
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.file("out"))
+        #expect(names.count { $0.hasSuffix(".sqlite") } < 6)
+        let again = try CommandBinary.run(arguments)
+        #expect(again.code == 0, "\(again.output)\(again.messages)")
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: folder.file("out")).sorted()
+                == (0..<6).map { "\($0).sqlite" })
+    }
+
+    @Test(
+        "A manifest that is wrong is refused with its line, and nothing runs",
+        arguments: [
+            ("source,destination\nin/1.sqlite,out/1.sqlite\nin/2.sqlite,out/1.sqlite\n", "csv:3: 'destination' is the"),
+            ("source,destination\nin/1.sqlite\n", "csv:2: 'source' and 'destination' must both be there"),
+            ("source,destination\n\"in/1.sqlite,out\n", "csv:2: A quoted value does not end"),
+            ("source,destination\nin/1.sqlite,out/1.sqlite,more\n", "csv:2: The line has more values"),
+            ("source,destination\nin/1.sqlite,in/../in/1.sqlite\n", "csv:2: Source and destination are the same"),
+            ("source,destination,modell\na,b,c\n", "csv:2: A manifest knows no 'modell'"),
+            ("in/1.sqlite,out/1.sqlite\n", "csv:1: The first line does not name the columns"),
+            ("source,destination\n", "The manifest names no store"),
+        ])
+    func wrong(text: String, message: String) throws {
+        let folder = try stores(2)
+        let path = folder.file("stores.csv")
+        try text.write(toFile: path, atomically: true, encoding: .utf8)
+        let outcome = try batch([path])
+        #expect(outcome.code == 65)
+        #expect(outcome.messages.contains(message), "\(outcome.messages)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.file("out")).isEmpty)
+        #expect(!FileManager.default.fileExists(atPath: path + ".results.jsonl"))
+    }
+
+    @Test("Too many jobs for the memory are refused with a number that works")
+    func memory() throws {
+        let folder = try stores(2)
+        let manifest = try manifest(2, in: folder)
+        let refused = try batch([manifest, "--jobs", "9", "--memory-limit", "400M"])
+        #expect(refused.code == 78 && refused.messages.contains("Give --jobs 9") == false, "\(refused.messages)")
+        let number = try #require(refused.messages.firstMatch(of: /Give --jobs ([0-9]+)/)).1
+        #expect(try batch([manifest, "--jobs", String(number), "--memory-limit", "400M"]).code != 78)
+    }
+}

@@ -1,0 +1,147 @@
+import Archives
+import Diagnostics
+import Foundation
+import ManagedModel
+import Mapping
+
+/// What a fuzzer feeds. A reader may refuse an input with a ``MigrationError``; anything else (a trap, a hang, an error
+/// of category `internal`, a result that contradicts another) is a finding.
+enum FuzzTarget: String, CaseIterable {
+    case model
+    case plist
+    case archive
+    case inflate
+    case cache
+    case compiledMapping
+    case xmlMapping
+    case jsonMapping
+    case expression
+    case predicate
+    case pattern
+    case metadata
+    case spill
+    case store
+
+    nonisolated(unsafe) static var current = FuzzTarget.model
+
+    func run(_ bytes: [UInt8]) {
+        do {
+            try read(bytes)
+        } catch let error as MigrationError {
+            precondition(error.category != .internal, "an internal error: \(error)")
+        } catch {
+            // Evaluations may throw what objects throw; there are none here.
+            preconditionFailure("an error of another kind: \(error)")
+        }
+    }
+
+    private func read(_ bytes: [UInt8]) throws {
+        switch self {
+        case .model:
+            let model = try ModelXMLReader.readModel(Data(bytes), path: "fuzzed")
+            _ = VersionHash.entityHashes(of: model)
+            let cached = try ManagedObjectModel(try ModelCache.decode(try ModelCache.encode(model)))
+            precondition(cached.entities.count == model.entities.count, "a cached model has other entities")
+        case .plist:
+            let value = try BinaryPropertyList.decode(bytes, limits: FuzzTarget.limits)
+            let written = try BinaryPropertyList.encode(value)
+            let again = try BinaryPropertyList.encode(try BinaryPropertyList.decode(written))
+            precondition(again == written, "a property list that was written reads as another")
+        case .archive:
+            let archive = try KeyedArchive(decoding: bytes, limits: FuzzTarget.limits)
+            for key in archive.topKeys { _ = try archive.topValue(key) }
+            for number in 0..<min(archive.objectCount, 1000) {
+                do throws(MigrationError) { _ = try archive.object(at: number) } catch {
+                    precondition(error.category != .internal, "an internal error: \(error)")
+                }
+            }
+        case .inflate:
+            let content = try Deflate.inflate(bytes, limit: 1 << 20)
+            precondition(content.count <= 1 << 20, "more than the limit")
+        case .cache:
+            // What is inside is what matters: the checksum of deflate would stop most mutations.
+            _ = try ManagedObjectModel(try ModelCache.decode(try Deflate.deflate(bytes)))
+            _ = try ModelCache.decode(bytes)
+        case .compiledMapping: _ = try MappingModel.reading(compiled: bytes, path: "fuzzed").json()
+        case .xmlMapping: _ = try MappingModel.reading(xcode: bytes, path: "fuzzed").json()
+        case .jsonMapping:
+            let models = FuzzModels.shared
+            let model = try MappingModel.reading(
+                json: bytes, path: "fuzzed", source: models.source, destination: models.destination)
+            let text = try model.json()
+            _ = try MappingModel.reading(
+                json: Array(text.utf8), path: "written", source: models.source, destination: models.destination)
+        case .expression:
+            let expression = try ValueExpression(parsing: String(decoding: bytes, as: UTF8.self))
+            let again = try ValueExpression(parsing: expression.format)
+            precondition(
+                again.format == expression.format, "a printed expression reads as another: \(expression.format)")
+            evaluating { _ = try expression.evaluate(with: nil, variables: ["source": nil]) }
+        case .predicate:
+            let predicate = try SourcePredicate(format: String(decoding: bytes, as: UTF8.self))
+            let again = try SourcePredicate(format: predicate.format)
+            precondition(again.format == predicate.format, "a printed predicate reads as another: \(predicate.format)")
+            evaluating { _ = try predicate.evaluate(with: nil) }
+        case .pattern:
+            // The pattern up to the first NUL, then the text.
+            let end = bytes.firstIndex(of: 0) ?? bytes.endIndex
+            let pattern = ValueExpression(node: .constant(.string(String(decoding: bytes[..<end], as: UTF8.self))))
+            let text = ValueExpression(
+                node: .constant(.string(String(decoding: bytes[end...].dropFirst(), as: UTF8.self))))
+            let predicate = try SourcePredicate(format: "\(text.format) MATCHES[c] \(pattern.format)")
+            evaluating { _ = try predicate.evaluate(with: nil) }
+        case .metadata: try FuzzStores.readMetadata(bytes)
+        case .spill: try FuzzSpills.read(bytes)
+        case .store: try FuzzStores.compareReaders(bytes)
+        }
+    }
+
+    /// Runs an evaluation, which may throw what its values are wrong for.
+    private func evaluating(_ body: () throws -> Void) {
+        do { try body() } catch let error as MigrationError {
+            precondition(error.category != .internal, "an internal error: \(error)")
+        } catch {}
+    }
+
+    /// Limits as small as inputs are.
+    private static let limits = BinaryPropertyList.Limits(bytes: 1 << 20, expandedValues: 1 << 16)
+}
+
+/// The models that mapping models are read with.
+struct FuzzModels {
+    let source: ManagedObjectModel
+    let destination: ManagedObjectModel
+
+    static let shared = FuzzModels()
+
+    private init() {
+        func model(_ isNew: Bool) -> ManagedObjectModel {
+            var author = EntityDefinition(name: "Author")
+            author.attributes = [
+                AttributeDefinition(name: isNew ? "fullName" : "name", type: .string),
+                AttributeDefinition(name: "age", type: isNew ? .integer32 : .integer16),
+                AttributeDefinition(name: "photo", type: .binaryData),
+            ]
+            var books = RelationshipDefinition(name: "books", destinationEntityName: "Book")
+            books.inverseName = "author"
+            books.isToMany = true
+            books.isOrdered = true
+            author.relationships = [books]
+            var book = EntityDefinition(name: "Book")
+            book.attributes = [
+                AttributeDefinition(name: "title", type: .string), AttributeDefinition(name: "price", type: .decimal),
+                AttributeDefinition(name: "date", type: .date),
+            ]
+            var owner = RelationshipDefinition(name: "author", destinationEntityName: "Author")
+            owner.inverseName = "books"
+            owner.maximumCount = 1
+            book.relationships = [owner]
+            var definition = ModelDefinition()
+            definition.entities = [author, book]
+            guard let made = try? ManagedObjectModel(definition) else { preconditionFailure("the models are sound") }
+            return made
+        }
+        source = model(false)
+        destination = model(true)
+    }
+}

@@ -1,0 +1,73 @@
+import Diagnostics
+import Foundation
+import Mapping
+import Stagecoach
+import TestSupport
+import Testing
+
+/// What migrate makes is equal: random migrations, by one mapping model and several, with rejects, and real stores.
+@Suite("Verification finds nothing where nothing is wrong")
+struct VerificationRandomTests {
+    static let seeds = RandomSeeds.seeds(25)
+
+    /// Migrates and verifies.
+    ///
+    /// - Returns: the differences; empty where the migration is refused.
+    private static func differences(_ migration: Migration) throws -> [String] {
+        do { try migration.run() } catch let error as MigrationError where error.category != .internal { return [] }
+        let report = try StoreVerification(migration).run()
+        return report.differences.prefix(5).map { "\($0)" }
+    }
+
+    private static func options(_ keys: KeyChoice = .auto) -> MigrationOptions {
+        var options = MigrationOptions()
+        options.memoryRoom = 64 << 20
+        options.keys = keys
+        return options
+    }
+
+    @Test("Inferred and explicit mapping models", arguments: seeds)
+    func single(seed: UInt64) throws {
+        for isExplicit in [false, true] {
+            let random = try isExplicit ? RandomMigration.explicit(seed: seed) : RandomMigration.inferred(seed: seed)
+            let mapping = try random.mapping ?? MappingModel.inferred(from: random.source, to: random.destination)
+            let folder = try TemporaryFolder()
+            let path = folder.file("source.sqlite")
+            try random.store.write(path: path)
+            for keys in [KeyChoice.auto, .sequential] {
+                let lines = try Self.differences(
+                    Migration(
+                        from: path, model: random.source, mapping: mapping, to: folder.file("\(keys.rawValue).sqlite"),
+                        model: random.destination, options: Self.options(keys)))
+                #expect(lines == [], "explicit \(isExplicit), keys \(keys.rawValue)\n\(random)")
+            }
+        }
+    }
+
+    @Test("Several mapping models in turn", arguments: seeds)
+    func several(seed: UInt64) throws {
+        let scene = try SplitScene(seed: seed)
+        let folder = try TemporaryFolder()
+        let lines = try Self.differences(
+            Migration(
+                from: scene.path, model: scene.migration.source, mappings: scene.models, to: folder.file("new.sqlite"),
+                model: scene.migration.destination, options: Self.options()))
+        #expect(lines == [], "\(scene.migration)")
+    }
+
+    @Test("Rejected objects that a reject file lists", arguments: seeds)
+    func rejects(seed: UInt64) throws {
+        let random = try RandomMigration.ruled(seed: seed, isExplicit: true)
+        let folder = try TemporaryFolder()
+        let path = folder.file("source.sqlite")
+        try random.store.write(path: path)
+        var options = Self.options()
+        options.onInvalid = .reject
+        options.rejectFile = folder.file("rejects.jsonl")
+        let lines = try Self.differences(
+            Migration(
+                from: path, model: random.source, mapping: try #require(random.mapping),
+                to: folder.file("new.sqlite"), model: random.destination, options: options))
+        #expect(lines == [], "\(random)")
+    }
+}
