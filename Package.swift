@@ -13,6 +13,8 @@ let package = Package(
         .executable(name: "stagecoach", targets: ["StagecoachMain"]),
         // For tests: preloaded, it counts what the command allocates.
         .library(name: "AllocationCounter", type: .dynamic, targets: ["AllocationCounter"]),
+        // For tests: preloaded, it makes the command's calls on files fail.
+        .library(name: "FaultInjector", type: .dynamic, targets: ["FaultInjector"]),
     ],
     targets: [
         // The system's libraries.
@@ -68,6 +70,7 @@ let package = Package(
 
         // Tests, in the same order.
         .target(name: "AllocationCounter", path: "Tests/AllocationCounter"),
+        .target(name: "FaultInjector", path: "Tests/FaultInjector"),
         .target(
             name: "TestSupport",
             dependencies: [

@@ -40,8 +40,8 @@ struct BenchmarkSummary: Codable {
             lines.append(
                 Self.row([
                     result.name, Self.text(Self.median(result.runs.map(\.processorSeconds))),
-                    ratio(result, \.processorSeconds), Self.text(Self.median(result.runs.map(\.wallSeconds))),
-                    ratio(result, \.wallSeconds), Self.text(Double(result.peakMemory) / 1_048_576),
+                    text(ratio(result, \.processorSeconds)), Self.text(Self.median(result.runs.map(\.wallSeconds))),
+                    text(ratio(result, \.wallSeconds)), Self.text(Double(result.peakMemory) / 1_048_576),
                     result.runs.last?.spilledBytes.map { Self.text(Double($0) / 1_048_576) } ?? "-",
                 ]))
         }
@@ -51,13 +51,15 @@ struct BenchmarkSummary: Codable {
         return lines.joined(separator: "\n")
     }
 
-    private func ratio(_ result: WayResult, _ figure: KeyPath<WayRun, Double>) -> String {
-        guard let first = results.first, !first.isBounded else { return "-" }
-        let ratios = zip(result.runs, first.runs).map { $0[keyPath: figure] / max(1e-9, $1[keyPath: figure]) }
-        return Self.text(Self.median(ratios))
+    /// The median of a way's ratios to the shell, round by round; nil where there is no shell.
+    func ratio(_ result: WayResult, _ figure: KeyPath<WayRun, Double>) -> Double? {
+        guard let first = results.first, !first.isBounded else { return nil }
+        return Self.median(zip(result.runs, first.runs).map { $0[keyPath: figure] / max(1e-9, $1[keyPath: figure]) })
     }
 
-    private static func median(_ values: [Double]) -> Double {
+    private func text(_ ratio: Double?) -> String { ratio.map(Self.text) ?? "-" }
+
+    static func median(_ values: [Double]) -> Double {
         let sorted = values.sorted()
         guard !sorted.isEmpty else { return 0 }
         let middle = sorted.count / 2

@@ -13,14 +13,11 @@ enum HandWrittenSQL {
     static func script(source: String, schema: StoreSchema) -> String {
         let settings = """
             PRAGMA page_size=4096; PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;
-            PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=-64000; PRAGMA temp_store=FILE;
+            PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=-8000; PRAGMA temp_store=FILE;
             ATTACH '\(source.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''"))' AS old;
             BEGIN
             """
-        let tables = schema.tableStatements() + schema.fixedTableStatements()
-        let indexes =
-            schema.tables.indices.flatMap { schema.indexStatements(forTable: $0) }
-            + schema.joinTables.indices.flatMap { schema.indexStatements(forJoinTable: $0) }
+        let (tables, indexes) = statements(schema)
         let keys = schema.entityByNumber.sorted { $0.key < $1.key }.map { number, entity in
             let table = schema.tables[schema.tableByEntity[entity]].name
             return
@@ -30,6 +27,15 @@ enum HandWrittenSQL {
         let statements = [settings] + tables + load + keys + indexes + ["COMMIT"]
         // The shell's child reads the peak of the shell, its parent.
         return statements.map { $0 + ";\n" }.joined() + ".system grep VmHWM /proc/$PPID/status\n"
+    }
+
+    /// What makes the tables and what makes their indexes.
+    static func statements(_ schema: StoreSchema) -> (tables: [String], indexes: [String]) {
+        (
+            schema.tableStatements() + schema.fixedTableStatements(),
+            schema.tables.indices.flatMap { schema.indexStatements(forTable: $0) }
+                + schema.joinTables.indices.flatMap { schema.indexStatements(forJoinTable: $0) }
+        )
     }
 
     private static let load = [

@@ -6,6 +6,9 @@ import Glibc
 ///     MigrationBenchmarks store --books 98000 library.sqlite
 ///     MigrationBenchmarks run --store library.sqlite --rounds 3 --memory-limit 64M --json results.json
 ///     MigrationBenchmarks associations --pairs 100000000
+///     MigrationBenchmarks plot --folder docs results.json
+///     MigrationBenchmarks small --stores 1000
+///     MigrationBenchmarks pages --rows 1000000
 ///     MigrationBenchmarks spill --store library.sqlite
 @main
 struct Main {
@@ -16,10 +19,15 @@ struct Main {
             case "store": try StoreCommand.run(Array(arguments))
             case "run": exit(try RunCommand.run(Array(arguments)))
             case "associations": try AssociationsCommand.run(Array(arguments))
+            case "pages": try PagesCommand.run(Array(arguments))
+            case "plot": try PlotCommand.run(Array(arguments))
+            case "small": try SmallCommand.run(Array(arguments))
             case "spill": try SpillCommand.run(Array(arguments))
             // Not for people: what the children of `run`, and tests of the memory limit, execute.
             case "migrate": try MigrateCommand.run(Array(arguments))
-            default: throw Arguments.usage("Name a subcommand: store, run, associations or spill")
+            default:
+                throw Arguments.usage(
+                    "Name a subcommand: store, run, plot, small, pages, associations or spill")
             }
         } catch let error as MigrationError {
             complain("\(error)")

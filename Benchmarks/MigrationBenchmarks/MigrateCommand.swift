@@ -26,7 +26,7 @@ enum MigrateCommand {
             list,
             options: [
                 "store", "output", "from", "to", "mapping", "memory-limit", "keys", "batch-size", "passes", "work-dir",
-                "policy", "writer", "reader",
+                "policy", "writer", "reader", "on-invalid",
             ], flags: ["staged", "append"])
         var options = MigrationOptions()
         options.memoryLimit = try arguments.bytes("memory-limit")
@@ -38,6 +38,12 @@ enum MigrateCommand {
         if let text = arguments.text("keys") {
             guard let keys = KeyChoice(rawValue: text) else { throw Arguments.usage("--keys auto, kept or sequential") }
             options.keys = keys
+        }
+        if let text = arguments.text("on-invalid") {
+            guard let choice = InvalidObjects(rawValue: text) else {
+                throw Arguments.usage("--on-invalid fail or reject")
+            }
+            options.onInvalid = choice
         }
         if let text = arguments.text("writer") {
             guard let writer = StoreWriter(rawValue: text) else { throw Arguments.usage("--writer pages or sqlite") }

@@ -4,7 +4,7 @@ import Glibc
 import PersistentStore
 
 /// `run --store FILE [--rounds N] [--memory-limit 64M] [--json FILE]`: all ways in turn, round by round, each in a
-/// process of its own; medians and ratios to the sqlite3 shell.
+/// process of its own; medians and ratios to the sqlite3 shell. Python takes part where it is installed.
 ///
 /// Ends with 1 where the row path's peak memory exceeds the limit, where any way's does, or where contents differ.
 enum RunCommand {
@@ -28,6 +28,7 @@ enum RunCommand {
             ways.removeFirst()
             notes.append("The sqlite3 shell is not installed: no ratios, and contents are compared among our own ways.")
         }
+        if isInstalled("python3") { ways.append(.python(schema)) }
         var results = ways.map { WayResult(name: $0.name) }
         for round in 0..<rounds {
             for (index, way) in ways.enumerated() {

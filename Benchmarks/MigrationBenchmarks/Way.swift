@@ -1,6 +1,7 @@
 import Diagnostics
 import Foundation
 import Glibc
+import PersistentStore
 
 /// One way of doing the work, run as a child process.
 struct Way {
@@ -10,17 +11,23 @@ struct Way {
     private enum Kind {
         /// A script for the sqlite3 shell.
         case sqlite(String)
+        /// Python's own sqlite3 module.
+        case python(StoreSchema)
         /// Further arguments of ``MigrateCommand``.
         case stagecoach([String])
     }
 
     static func sqlite(_ script: String) -> Way { Way(name: "(a) sqlite3 shell", kind: .sqlite(script)) }
 
+    static func python(_ schema: StoreSchema) -> Way { Way(name: "Python, executemany", kind: .python(schema)) }
+
     static let stagecoach = [
         Way(name: "(b) row path", kind: .stagecoach([])),
         Way(name: "(c) staged path", kind: .stagecoach(["--staged"])),
         Way(name: "(d) row path, new keys", kind: .stagecoach(["--keys", "sequential"])),
         Way(name: "(e) row path, source read through SQLite", kind: .stagecoach(["--reader", "sqlite"])),
+        Way(name: "(f) row path, invalid objects rejected", kind: .stagecoach(["--on-invalid", "reject"])),
+        Way(name: "(g) policy on every object", kind: .stagecoach(["--policy", "create"])),
     ]
 
     /// Does the work once.
@@ -35,6 +42,15 @@ struct Way {
             let child = try check(try ChildProcess("sqlite3", ["-bail", output], input: path))
             let peak = child.output.split(separator: "\n").last { $0.hasPrefix("VmHWM") }
             let kilobytes = peak.flatMap { Int($0.filter(\.isNumber)) } ?? 0
+            return WayRun(child, peakMemory: kilobytes << 10, spilledBytes: nil)
+        case .python(let schema):
+            let path = output + ".py"
+            let script = PythonRival.script(
+                source: store, output: output, script: HandWrittenSQL.statements(schema))
+            try script.write(toFile: path, atomically: false, encoding: .utf8)
+            defer { unlink(path) }
+            let child = try check(try ChildProcess("python3", [path]))
+            let kilobytes = Int(child.output.filter(\.isNumber)) ?? 0
             return WayRun(child, peakMemory: kilobytes << 10, spilledBytes: nil)
         case .stagecoach(let arguments):
             let own = try ownPath()

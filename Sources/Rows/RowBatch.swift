@@ -126,6 +126,12 @@ public struct RowBatch: ~Copyable {
         return keys[row]
     }
 
+    /// The keys of neighbouring rows, valid until the batch changes.
+    package func keys(_ rows: Range<Int>) -> UnsafeBufferPointer<Int64> {
+        precondition(rows.lowerBound >= 0 && rows.upperBound <= rowCount)
+        return UnsafeBufferPointer(start: UnsafePointer(keys) + rows.lowerBound, count: rows.count)
+    }
+
     @inlinable
     public mutating func setKey(_ key: Int64, row: Int) {
         precondition(row >= 0 && row < rowCount)

@@ -20,7 +20,7 @@ struct FusedMigration {
     /// Loads all tables.
     func run(into destination: DestinationStore) throws -> Outcome {
         session.beginReferences(mayBeSet: false)
-        session.progress.begin(.keys)
+        session.begin(.keys)
         let scan = try KeyScan(session: session, mappings: mappings, tables: work.tables, manager: manager).run()
         let keys = SourceKeys(byMapping: scan.byMapping, byTable: scan.byTable)
         session.sourceKeys = keys
@@ -54,7 +54,7 @@ struct FusedMigration {
                 let part = unit == done ? resumed?.position : nil
                 if unit == done, part == nil { goOn() }
                 if step.isFirst {
-                    session.progress.begin(.relate)
+                    session.begin(.relate, names(step.mappings))
                     // A one-to-one pair is resolved with the first of its tables; the other's patches wait on disk.
                     let due = tasks.filter { $0.tables(in: session.destinationSchema).contains(step.table) }
                     tasks.removeAll { $0.tables(in: session.destinationSchema).contains(step.table) }
@@ -65,7 +65,7 @@ struct FusedMigration {
                             pending[target, default: []].append(patches)
                         }
                     }
-                    session.progress.begin(.load)
+                    session.begin(.load, names(step.mappings))
                     let table = work.tables[step.table]
                     if unit >= done, part == nil {
                         try session.prepare(step.table, expecting: expectedRows(table, keys), in: destination)
@@ -74,7 +74,7 @@ struct FusedMigration {
                         session: session, mappings: mappings, table: table, keys: keys, links: links,
                         patches: pending.removeValue(forKey: step.table) ?? [], excuses: excuses)
                 }
-                session.progress.begin(.load)
+                session.begin(.load, names(step.mappings))
                 guard unit >= done, let load = open[step.table] else {
                     if step.isLast { open[step.table] = nil }
                     continue
@@ -91,7 +91,7 @@ struct FusedMigration {
                 if step.isLast {
                     open[step.table] = nil
                     highest[step.table] = maximumKey(of: load.table, loaded: highest[step.table])
-                    session.progress.begin(.indexes)
+                    session.begin(.indexes, names(step.mappings))
                     try session.createIndexes(of: step.table, in: destination)
                 }
                 try checkpoints?.endStep(unit, highest: highest)
@@ -101,7 +101,7 @@ struct FusedMigration {
                 guard unit >= done else { continue }
                 let part = unit == done ? resumed?.position : nil
                 if unit == done, part == nil { goOn() }
-                session.progress.begin(.load)
+                session.begin(.load, [session.destinationSchema.joinTables[join].name])
                 let writer = try destination.joinWriter(join, goingOnFrom: part == nil ? nil : resumed?.fill)
                 let links: Int
                 if let part, part.isDone {
@@ -126,7 +126,7 @@ struct FusedMigration {
                 checkpoints?.loaded = .init(isDone: true, links: links)
                 try writer.finish()
                 session.linksWritten[join] += links
-                session.progress.begin(.indexes)
+                session.begin(.indexes, [session.destinationSchema.joinTables[join].name])
                 try destination.createIndexes(joinTable: join)
                 try checkpoints?.endStep(unit, highest: highest)
             }
@@ -146,6 +146,8 @@ struct FusedMigration {
         }
         return (highest, associations)
     }
+
+    private func names(_ indices: [Int]) -> [String] { indices.map { mappings[$0].name } }
 
     /// The number of each table's last step, in the order in which steps and join tables are worked on.
     private var lastUnits: [Int: Int] {

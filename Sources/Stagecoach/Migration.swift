@@ -187,7 +187,7 @@ public final class Migration {
             let done = try load(
                 session, prepared: prepared, existing: existing, area: area, mode: .publish(rejectFile))
             try rejectFile?.finish()
-            progress.begin(.publish)
+            session.begin(.publish)
             try prepared.source.checkUnchanged()
             session.counts.mappings.removeFirst(known.count)
             // What a call deletes of an earlier call's objects is no object made.
@@ -236,10 +236,12 @@ public final class Migration {
                 throw error
             }
             progress.begin(.done)
+            session.profile?.end()
             var finished = report
             finished.seconds = clock.seconds
             finished.processorSeconds = clock.processorSeconds
             finished.peakMemory = ProcessMemory.peakResident() ?? 0
+            finished.profile = session.profile?.lines
             return finished
         } catch {
             archive.goBack(to: known)
@@ -261,6 +263,7 @@ public final class Migration {
             options: options, progress: progress, cancellation: cancellation, associations: archive,
             mappingCount: prepared.mappings.count, existing: existing)
         session.destinationPath = destinationPath
+        if options.profiles { session.profile = RunProfile { [work = area.spills] in work.bytesWritten } }
         session.counts = prepared.census.counts(for: prepared.mappings)
         return session
     }

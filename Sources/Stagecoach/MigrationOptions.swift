@@ -52,6 +52,9 @@ public struct MigrationOptions: Sendable {
     /// How the source's rows are read. Both readers give the same rows.
     public var reader: StoreReader = .pages
 
+    /// Measure the stages, for ``MigrationReport/profile``.
+    public var profiles = false
+
     /// Whether the source's tables say which version wrote it, because its hashes are missing or of no known version:
     /// ``StoreVersion/Evidence/schema``. Else a store whose hashes are not the source model's is refused.
     public var sourceIsKnownByTables = false

@@ -44,6 +44,8 @@ final class MigrationSession {
     var touched: TouchedRows?
     /// The checkpoints of the run; nil where none are taken.
     var checkpoints: RunCheckpoints?
+    /// Measures the stages; nil where nobody asked for it.
+    var profile: RunProfile?
     /// The external binary values of the run; nil where the destination's model has none.
     var external: ExternalFiles?
     /// In a chain of versions what the source's objects were in the chain's source; nil where there is no run before.

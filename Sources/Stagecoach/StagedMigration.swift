@@ -29,7 +29,7 @@ struct StagedMigration {
         into destination: DestinationStore, load: (TurnFilling) throws -> [Int64]
     ) throws -> FusedMigration.Outcome {
         session.beginReferences(mayBeSet: mappings.contains(where: \.hasPolicy))
-        session.progress.begin(.keys)
+        session.begin(.keys)
         let scan = try KeyScan(session: session, mappings: mappings, tables: work.tables, manager: manager).run()
         let keys = SourceKeys(byMapping: scan.byMapping, byTable: scan.byTable)
         session.sourceKeys = keys
@@ -51,13 +51,13 @@ struct StagedMigration {
             runtime.objects.end()
         }
 
-        session.progress.begin(.create)
         for mapping in mappings {
+            session.begin(.create, [mapping.name])
             try create(mapping, runtime, keys)
             // What the next mapping fills is a batch of its own; many entities must not hold one each.
             for rows in runtime.objects.rows { try rows.seal() }
         }
-        session.progress.begin(.relate)
+        session.begin(.relate)
         // The links of mapping models are there before the first policy is asked; what policies set comes on top.
         let schema = session.destinationSchema
         try runtime.objects.links.beginDeclaredLinks { number in
@@ -68,9 +68,15 @@ struct StagedMigration {
             guard runtime.objects.hasDeletions else { return true }
             return try runtime.objects.exists(end)
         }
-        for mapping in mappings { try relate(mapping, runtime) }
-        session.progress.begin(.validate)
-        for mapping in mappings { try validate(mapping, runtime) }
+        for mapping in mappings {
+            session.begin(.relate, [mapping.name])
+            try relate(mapping, runtime)
+        }
+        for mapping in mappings {
+            session.begin(.validate, [mapping.name])
+            try validate(mapping, runtime)
+        }
+        session.begin(.validate)
         try account(runtime)
         runtime.objects.endFetches()
         if runtime.objects.hasDeletions {
@@ -244,23 +250,25 @@ struct StagedMigration {
             }
             if isAssociated { line.migrated += 1 } else { line.droppedByPolicy += 1 }
         }
-        if let given {
-            try given.forEachBatch(slots) { places in
-                try session.checkCancelled()
-                for place in places { try create(place, sources.rowInWindow(table: table, key: place.key)) }
-                session.progress.advance(rows: places.count)
-            }
-        } else {
-            for range in work.ranges(ofMapping: mapping.index) {
-                let reader = try SourceReader(
-                    session: session, slots: slots, table: table, entities: [entity.index], range: range,
-                    streams: true)
-                while try reader.next(into: &sources.window) {
+        try inScope(runtime) {
+            if let given {
+                try given.forEachBatch(slots) { places in
                     try session.checkCancelled()
-                    for row in 0..<sources.window.count {
-                        try create(sources.place(entity: entity, table: table, key: sources.window.key(row)), row)
+                    for place in places { try create(place, sources.rowInWindow(table: table, key: place.key)) }
+                    session.progress.advance(rows: places.count)
+                }
+            } else {
+                for range in work.ranges(ofMapping: mapping.index) {
+                    let reader = try SourceReader(
+                        session: session, slots: slots, table: table, entities: [entity.index], range: range,
+                        streams: true)
+                    while try reader.next(into: &sources.window) {
+                        try session.checkCancelled()
+                        for row in 0..<sources.window.count {
+                            try create(sources.place(entity: entity, table: table, key: sources.window.key(row)), row)
+                        }
+                        session.progress.advance(rows: sources.window.count)
                     }
-                    session.progress.advance(rows: sources.window.count)
                 }
             }
         }
@@ -282,8 +290,27 @@ struct StagedMigration {
         try runtime.relating.begin(mapping)
         defer { runtime.relating.end() }
         let cursor = try runtime.associations[mapping.index].pairs.destinationsInOrderOfFirstAssociation()
+        try inScope(runtime) { try relateObjects(cursor, mapping, policy, runtime) }
+        runtime.relatingFrom = nil
+        try call(mapping, .endRelationshipCreation, runtime) {
+            try policy.endRelationshipCreation(forMapping: mapping.mapping, manager: manager)
+        }
+    }
+
+    private func relateObjects(
+        _ cursor: DestinationCursor, _ mapping: PlannedMapping, _ policy: EntityMigrationPolicy,
+        _ runtime: StagedRuntime
+    ) throws {
+        // Objects of one entity come one after the other, mostly.
+        var last: (index: UInt32, entity: EntityDescription)?
         while let pair = try cursor.next() {
-            let entity = session.destinationSchema.model.entity(at: Int(pair.destination.entity))
+            let entity: EntityDescription
+            if let last, last.index == pair.destination.entity {
+                entity = last.entity
+            } else {
+                entity = session.destinationSchema.model.entity(at: Int(pair.destination.entity))
+                last = (pair.destination.entity, entity)
+            }
             let place = runtime.objects.place(entity: entity, key: pair.destination.key)
             if runtime.objects.hasDeletions, try !runtime.objects.exists(place) { continue }
             let object = runtime.destinationContext.object(at: place)
@@ -292,10 +319,6 @@ struct StagedMigration {
                 try policy.createRelationships(forDestination: object, in: mapping.mapping, manager: manager)
             }
             session.progress.advance(rows: 1)
-        }
-        runtime.relatingFrom = nil
-        try call(mapping, .endRelationshipCreation, runtime) {
-            try policy.endRelationshipCreation(forMapping: mapping.mapping, manager: manager)
         }
     }
 
@@ -360,12 +383,8 @@ struct StagedMigration {
         _ mapping: PlannedMapping, _ method: PolicyMethod, _ runtime: StagedRuntime, object: ManagedObject? = nil,
         _ body: () throws -> Void
     ) throws {
-        // The scope does not outlive the call, nor leave its thread.
-        nonisolated(unsafe) let failures = runtime.failures
         do {
-            var scope = EvaluationScope.current
-            scope.record = { failures.record($0) }
-            try EvaluationScope.$current.withValue(scope) { try body() }
+            if runtime.hasScope { try body() } else { try inScope(runtime, body) }
             try runtime.failures.rethrow()
         } catch let error as MigrationError {
             throw error.inside(context(mapping, method, object))
@@ -375,6 +394,17 @@ struct StagedMigration {
                 cause: error)
         }
         if let error = session.cancellation.error { throw error }
+    }
+
+    /// Runs what calls user code, maybe once for each object: failures of calls that cannot throw are recorded.
+    private func inScope(_ runtime: StagedRuntime, _ body: () throws -> Void) throws {
+        // The scope does not outlive the call, nor leave its thread.
+        nonisolated(unsafe) let failures = runtime.failures
+        var scope = EvaluationScope.current
+        scope.record = { failures.record($0) }
+        runtime.hasScope = true
+        defer { runtime.hasScope = false }
+        try EvaluationScope.$current.withValue(scope) { try body() }
     }
 
     private func context(

@@ -16,6 +16,8 @@ final class StagedRuntime {
     let sourceContext: ManagedObjectContext
     let destinationContext: ManagedObjectContext
     let failures = FailureRecord()
+    /// Whether failures of calls that cannot throw are recorded already.
+    var hasScope = false
     let relating: DeclaredLinks
     /// The source object whose destination objects are being created, and whether something was associated with it.
     private(set) var creatingFrom: (mapping: Int, key: Int64)?

@@ -39,10 +39,10 @@ enum CommandBinary {
     /// A process that was started and not waited for.
     static func start(
         _ arguments: [String], in folder: String? = nil, environment: [String: String] = [:],
-        through: [String] = []
+        through: [String] = [], command: String = path
     ) throws -> (process: Process, output: Pipe, messages: Pipe) {
         let process = Process()
-        let line = through + [path] + arguments
+        let line = through + [command] + arguments
         process.executableURL = URL(fileURLWithPath: line[0])
         process.arguments = Array(line.dropFirst())
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }

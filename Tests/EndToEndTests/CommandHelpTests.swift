@@ -148,6 +148,9 @@ struct CommandHelpTests {
                       --reader CHOICE       How the source's rows are read: pages (faster;
                                             through SQLite where that is safer) or sqlite, to
                                             compare the two. The rows are the same.
+                      --profile             Print on standard error, and in the report, what
+                                            each stage and entity mapping took: seconds and
+                                            bytes.
                       --json                Print the report as JSON instead of the summary.
                   -h, --help                Show this help.
 

@@ -59,6 +59,33 @@ struct CommandRunTests {
             try connection.integer("SELECT count(*) = 1 FROM pragma_integrity_check WHERE integrity_check = 'ok'") == 1)
     }
 
+    @Test("--profile says what each stage took, on standard error and in the report")
+    func profile() throws {
+        let source = try CommandBinary.librarySource()
+        let folder = try TemporaryFolder()
+        let outcome = try CommandBinary.run(
+            [
+                "migrate", source, "new.sqlite", "--to", CommandBinary.models, "--memory-limit", "64M", "--json",
+                "--profile",
+            ], in: folder.path)
+        #expect(outcome.code == 0)
+        let lines = outcome.messages.split(separator: "\n").map { $0.split(separator: " ").map(String.init) }
+        #expect(lines.first == ["stage", "of", "seconds", "processor", "read", "written", "spilled"])
+        #expect(lines.last?.prefix(2) == ["in", "all"])
+        let report = try #require(try JSONSerialization.jsonObject(with: Data(outcome.output.utf8)) as? [String: Any])
+        let profile = try #require(report["profile"] as? [[String: Any]])
+        let stages = Set(profile.compactMap { $0["stage"] as? String })
+        #expect(stages.isSuperset(of: ["opening", "keys", "load", "indexes", "publish"]))
+        let seconds = profile.compactMap { $0["seconds"] as? Double }.reduce(0, +)
+        #expect(seconds <= (report["seconds"] as? Double ?? 0))
+        // What was loaded was written.
+        let written = profile.filter { $0["stage"] as? String == "load" }.compactMap { $0["bytesWritten"] as? Int }
+        #expect(written.reduce(0, +) >= (report["destinationBytes"] as? Int ?? 0) / 2)
+        let plain = try CommandBinary.run(
+            ["migrate", source, "plain.sqlite", "--to", CommandBinary.models, "--json"], in: folder.path)
+        #expect(plain.messages.isEmpty && !plain.output.contains("profile"))
+    }
+
     @Test(
         "real stores go to their next version by inference, untouched",
         .enabled(if: SharedStores.isPresent, "the folder of real stores is absent"),

@@ -28,6 +28,9 @@ struct PolicyLibraryTests {
         return Built(folder: folder, library: try build(copy, named: "ExamplePolicies"))
     }
 
+    /// The path of the example's library, which is built where it is not.
+    static func exampleLibrary() throws -> String { try built.get().library }
+
     /// Builds a package in the configuration of this test; Stagecoach's own objects are kept from run to run.
     private static func build(_ package: URL, named name: String) throws -> String {
         #if DEBUG

@@ -33,6 +33,11 @@ package enum PosixFile {
                 if errno == EINTR { continue }
                 return false
             }
+            // A write that takes nothing and names no error would be tried for ever.
+            if put == 0 {
+                errno = ENOSPC
+                return false
+            }
             done += put
         }
         return true

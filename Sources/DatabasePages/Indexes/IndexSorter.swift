@@ -4,30 +4,40 @@ import SpillStorage
 
 /// Sorts the entries of one index out of core while the rows of its table are written, then builds its tree.
 ///
-/// Rows come in ascending order of their ids, so a sort by the index's values alone would do; the id is the last word because
-/// equal values stand in its order.
+/// Where all columns are of numbers, an entry is sorted as words, with the row's id as the last one. Entries with a value
+/// that no word stands for, a text in most cases, are sorted as the records that they become; both streams are merged.
 ///
-/// Memory: what the sorter is given.
+/// Memory: what the sorters are given.
 /// Complexity: O(n log n) for n rows.
 package final class IndexSorter {
     /// How the building of an index ended.
     package enum Outcome: Sendable {
         /// The tree has all entries.
         case built
-        /// A value has no word: the tree is empty and has to be built in another way.
-        case otherValues
+        /// A value is too large for the memory: the tree is empty and has to be built in another way.
+        case tooLarge
         /// Rows have the same values in a unique index: the tree is empty, and pages of the file may be lost.
         case duplicates
     }
 
     private let terms: [IndexTerm]
     private let isUnique: Bool
+    /// Entries of words; nil where a column's type promises no numbers.
     private var sorter: RecordSorter?
     private let words: UnsafeMutablePointer<UInt64>
-    private let last: UnsafeMutablePointer<UInt64>
+    private let slots: UnsafeMutablePointer<Int>
+    private let order: IndexEntryOrder
+    private let encoder: RecordEncoder
+    private let directory: WorkDirectory
+    private let entryMemory: Int
+    /// Entries of other values; nil before the first.
+    private var entries: EntrySorter?
+    private var isTooLarge = false
 
     /// The most columns that an index may have here.
-    package static let mostTerms = 7
+    package static let mostTerms = 60
+    /// The most columns that words are made for.
+    private static let mostWords = 7
 
     /// - Parameters:
     ///   - terms: 1 to ``mostTerms``.
@@ -36,14 +46,25 @@ package final class IndexSorter {
         precondition(!terms.isEmpty && terms.count <= Self.mostTerms)
         self.terms = terms
         self.isUnique = isUnique
-        sorter = RecordSorter(directory: directory, name: "index", width: terms.count + 1, memory: memory)
+        self.directory = directory
+        if terms.count <= Self.mostWords, terms.allSatisfy(\.hasWords) {
+            // Other values than numbers are rare in a column of numbers.
+            entryMemory = memory / 4
+            sorter = RecordSorter(
+                directory: directory, name: "index", width: terms.count + 1, memory: memory - entryMemory)
+        } else {
+            entryMemory = memory
+        }
         words = .allocate(capacity: terms.count + 1)
-        last = .allocate(capacity: terms.count + 1)
+        slots = .allocate(capacity: terms.count)
+        slots.initialize(from: terms.map(\.slot), count: terms.count)
+        order = IndexEntryOrder(isAscending: terms.map(\.isAscending))
+        encoder = RecordEncoder(affinities: terms.map(\.affinity) + [.integer], isKeyed: false)
     }
 
     deinit {
         words.deallocate()
-        last.deallocate()
+        slots.deallocate()
     }
 
     /// Adds the entries of a batch's rows.
@@ -51,18 +72,27 @@ package final class IndexSorter {
     /// - Parameter firstID: the id of the batch's first row where rows are numbered; nil takes the batch's keys.
     /// - Throws: `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func append(_ batch: borrowing RowBatch, firstID: Int64?) throws(MigrationError) {
-        guard let sorter else { return }
+        guard !isTooLarge else { return }
+        guard let sorter else {
+            for row in 0..<batch.count { try appendEntry(batch, row, firstID) }
+            return
+        }
         let (terms, words) = (terms, words)
         for row in 0..<batch.count {
             let cells = batch.cells(ofRow: row)
+            var hasWords = true
             for place in terms.indices {
                 let term = terms[place]
                 precondition(term.slot < batch.slots)
                 guard let word = term.word(of: cells[term.slot]) else {
-                    self.sorter = nil
-                    return
+                    hasWords = false
+                    break
                 }
                 words[place] = word
+            }
+            guard hasWords else {
+                try appendEntry(batch, row, firstID)
+                continue
             }
             words[terms.count] = SortKey.encode(firstID.map { $0 + Int64(row) } ?? batch.key(row))
             if terms.count == 1 {
@@ -73,33 +103,78 @@ package final class IndexSorter {
         }
     }
 
+    private func appendEntry(_ batch: borrowing RowBatch, _ row: Int, _ firstID: Int64?) throws(MigrationError) {
+        guard !isTooLarge else { return }
+        let entries =
+            entries ?? EntrySorter(directory: directory, name: "index", order: order, memory: entryMemory)
+        self.entries = entries
+        let cells = batch.cells(ofRow: row)
+        for place in terms.indices where cells[slots[place]].kind == .huge { return giveUp() }
+        let encoder = encoder
+        try encoder.prepareEntry(
+            batch, row: row, slots: slots, id: firstID.map { $0 + Int64(row) } ?? batch.key(row))
+        guard encoder.size <= entries.largestEntry else { return giveUp() }
+        try entries.append(size: encoder.size) { encoder.write(to: $0) }
+    }
+
+    private func giveUp() {
+        isTooLarge = true
+        sorter = nil
+        entries = nil
+    }
+
     /// Fills the index's tree.
     ///
     /// - Throws: `spill.…`, `store.full`, `store.io` (74), `store.tooLarge`.
     package func build(into loader: IndexLoader) throws(MigrationError) -> Outcome {
-        guard let sorter else { return .otherValues }
-        let sorted = try sorter.finish()
-        self.sorter = nil
+        if isTooLarge { return .tooLarge }
+        var sorted = SortedIndex(words: try sorter?.finish(), entries: try entries?.finish())
+        sorter = nil
+        entries = nil
         let record = UnsafeMutableRawPointer.allocate(byteCount: (terms.count + 1) * 9 + 9, alignment: 8)
         defer { record.deallocate() }
-        var isFirst = true
-        while try sorted.next(into: words) {
-            if isUnique {
-                if !isFirst, isDuplicate() { return .duplicates }
-                last.update(from: words, count: terms.count)
-                isFirst = false
+        var last = UnsafeMutableRawBufferPointer.allocate(byteCount: 256, alignment: 8)
+        defer { last.deallocate() }
+        var lastCount = 0
+        sorted.hasWord = try sorted.words?.next(into: words) ?? false
+        sorted.entry = try sorted.entries?.next()
+        while sorted.hasWord || sorted.entry != nil {
+            let next: UnsafeRawBufferPointer
+            let word = sorted.hasWord ? UnsafeRawBufferPointer(start: record, count: write(to: record)) : nil
+            if let entry = sorted.entry, word.map({ order.compare(entry, $0) < 0 }) ?? true {
+                next = entry
+            } else if let word {
+                next = word
+            } else {
+                break
             }
-            try loader.append(UnsafeRawBufferPointer(start: record, count: write(to: record)))
+            if isUnique {
+                let before = UnsafeRawBufferPointer(rebasing: last[..<lastCount])
+                if lastCount > 0, order.isDuplicate(next, before) { return .duplicates }
+                if last.count < next.count {
+                    last.deallocate()
+                    last = .allocate(byteCount: next.count * 2, alignment: 8)
+                }
+                last.copyMemory(from: next)
+                lastCount = next.count
+            }
+            try loader.append(next)
+            if next.baseAddress == UnsafeRawPointer(record) {
+                sorted.hasWord = try sorted.words?.next(into: words) ?? false
+            } else {
+                sorted.entry = try sorted.entries?.next()
+            }
         }
         try loader.finish()
         return .built
     }
 
-    /// Whether the entry has the values of the last one; one with a NULL among them never has.
-    private func isDuplicate() -> Bool {
-        for place in terms.indices where words[place] != last[place] { return false }
-        for place in terms.indices where terms[place].isNull(words[place]) { return false }
-        return true
+    /// Both streams, and what stands at their heads.
+    private struct SortedIndex {
+        let words: SortedRecords?
+        let entries: SortedEntries?
+        var hasWord = false
+        var entry: UnsafeRawBufferPointer?
     }
 
     /// Writes the entry's record and returns its bytes.

@@ -1,18 +1,19 @@
 import Rows
 
-/// A column of an index whose values are sorted as words: NULL, then numbers in ascending or descending order.
+/// A column of an index, ascending or descending. The values of a column of numbers are sorted as words.
 ///
 /// A word has the order of its value and gives it back exactly; values that no word can stand for (texts, blobs, the least
 /// integer, integers that no real equals in a column of reals) are told by their absence.
 package struct IndexTerm: Sendable {
     /// The column's slot in a batch.
     package let slot: Int
-    private let affinity: ColumnAffinity
-    private let isAscending: Bool
+    let affinity: ColumnAffinity
+    let isAscending: Bool
 
-    /// - Returns: nil where the column's type promises no numbers.
-    package init?(slot: Int, affinity: ColumnAffinity, isAscending: Bool) {
-        guard affinity.isNumber else { return nil }
+    /// Whether the column's type promises numbers.
+    var hasWords: Bool { affinity.isNumber }
+
+    package init(slot: Int, affinity: ColumnAffinity, isAscending: Bool) {
         self.slot = slot
         self.affinity = affinity
         self.isAscending = isAscending

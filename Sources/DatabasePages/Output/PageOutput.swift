@@ -7,13 +7,17 @@ import SpillStorage
 /// A page gets its number when it is complete. Pointer-map pages and the lock page are passed over: where one of them
 /// comes, an empty page is put, and ``PointerMap`` fills it.
 ///
-/// Memory: 64 pages.
+/// What fills the buffer goes to the disk past the page cache where the file system lets it (``DirectFile``); a file that is
+/// smaller than the buffer is written as any other.
+///
+/// Memory: 128 pages.
 final class PageOutput {
-    private static let bufferedPages: UInt32 = 64
+    private static let bufferedPages: UInt32 = 128
 
     let path: String
     private let calls: any FileCalls
     private let descriptor: Int32
+    private let direct: DirectFile
     private let buffer: UnsafeMutableRawPointer
     /// Number of the page at the buffer's start.
     private var firstBuffered: UInt32
@@ -29,6 +33,7 @@ final class PageOutput {
         while result == -Int(EINTR) { result = calls.open(path, flags: O_RDWR | O_CLOEXEC, mode: 0) }
         guard result >= 0 else { throw PageFailure.system("Opening", path, number: -result) }
         descriptor = Int32(truncatingIfNeeded: result)
+        direct = DirectFile(path: path, calls: calls)
         buffer = .allocate(byteCount: Int(Self.bufferedPages) * PageGeometry.pageSize, alignment: 4096)
         pageCount = 0
         firstBuffered = 1
@@ -70,7 +75,7 @@ final class PageOutput {
     }
 
     private func next() throws(MigrationError) -> UnsafeMutableRawPointer {
-        if pageCount + 1 - firstBuffered == Self.bufferedPages { try flush() }
+        if pageCount + 1 - firstBuffered == Self.bufferedPages { try flushFull() }
         pageCount += 1
         return buffer + Int(pageCount - firstBuffered) * PageGeometry.pageSize
     }
@@ -93,6 +98,14 @@ final class PageOutput {
         let count = Int(pageCount + 1 - firstBuffered) * PageGeometry.pageSize
         guard count > 0 else { return }
         try write(UnsafeRawBufferPointer(start: buffer, count: count), at: offset(of: firstBuffered))
+        firstBuffered = pageCount + 1
+    }
+
+    private func flushFull() throws(MigrationError) {
+        let bytes = UnsafeRawBufferPointer(start: buffer, count: Int(Self.bufferedPages) * PageGeometry.pageSize)
+        let place = offset(of: firstBuffered)
+        let done = try direct.write(bytes, at: place)
+        if done < bytes.count { try write(UnsafeRawBufferPointer(rebasing: bytes[done...]), at: place + done) }
         firstBuffered = pageCount + 1
     }
 

@@ -63,23 +63,32 @@ final class RecordEncoder {
         precondition(batch.slots >= count)
         let cells = batch.cells(ofRow: row)
         for slot in 0..<count {
-            let cell = cells[slot]
-            switch cell.kind {
-            case .null: serials[slot] = 0
-            case .integer, .reference:
-                body += try place(integer: cell.integerValue, affinities[slot], slot)
-            case .real: body += try place(real: cell.realValue, affinities[slot], slot)
-            case .text: body += try place(text: batch.bytes(cell), affinities[slot], slot)
-            case .blob:
-                let bytes = batch.bytes(cell)
-                pointers[slot] = bytes.baseAddress
-                serials[slot] = UInt64(bytes.count) * 2 + 12
-                body += bytes.count
-            case .huge: body += try place(huge: batch.huge(cell), slot)
-            case .absent: preconditionFailure("an absent cell reached the page writer")
-            }
+            body += try place(cells[slot], of: batch, slot)
             header += Varint.length(serials[slot])
         }
+        setSize(header: header, body: body)
+    }
+
+    /// Looks at some of a row's cells, and a number behind them: an index's entry. The encoder's columns are those of the
+    /// index.
+    ///
+    /// - Parameter slots: the batch's slots of all columns but the last.
+    func prepareEntry(
+        _ batch: borrowing RowBatch, row: Int, slots: UnsafePointer<Int>, id: Int64
+    ) throws(MigrationError) {
+        if !converted.isEmpty { dropConverted() }
+        let cells = batch.cells(ofRow: row)
+        var (header, body) = (0, 0)
+        for column in 0..<count - 1 {
+            precondition(slots[column] < batch.slots)
+            body += try place(cells[slots[column]], of: batch, column)
+            header += Varint.length(serials[column])
+        }
+        body += try place(integer: id, .integer, count - 1)
+        setSize(header: header + 1, body: body)
+    }
+
+    private func setSize(header: Int, body: Int) {
         if header <= 126 {
             headerLengthSize = 1
         } else {
@@ -91,6 +100,26 @@ final class RecordEncoder {
     }
 
     // MARK: - Serial types
+
+    /// Sets a column's serial type, and what its bytes are made of, and returns their count.
+    @inline(__always)
+    private func place(_ cell: Cell, of batch: borrowing RowBatch, _ slot: Int) throws(MigrationError) -> Int {
+        switch cell.kind {
+        case .null:
+            serials[slot] = 0
+            return 0
+        case .integer, .reference: return try place(integer: cell.integerValue, affinities[slot], slot)
+        case .real: return try place(real: cell.realValue, affinities[slot], slot)
+        case .text: return try place(text: batch.bytes(cell), affinities[slot], slot)
+        case .blob:
+            let bytes = batch.bytes(cell)
+            pointers[slot] = bytes.baseAddress
+            serials[slot] = UInt64(bytes.count) * 2 + 12
+            return bytes.count
+        case .huge: return try place(huge: batch.huge(cell), slot)
+        case .absent: preconditionFailure("an absent cell reached the page writer")
+        }
+    }
 
     @inline(__always)
     private func place(integer value: Int64, _ affinity: ColumnAffinity, _ slot: Int) throws(MigrationError) -> Int {

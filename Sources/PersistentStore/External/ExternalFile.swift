@@ -21,7 +21,7 @@ package final class ExternalFile: HugeValueSource {
     package init(path: String) throws(MigrationError) {
         self.path = path
         // A FIFO must not make the run wait for its writer.
-        descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+        descriptor = SystemCall.uninterrupted { open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) }
         guard descriptor >= 0 else {
             if errno == ELOOP { throw Self.notAFile(path) }
             throw MigrationError(
@@ -105,7 +105,10 @@ package final class ExternalFile: HugeValueSource {
     /// - Throws: `store.full`, `external.write` (74); what `checkCancelled` throws.
     /// - Complexity: O(1) but for a copy, O(bytes) and 1 MiB of memory.
     package func carry(to target: String, checkCancelled: () throws -> Void) throws {
-        let shared = open(target, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, status.st_mode & 0o777)
+        let mode = status.st_mode & 0o777
+        let shared = SystemCall.uninterrupted {
+            open(target, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
+        }
         guard shared >= 0 else {
             throw MigrationError.writing("Copying external binary data", path: target, otherwise: "external.write")
         }

@@ -12,7 +12,9 @@ package final class ExternalFileWriter {
     /// - Throws: `external.write` (74), `store.full` (74), `destination.permission` (77).
     package init(path: String) throws(MigrationError) {
         self.path = path
-        descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o644)
+        descriptor = SystemCall.uninterrupted {
+            open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o644)
+        }
         guard descriptor >= 0 else { throw failure() }
     }
 

@@ -12,9 +12,15 @@ extension SourceStore {
         return try blamingData { () throws(MigrationError) in
             let pages = try openPages()
             let source = layout.tables[selection.table]
-            guard let file = pages.file, let table = try pages.table(source.name, connection),
-                let request = request(selection, table, layout)
-            else { return nil }
+            guard let file = pages.file else { return nil }
+            let table: SourcePages.Table
+            switch try pages.table(source.name, connection) {
+            case .table(let found): table = found
+            case .reason(let reason):
+                noteFallback(source.name, reason)
+                return nil
+            }
+            guard let request = request(selection, table, layout) else { return nil }
             return PageSelectionReader(
                 store: self, scan: TableScan(file: file, root: table.root, request: request), selection: selection,
                 layout: layout)
@@ -23,13 +29,19 @@ extension SourceStore {
 
     /// A scan of an index that has a join table's keys in the order of a side; nil where SQLite has to read them.
     func pairScan(_ join: SourceJoinTable, side: Int) throws(MigrationError) -> PairScan? {
-        guard readsPages, join.sides.allSatisfy({ $0.orderColumn == nil }) else { return nil }
+        guard readsPages else { return nil }
+        guard join.sides.allSatisfy({ $0.orderColumn == nil }) else {
+            noteFallback(join.name, "its links have places in an order")
+            return nil
+        }
         return try blamingData { () throws(MigrationError) in
             let pages = try openPages()
             let columns = [join.sides[side].column, join.sides[1 - side].column]
-            guard let file = pages.file,
-                let root = try pages.index(ofTable: join.name, columns: columns, connection)
-            else { return nil }
+            guard let file = pages.file else { return nil }
+            guard let root = try pages.index(ofTable: join.name, columns: columns, connection) else {
+                noteFallback(join.name, "no index has its two keys as integers in the order that is read")
+                return nil
+            }
             return PairScan(file: file, root: root, table: join.name, slots: (side, 1 - side))
         }
     }
@@ -45,7 +57,13 @@ extension SourceStore {
     private func request(_ selection: RowSelection, _ table: SourcePages.Table, _ layout: StoreLayout) -> ScanRequest? {
         let source = layout.tables[selection.table]
         func column(_ index: Int) -> SourcePages.Table.Column? {
-            guard let column = table.columns[source.columns[index].lowercased()], column.isNullWhereAbsent else {
+            let name = source.columns[index]
+            guard let column = table.columns[name.lowercased()] else {
+                noteFallback(source.name, "its schema has no column \(name)")
+                return nil
+            }
+            guard column.isNullWhereAbsent else {
+                noteFallback(source.name, "rows may lack a value of \(name) that the schema gives them")
                 return nil
             }
             return column
@@ -61,7 +79,9 @@ extension SourceStore {
                 columns[slot] = HugeColumn(store: self, layout: layout, table: selection.table, column: index)
             case .relatedKey(path: []): keySlots.append(slot)
             case .computed: break
-            case .related, .relatedKey: return nil
+            case .related, .relatedKey:
+                noteFallback(source.name, "values of related rows are read with its own")
+                return nil
             }
         }
         var request = ScanRequest(large: large(columns, streamed: selection.streamed))

@@ -28,7 +28,13 @@ final class SourcePages {
 
     /// Nil where SQLite has to read.
     let file: PageFile?
-    private var tables: [String: Table?] = [:]
+    private var tables: [String: TableOrReason] = [:]
+
+    /// A table, or why SQLite has to read it.
+    enum TableOrReason {
+        case table(Table)
+        case reason(String)
+    }
 
     private init(_ file: PageFile?) { self.file = file }
 
@@ -99,36 +105,44 @@ final class SourcePages {
         return bytes.split(separator: UInt8(ascii: " ")).contains { $0.reversed().starts(with: suffix.utf8.reversed()) }
     }
 
-    /// A table's root page and columns; nil where SQLite has to read it: it has no keys of the common kind, columns that
+    /// A table's root page and columns; or why SQLite has to read it: it has no keys of the common kind, columns that
     /// are computed, or none of the name.
-    func table(_ name: String, _ connection: Connection) throws(MigrationError) -> Table? {
+    func table(_ name: String, _ connection: Connection) throws(MigrationError) -> TableOrReason {
         if let known = tables[name] { return known }
         let table = try describe(name, connection)
-        tables[name] = .some(table)
+        tables[name] = table
         return table
     }
 
-    private func describe(_ name: String, _ connection: Connection) throws(MigrationError) -> Table? {
-        guard let file else { return nil }
+    private func describe(_ name: String, _ connection: Connection) throws(MigrationError) -> TableOrReason {
+        guard let file else { return .reason("the file is not read by its pages") }
         let literal = SQLName.literal(name)
         let page = try connection.integer(
             "SELECT rootpage FROM sqlite_master WHERE type = 'table' AND name = \(literal) COLLATE NOCASE")
-        guard let page, let root = UInt32(exactly: page), try TableScan.isTable(file, root: root) else { return nil }
+        guard let page, let root = UInt32(exactly: page), try TableScan.isTable(file, root: root) else {
+            return .reason("it is a view, a virtual table or one without row ids")
+        }
         // The index of a primary key tells that it is not the rows' own number.
         guard
             try connection.integer("SELECT 1 FROM pragma_index_list(\(literal)) WHERE origin = 'pk' LIMIT 1") == nil
-        else { return nil }
+        else { return .reason("its primary key is not its rows' own number") }
         let rows = try connection.prepare(
             "SELECT name, type, dflt_value, pk, hidden FROM pragma_table_xinfo(\(literal)) ORDER BY cid")
         var columns: [String: Table.Column] = [:]
         var keys = 0
         var field = 0
         while try rows.step() {
-            guard rows.integer(4) == 0, let column = rows.text(0) else { return nil }
+            guard rows.integer(4) == 0, let column = rows.text(0) else {
+                rows.reset()
+                return .reason("it has hidden or computed columns")
+            }
             let type = rows.text(1) ?? ""
             if rows.integer(3) != 0 {
                 keys += 1
-                guard type.uppercased() == "INTEGER", column.uppercased() == "Z_PK" else { return nil }
+                guard type.uppercased() == "INTEGER", column.uppercased() == "Z_PK" else {
+                    rows.reset()
+                    return .reason("its primary key is not its rows' own number")
+                }
             } else {
                 let initial = rows.text(2)
                 columns[column.lowercased()] = Table.Column(
@@ -137,7 +151,8 @@ final class SourcePages {
             }
             field += 1
         }
-        return keys == 1 ? Table(root: root, columns: columns) : nil
+        return keys == 1
+            ? .table(Table(root: root, columns: columns)) : .reason("it has no column that is its rows' own number")
     }
 
     /// The root page of an index over some columns of integers, in this order and ascending, and over nothing else.

@@ -24,6 +24,8 @@ package final class SourceStore {
     package var readsPages = false
     /// Why SQLite reads although pages were asked for; nil where it does not, or nothing was read yet.
     package internal(set) var pagesRefusal: String?
+    /// Tables that SQLite read although the others' pages were read, and why: the first reason of each.
+    package private(set) var pageFallbacks: [String: String] = [:]
     /// The file's pages, once a reader asked for them; those of none where it has to be SQLite.
     var pages: SourcePages?
     let connection: Connection
@@ -33,6 +35,11 @@ package final class SourceStore {
 
     /// The path, symbolic links resolved.
     package var path: String { file.path }
+
+    /// Notes why SQLite reads a table.
+    func noteFallback(_ table: String, _ reason: String) {
+        if pagesRefusal == nil, pageFallbacks[table] == nil { pageFallbacks[table] = reason }
+    }
 
     /// Opens a store.
     ///

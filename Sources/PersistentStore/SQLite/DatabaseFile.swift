@@ -147,8 +147,8 @@ package struct DatabaseFile: Sendable {
                 context: context)
         default:
             return MigrationError(
-                "store.cannotOpen", .noInput, "The file cannot be opened: \(String(cString: strerror(code)))",
-                context: context)
+                "store.cannotOpen", code == ELOOP || code == ENAMETOOLONG ? .noInput : .io,
+                "The file cannot be opened: \(String(cString: strerror(code)))", context: context)
         }
     }
 }

@@ -1,5 +1,6 @@
 import CSQLite
 import Diagnostics
+import Glibc
 
 /// Turns SQLite's result codes into errors that say what and where.
 package enum SQLiteFailure {
@@ -11,11 +12,17 @@ package enum SQLiteFailure {
     package static func error(_ handle: OpaquePointer?, code: Int32, doing: String, path: String) -> MigrationError {
         let detail = handle.map { String(cString: sqlite3_errmsg($0)) } ?? String(cString: sqlite3_errstr(code))
         let context = MigrationError.Context(path: path)
+        let system = systemNumber(handle, code)
+        let reason = system == 0 ? "" : ": \(String(cString: strerror(system)))"
         func make(_ name: MigrationError.Code, _ category: MigrationError.Category, _ remedy: String? = nil)
             -> MigrationError
         {
             MigrationError(
-                name, category, "\(doing) failed: \(detail) (SQLite \(code))", remedy: remedy, context: context)
+                name, category, "\(doing) failed: \(detail)\(reason) (SQLite \(code))", remedy: remedy, context: context
+            )
+        }
+        if system == ENOSPC || system == EDQUOT {
+            return make("store.full", .io, "Free space on the disk and run the command again")
         }
         if code == ResultCode.readOnlyRollback {
             return make(
@@ -24,6 +31,8 @@ package enum SQLiteFailure {
                     + "the store with its -journal and open the copy with sqlite3, then use that")
         }
         switch code & 0xff {
+        // SQLite takes what the system could not read for damage.
+        case SQLITE_CORRUPT where system == EIO: return make("store.io", .io)
         case SQLITE_NOTADB: return make("store.notADatabase", .data)
         case SQLITE_CORRUPT, SQLITE_FORMAT: return make("store.damaged", .data)
         case SQLITE_FULL: return make("store.full", .io, "Free space on the disk and run the command again")
@@ -35,9 +44,31 @@ package enum SQLiteFailure {
         case SQLITE_BUSY, SQLITE_LOCKED:
             return make("store.busy", .temporary, "Close the program that uses the store and run the command again")
         case SQLITE_INTERRUPT: return make("store.interrupted", .temporary)
-        case SQLITE_CANTOPEN: return make("store.cannotOpen", .noInput)
+        case SQLITE_CANTOPEN:
+            switch system {
+            case EACCES, EPERM, EROFS: return make("store.permission", .permission)
+            case 0, ENOENT, ENOTDIR, EISDIR, ELOOP, ENAMETOOLONG: return make("store.cannotOpen", .noInput)
+            default: return make("store.cannotOpen", .io)
+            }
         case SQLITE_CONSTRAINT: return make("store.constraint", .data)
         default: return make("store.sqlite", .internal)
         }
+    }
+
+    /// The `errno` behind a failure of input or output; 0 where none is known.
+    private static func systemNumber(_ handle: OpaquePointer?, _ code: Int32) -> Int32 {
+        guard let handle else { return 0 }
+        let kind = code & 0xff
+        guard [SQLITE_FULL, SQLITE_IOERR, SQLITE_CANTOPEN, SQLITE_CORRUPT].contains(kind) else { return 0 }
+        let noted = FailedCall.take()
+        // SQLite tells this one apart itself, and keeps no number.
+        if kind == SQLITE_FULL { return noted == 0 ? ENOSPC : noted }
+        if kind != SQLITE_CORRUPT, noted != 0 { return noted }
+        var number: Int32 = 0
+        if kind != SQLITE_CANTOPEN {
+            _ = sqlite3_file_control(handle, "main", SQLITE_FCNTL_LAST_ERRNO, &number)
+            if kind == SQLITE_CORRUPT { return number == EIO ? EIO : 0 }
+        }
+        return number != 0 ? number : sqlite3_system_errno(handle)
     }
 }

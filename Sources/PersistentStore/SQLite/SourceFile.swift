@@ -93,7 +93,7 @@ struct SourceFile {
             var got = 0
             if this.pointee.descriptor >= 0 {
                 got = PosixFile.read(this.pointee.descriptor, into: buffer, count: Int(count), at: offset)
-                if got < 0 { return ResultCode.readError }
+                if got < 0 { return FailedCall.note(ResultCode.readError) }
             }
             if got == Int(count) { return SQLITE_OK }
             memset(buffer + got, 0, Int(count) - got)

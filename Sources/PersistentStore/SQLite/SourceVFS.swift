@@ -97,7 +97,7 @@ package final class SourceVFS: @unchecked Sendable {
             // Rows are read in key order, which is nearly the order of the pages.
             if kind != SQLITE_OPEN_MAIN_JOURNAL { _ = posix_fadvise(descriptor, 0, 0, POSIX_FADV_SEQUENTIAL) }
         } else if kind != SQLITE_OPEN_WAL || errno != ENOENT {
-            return SQLITE_CANTOPEN
+            return FailedCall.note(SQLITE_CANTOPEN)
         }
         SourceFile.initialize(file, descriptor: descriptor)
         outFlags?.pointee = SQLITE_OPEN_READONLY | kind

@@ -1,5 +1,6 @@
 import CSQLite
 import DatabasePages
+import Diagnostics
 import Glibc
 import Synchronization
 
@@ -32,16 +33,20 @@ struct TemporaryFile {
     static func open(
         _ file: UnsafeMutablePointer<sqlite3_file>, directory: String, counter: WriteCounter
     ) -> Int32 {
-        var descriptor = Glibc.open(directory, O_RDWR | O_CLOEXEC | namelessFlags, 0o600)
+        var descriptor = SystemCall.uninterrupted {
+            Glibc.open(directory, O_RDWR | O_CLOEXEC | namelessFlags, 0o600)
+        }
         if descriptor < 0 {
             // Some file systems have no O_TMPFILE: a name for a moment then.
             for _ in 0..<16 where descriptor < 0 {
                 let name = directory + "/sort-" + String(UInt64.random(in: 0 ... .max), radix: 36)
-                descriptor = Glibc.open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+                descriptor = SystemCall.uninterrupted {
+                    Glibc.open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+                }
                 if descriptor >= 0 { unlink(name) } else if errno != EEXIST { break }
             }
         }
-        guard descriptor >= 0 else { return SQLITE_CANTOPEN }
+        guard descriptor >= 0 else { return FailedCall.note(SQLITE_CANTOPEN) }
         UnsafeMutableRawPointer(file).bindMemory(to: TemporaryFile.self, capacity: 1).initialize(
             to: TemporaryFile(
                 base: sqlite3_file(pMethods: methods.pointer), descriptor: descriptor,
@@ -69,7 +74,7 @@ struct TemporaryFile {
         io.xRead = { file, buffer, count, offset in
             guard let this = TemporaryFile.of(file), let buffer else { return ResultCode.readError }
             let got = PosixFile.read(this.pointee.descriptor, into: buffer, count: Int(count), at: offset)
-            if got < 0 { return ResultCode.readError }
+            if got < 0 { return FailedCall.note(ResultCode.readError) }
             if got == Int(count) { return SQLITE_OK }
             memset(buffer + got, 0, Int(count) - got)
             return ResultCode.shortRead
@@ -77,14 +82,16 @@ struct TemporaryFile {
         io.xWrite = { file, buffer, count, offset in
             guard let this = TemporaryFile.of(file), let buffer else { return ResultCode.writeError }
             guard PosixFile.write(this.pointee.descriptor, from: buffer, count: Int(count), at: offset) else {
-                return errno == ENOSPC || errno == EDQUOT ? SQLITE_FULL : ResultCode.writeError
+                return FailedCall.note(errno == ENOSPC || errno == EDQUOT ? SQLITE_FULL : ResultCode.writeError)
             }
             this.pointee.counter._withUnsafeGuaranteedRef { $0.add(Int(count)) }
             return SQLITE_OK
         }
         io.xTruncate = { file, size in
             guard let this = TemporaryFile.of(file) else { return ResultCode.truncateError }
-            return ftruncate(this.pointee.descriptor, off_t(size)) == 0 ? SQLITE_OK : ResultCode.truncateError
+            let descriptor = this.pointee.descriptor
+            return SystemCall.uninterrupted({ ftruncate(descriptor, off_t(size)) }) == 0
+                ? SQLITE_OK : ResultCode.truncateError
         }
         io.xSync = { _, _ in SQLITE_OK }
         io.xFileSize = { file, size in

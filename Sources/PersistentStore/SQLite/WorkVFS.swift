@@ -1,4 +1,5 @@
 import CSQLite
+import Diagnostics
 import Glibc
 import Synchronization
 
@@ -46,14 +47,36 @@ package final class WorkVFS: @unchecked Sendable {
             guard let standard = DelegatingVFS.standard, let open = standard.pointee.xOpen else {
                 return SQLITE_CANTOPEN
             }
-            let code = open(standard, name, file, flags, outFlags)
-            if code == SQLITE_OK { CountedFile.attach(to: file, counter: this.written) }
-            return code
+            var given: Int32 = 0
+            let code = open(standard, name, file, flags, &given)
+            outFlags?.pointee = given
+            guard code == SQLITE_OK else { return FailedCall.note(code, number: WorkVFS.reason(name, flags)) }
+            if flags & SQLITE_OPEN_READWRITE != 0, given & SQLITE_OPEN_READONLY != 0 {
+                // What could not be opened for writing was opened for reading: nothing is gained by that.
+                _ = file.pointee.pMethods?.pointee.xClose?(file)
+                file.pointee.pMethods = nil
+                return FailedCall.note(SQLITE_CANTOPEN, number: WorkVFS.reason(name, flags))
+            }
+            CountedFile.attach(to: file, counter: this.written)
+            return SQLITE_OK
         }
         vfs.initialize(to: table)
         isRegistered = Atomic(true)
         vfs.pointee.pAppData = Unmanaged.passUnretained(self).toOpaque()
         sqlite3_vfs_register(vfs, 0)
+    }
+
+    /// Why a file could not be opened: the default VFS has tried other ways since, and `errno` is theirs.
+    private static func reason(_ name: UnsafePointer<CChar>, _ flags: Int32) -> Int32 {
+        let number = errno
+        let mode = flags & SQLITE_OPEN_READWRITE != 0 ? O_RDWR : O_RDONLY
+        let descriptor = SystemCall.uninterrupted { Glibc.open(name, mode | O_CLOEXEC) }
+        if descriptor >= 0 {
+            Glibc.close(descriptor)
+            return EIO
+        }
+        // A file that was to be made is not there, which is no reason.
+        return errno != ENOENT ? errno : flags & SQLITE_OPEN_CREATE != 0 && number == ENOENT ? EIO : number
     }
 
     deinit {
@@ -89,7 +112,25 @@ private struct CountedFile {
             let this = CountedFile.of(file)
             guard let write = this.pointee.original.pointee.xWrite else { return ResultCode.writeError }
             this.pointee.counter._withUnsafeGuaranteedRef { $0.add(Int(count)) }
-            return write(file, buffer, count, offset)
+            return FailedCall.note(write(file, buffer, count, offset))
+        }
+        methods.xRead = { file, buffer, count, offset in
+            guard let file, let read = CountedFile.of(file).pointee.original.pointee.xRead else {
+                return ResultCode.readError
+            }
+            return FailedCall.note(read(file, buffer, count, offset))
+        }
+        methods.xTruncate = { file, size in
+            guard let file, let truncate = CountedFile.of(file).pointee.original.pointee.xTruncate else {
+                return ResultCode.truncateError
+            }
+            return FailedCall.note(truncate(file, size))
+        }
+        methods.xSync = { file, flags in
+            guard let file, let sync = CountedFile.of(file).pointee.original.pointee.xSync else {
+                return ResultCode.writeError
+            }
+            return FailedCall.note(sync(file, flags))
         }
         methods.xClose = { file in
             guard let file else { return SQLITE_OK }

@@ -1,3 +1,4 @@
+import DatabasePages
 import Diagnostics
 import Glibc
 
@@ -8,7 +9,7 @@ enum DestinationFile {
     /// - Throws: `destination.exists` (73), `destination.permission` (77), `destination.cannotCreate` (73),
     ///   `store.full` (74).
     static func create(_ path: String) throws(MigrationError) {
-        let descriptor = open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o644)
+        let descriptor = SystemCall.uninterrupted { open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o644) }
         guard descriptor >= 0 else { throw creationError(errno, path) }
         close(descriptor)
     }
@@ -44,13 +45,16 @@ enum DestinationFile {
     /// - Parameter isOurs: whether the file was made here; one that was appended to keeps its own page size.
     /// - Throws: `store.damaged` (an internal error here: the file is ours), `store.io`, `store.full`.
     static func checkAndSync(_ path: String, isOurs: Bool) throws(MigrationError) {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        let descriptor = PosixFile.openReadOnly(path)
         guard descriptor >= 0 else { throw failure("Opening", path) }
         defer { close(descriptor) }
         var header = [UInt8](repeating: 0, count: 100)
-        let count = pread(descriptor, &header, header.count, 0)
-        let size = lseek(descriptor, 0, SEEK_END)
-        guard count == header.count, size >= 0 else { throw failure("Reading", path) }
+        let count = header.withUnsafeMutableBytes { bytes in
+            bytes.baseAddress.map { PosixFile.read(descriptor, into: $0, count: bytes.count, at: 0) } ?? -1
+        }
+        guard count >= 0 else { throw failure("Reading", path) }
+        let size = PosixFile.size(descriptor)
+        guard size >= 0 else { throw failure("Reading", path) }
         let pages = header[28..<32].reduce(Int64(0)) { $0 << 8 | Int64($1) }
         // One stands for 65536, which two bytes cannot hold.
         let stated = Int64(header[16]) << 8 | Int64(header[17])
@@ -62,7 +66,7 @@ enum DestinationFile {
                 "The written file is inconsistent: \(pages) pages of \(pageSize) bytes in \(size) bytes",
                 context: .init(path: path))
         }
-        guard fsync(descriptor) == 0 else { throw failure("Syncing", path) }
+        guard SystemCall.uninterrupted({ fsync(descriptor) }) == 0 else { throw failure("Syncing", path) }
     }
 
     private static func failure(_ doing: String, _ path: String) -> MigrationError {

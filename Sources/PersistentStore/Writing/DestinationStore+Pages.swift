@@ -91,7 +91,7 @@ extension DestinationStore {
         return writer
     }
 
-    /// The indexes of an entity table that are over columns of numbers only, as many as there is memory for.
+    /// The indexes of an entity table that are over all its rows, as many as there is memory for.
     func sortableIndexes(ofTable table: Int) -> [SortableIndex] {
         guard let indexSorts else { return [] }
         let description = schema.tables[table]
@@ -99,13 +99,10 @@ extension DestinationStore {
             guard index.condition == nil, !index.terms.isEmpty, index.terms.count <= IndexSorter.mostTerms else {
                 return nil
             }
-            var terms: [IndexTerm] = []
-            for term in index.terms {
-                let affinity = ColumnAffinity(declaredType: description.columns[term.column].type)
-                guard let term = IndexTerm(slot: term.column, affinity: affinity, isAscending: term.isAscending) else {
-                    return nil
-                }
-                terms.append(term)
+            let terms = index.terms.map { term in
+                IndexTerm(
+                    slot: term.column, affinity: ColumnAffinity(declaredType: description.columns[term.column].type),
+                    isAscending: term.isAscending)
             }
             return SortableIndex(
                 name: index.name, statement: index.statement(on: description), isUnique: index.isUnique, terms: terms)
@@ -119,7 +116,7 @@ extension DestinationStore {
         return schema.joinIndexes(table).map { index in
             SortableIndex(
                 name: index.name, statement: index.statement, isUnique: false,
-                terms: index.columns.compactMap { IndexTerm(slot: $0, affinity: .integer, isAscending: true) })
+                terms: index.columns.map { IndexTerm(slot: $0, affinity: .integer, isAscending: true) })
         }
     }
 

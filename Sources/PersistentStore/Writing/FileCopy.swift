@@ -11,7 +11,7 @@ package enum FileCopy {
     ///
     /// - Throws: `store.full`, `store.io` (74), `destination.permission` (77); what `checkCancelled` throws.
     package static func copy(_ path: String, to target: String, checkCancelled: () throws -> Void) throws {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        let descriptor = SystemCall.uninterrupted { open(path, O_RDONLY | O_CLOEXEC) }
         guard descriptor >= 0 else { throw failure("Opening", path) }
         defer { close(descriptor) }
         try copy(descriptor, of: path, to: target, checkCancelled: checkCancelled) { _ in }
@@ -30,11 +30,11 @@ package enum FileCopy {
         _ descriptor: Int32, of path: String, to target: String, checkCancelled: () throws -> Void,
         _ body: (Int32) throws -> Void
     ) throws {
-        let copy = open(target, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
+        let copy = SystemCall.uninterrupted { open(target, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600) }
         guard copy >= 0 else { throw failure("Copying", target) }
         defer { close(copy) }
         if ioctl(copy, shareBlocks, descriptor) != 0 {
-            guard ftruncate(copy, 0) == 0 else { throw failure("Copying", target) }
+            guard SystemCall.uninterrupted({ ftruncate(copy, 0) }) == 0 else { throw failure("Copying", target) }
             var offset: off_t = 0
             let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: step, alignment: 4096)
             defer { buffer.deallocate() }
@@ -51,7 +51,10 @@ package enum FileCopy {
         try body(copy)
     }
 
-    private static func write(
+    /// Writes all of the bytes at an offset.
+    ///
+    /// - Throws: `store.full`, `store.io` (74), `destination.permission` (77).
+    package static func write(
         _ bytes: UnsafeRawBufferPointer, to file: Int32, at offset: off_t, _ path: String
     ) throws(MigrationError) {
         var done = 0

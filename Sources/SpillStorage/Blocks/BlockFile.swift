@@ -8,6 +8,7 @@ enum BlockKind: UInt16 {
     case rows = 3
     case patches = 4
     case index = 5
+    case entries = 6
 }
 
 /// A file of compressed, checksummed blocks: appended in order, read at any offset.

@@ -46,6 +46,16 @@ package struct FileIdentity: Equatable, Sendable {
     }
 }
 
+/// Flags of `open` that the toolchain's Glibc module does not show.
+package enum FileFlags {
+    /// `O_DIRECT`: past the page cache.
+    #if arch(arm64) || arch(arm)
+        package static let direct: Int32 = 0o200000
+    #else
+        package static let direct: Int32 = 0o40000
+    #endif
+}
+
 /// The kernel's own calls.
 package struct SystemFileCalls: FileCalls {
     package init() {}

@@ -114,21 +114,46 @@ package final class KeyIndex {
     /// - Precondition: it is larger than every key in the set.
     /// - Throws: `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func append(_ key: Int64) throws(MigrationError) {
-        precondition(count == 0 || key > lastKey, "keys are appended in ascending order")
-        let range = key >> KeyContainer.rangeBits
-        if hot.pointee.liveCount == 0 || range != hot.pointee.liveRange { try begin(range, with: key) }
-        let bitmap = hot.pointee.live.unsafelyUnwrapped
-        let offset = Int(key & 0xFFFF)
-        let block = offset >> 9
-        if block != hot.pointee.liveBlock {
-            hot.pointee.liveBlock = block
-            (bitmap + KeyContainer.bitmapWords * 8).assumingMemoryBound(to: UInt16.self)[block] =
-                UInt16(truncatingIfNeeded: hot.pointee.liveCount)
+        try withUnsafePointer(to: key) { pointer throws(MigrationError) in
+            try append(contentsOf: UnsafeBufferPointer(start: pointer, count: 1))
         }
-        bitmap.assumingMemoryBound(to: UInt64.self)[offset >> 6] |= 1 << UInt64(offset & 63)
-        hot.pointee.liveCount += 1
-        hot.pointee.count += 1
-        hot.pointee.lastKey = key
+    }
+
+    /// Adds keys.
+    ///
+    /// - Precondition: they ascend, and are larger than every key in the set.
+    /// - Throws: `spill.full`, `spill.io` (74), `spill.permission` (77).
+    package func append(contentsOf keys: UnsafeBufferPointer<Int64>) throws(MigrationError) {
+        let hot = hot
+        var next = 0
+        while next < keys.count {
+            let range = keys[next] >> KeyContainer.rangeBits
+            if hot.pointee.liveCount == 0 || range != hot.pointee.liveRange { try begin(range, with: keys[next]) }
+            let bitmap = hot.pointee.live.unsafelyUnwrapped
+            let words = bitmap.assumingMemoryBound(to: UInt64.self)
+            let ranks = (bitmap + KeyContainer.bitmapWords * 8).assumingMemoryBound(to: UInt16.self)
+            let first = next
+            let before = hot.pointee.liveCount
+            var (block, last) = (hot.pointee.liveBlock, hot.pointee.lastKey)
+            var mayEqual = hot.pointee.count == 0
+            while next < keys.count, keys[next] >> KeyContainer.rangeBits == range {
+                let key = keys[next]
+                precondition(key > last || mayEqual, "keys are appended in ascending order")
+                mayEqual = false
+                let offset = Int(key & 0xFFFF)
+                if offset >> 9 != block {
+                    block = offset >> 9
+                    ranks[block] = UInt16(truncatingIfNeeded: before + next - first)
+                }
+                words[offset >> 6] |= 1 << UInt64(offset & 63)
+                last = key
+                next += 1
+            }
+            hot.pointee.liveBlock = block
+            hot.pointee.lastKey = last
+            hot.pointee.liveCount += next - first
+            hot.pointee.count += next - first
+        }
     }
 
     /// Puts the range being filled into its smallest form. Keys may still be appended.

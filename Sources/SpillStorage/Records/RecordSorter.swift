@@ -29,6 +29,8 @@ package final class RecordSorter {
     @exclusivity(unchecked) private var records: UnsafeMutablePointer<UInt64>
     @exclusivity(unchecked) private var capacity: Int
     @exclusivity(unchecked) private var gathered = 0
+    private var sortSpace: UnsafeMutablePointer<UInt64>?
+    private var sortSpaceCapacity = 0
     private var runs: [RecordRun] = []
     private let scratch = RawBuffer()
     private let block = RawBuffer()
@@ -62,7 +64,10 @@ package final class RecordSorter {
         records = .allocate(capacity: capacity * width)
     }
 
-    deinit { records.deallocate() }
+    deinit {
+        records.deallocate()
+        sortSpace?.deallocate()
+    }
 
     /// Adds a record of ``width`` words.
     ///
@@ -119,9 +124,11 @@ package final class RecordSorter {
     /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func finish() throws(MigrationError) -> SortedRecords {
         if !runs.isEmpty && gathered > 0 { try spill() }
+        defer { dropSortSpace() }
         let sources: [RecordSource]
         if runs.isEmpty {
             sortGathered()
+            dropSortSpace()
             sources = [RecordSource(copying: records, count: gathered, width: width)]
         } else {
             shrink()
@@ -158,9 +165,13 @@ package final class RecordSorter {
     }
 
     private func sortGathered() {
-        let space = UnsafeMutablePointer<UInt64>.allocate(capacity: max(1, gathered * width))
-        RecordOrder.sort(records, scratch: space, count: gathered, width: width)
-        space.deallocate()
+        // Kept from one run to the next: fresh memory costs the system as much as a pass of the sort.
+        if sortSpaceCapacity < gathered * width {
+            sortSpace?.deallocate()
+            sortSpaceCapacity = gathered * width
+            sortSpace = .allocate(capacity: sortSpaceCapacity)
+        }
+        if let sortSpace { RecordOrder.sort(records, scratch: sortSpace, count: gathered, width: width) }
         guard duplicates == .dropped, gathered > 1 else { return }
         var kept = 1
         for index in 1..<gathered {
@@ -170,6 +181,12 @@ package final class RecordSorter {
             kept += 1
         }
         gathered = kept
+    }
+
+    private func dropSortSpace() {
+        sortSpace?.deallocate()
+        sortSpace = nil
+        sortSpaceCapacity = 0
     }
 
     private func spill() throws(MigrationError) {
@@ -191,6 +208,7 @@ package final class RecordSorter {
 
     /// Gives the records' memory back: the blocks of a merge take its place.
     private func shrink() {
+        dropSortSpace()
         records.deallocate()
         capacity = min(256, most)
         records = .allocate(capacity: capacity * width)

@@ -16,14 +16,21 @@ struct AttributeProgram {
 
     /// A class: going through the steps row by row copies nothing.
     private final class Computation {
-        let program: ExpressionProgram
+        /// Behind a pointer: a program that stands in an object is copied for every call.
+        let program: UnsafeMutablePointer<ExpressionProgram>
         let column: Int
         let attribute: String
 
         init(_ program: ExpressionProgram, to column: Int, attribute: String) {
-            self.program = program
+            self.program = .allocate(capacity: 1)
+            self.program.initialize(to: program)
             self.column = column
             self.attribute = attribute
+        }
+
+        deinit {
+            program.deinitialize(count: 1)
+            program.deallocate()
         }
     }
 
@@ -148,7 +155,7 @@ struct AttributeProgram {
                 value.store(in: &destination, row: destinationRow, slot: to)
             case .compute(let computation):
                 do {
-                    try computation.program.evaluate(
+                    try computation.program.pointee.evaluate(
                         source, row: row, into: &destination, destinationRow: destinationRow, slot: computation.column)
                 } catch {
                     clear(after: index, &destination, destinationRow)

@@ -27,22 +27,26 @@ struct KeyScan {
         )
         // Tables that are only looked into are scanned too: what is not there is counted as dangling.
         let scanned = Set(mappings.filter { !$0.isEarlier }.compactMap(\.sourceTable)).union(argumentTables)
-        // Indices of mappings stay for the lookups of later mapping models.
-        let indexCount = session.mappingCount + scanned.count
-        let allowance = max(64 * 1024, session.budget.keys / max(1, indexCount))
+        let allowances = allowances(of: scanned)
         for table in scanned.sorted() {
-            let all = KeyIndex(directory: session.work, name: "keys", memory: allowance)
-            var plain: [Int: [KeyIndex]] = [:]
+            let allowance = allowances[table] ?? KeyScan.leastAllowance
+            var all = KeyIndex(directory: session.work, name: "keys", memory: allowance)
+            // Mappings that read all objects of one entity share an index.
+            var plain: [Int: KeyIndex] = [:]
             for mapping in mappings where mapping.sourceTable == table && mapping.isDeclarative {
-                let index = KeyIndex(directory: session.associations.directory, name: "keys", memory: allowance)
-                byMapping[mapping.index] = MappingKeys(
+                let entity = mapping.filter == nil ? mapping.source?.index : nil
+                let index =
+                    entity.flatMap { plain[$0] }
+                    ?? KeyIndex(directory: session.associations.directory, name: "keys", memory: allowance)
+                let keys = MappingKeys(
                     mapping: mapping, mode: modeByMapping[mapping.index] ?? .sequential, index: index)
-                if mapping.filter == nil, let entity = mapping.source {
-                    plain[entity.index, default: []].append(index)
-                    byMapping[mapping.index]?.holdsEveryRow = true
-                }
+                keys.holdsEveryRow = entity != nil
+                byMapping[mapping.index] = keys
+                if let entity { plain[entity] = index }
             }
             try scan(table: table, all: all, byEntity: plain)
+            // Rows of one entity only: its index is the table's.
+            if plain.count == 1, let only = plain.values.first, only.count == all.count { all = only }
             byTable[table] = all
         }
         for keys in byMapping.values.sorted(by: { $0.mapping.index < $1.mapping.index }) {
@@ -70,30 +74,80 @@ struct KeyScan {
         }
     }
 
-    private func scan(table: Int, all: KeyIndex, byEntity: [Int: [KeyIndex]]) throws {
+    private static let leastAllowance = 64 << 10
+
+    /// Bytes for each index of a table.
+    ///
+    /// Keys that rows are looked up by in any order get what they need as long as there is room: reading an index again and
+    /// again costs more than all else. The others are gone through in order, block by block.
+    private func allowances(of scanned: Set<Int>) -> [Int: Int] {
+        let own = mappings.filter { !$0.isEarlier && $0.isDeclarative }
+        func indices(of table: Int) -> Int {
+            let reading = own.filter { $0.sourceTable == table }
+            let entities = Set(reading.filter { $0.filter == nil }.compactMap { $0.source?.index }).count
+            let filtered = reading.filter { $0.filter != nil }.count
+            return max(1, entities == 1 ? 1 + filtered : 1 + entities + filtered)
+        }
+        let referenced = Set(
+            own.flatMap(\.relationships).compactMap { planned -> Int? in
+                guard case .lookup(let argument, _)? = planned.value else { return nil }
+                if case .toMany(let steps, let relationship, let table) = argument, steps.isEmpty {
+                    guard case .join = session.layout.schema.storage(of: relationship) else { return nil }
+                    return table
+                }
+                return argument.table
+            })
+        // A bit a key, and a little for their ranks.
+        func need(_ table: Int) -> Int {
+            Int(clamping: session.layout.tables[table].maximumKey / 8) / 32 * 33 + KeyScan.leastAllowance
+        }
+        let ordered = scanned.sorted {
+            (referenced.contains($0) ? 0 : 1, need($0), $0) < (referenced.contains($1) ? 0 : 1, need($1), $1)
+        }
+        // Indices of mappings stay for the lookups of later mapping models: each model has its share.
+        let indexCount = session.mappingCount + scanned.count
+        var room = session.budget.keys / max(1, indexCount) * (own.count + scanned.count)
+        var left = scanned.reduce(0) { $0 + indices(of: $1) }
+        var allowances: [Int: Int] = [:]
+        for table in ordered {
+            let count = indices(of: table)
+            left -= count
+            let most =
+                referenced.contains(table) ? (room - left * KeyScan.leastAllowance) / count : room / (count + left)
+            let given = max(KeyScan.leastAllowance, min(need(table), most))
+            allowances[table] = given
+            room -= given * count
+        }
+        return allowances
+    }
+
+    private func scan(table: Int, all: KeyIndex, byEntity: [Int: KeyIndex]) throws {
         let reader = try session.source.rows(
             RowSelection(table: table, columns: [.own(EntityTable.entityColumn)]), in: session.layout)
         var batch = session.sourceBatch(slots: 1)
         // Neighbouring rows are mostly of one entity: its indices are looked up when the number changes.
         var number: Int64 = -1
-        var indices: [KeyIndex] = []
+        var index: KeyIndex?
         while try reader.next(into: &batch) {
             try session.checkCancelled()
-            for row in 0..<batch.count {
-                let key = batch.key(row)
-                try all.append(key)
+            try all.append(contentsOf: batch.keys(0..<batch.count))
+            var row = 0
+            while row < batch.count {
                 let current = batch[row, 0].integerValue
+                var end = row + 1
+                while end < batch.count, batch[end, 0].integerValue == current { end += 1 }
                 if current != number {
                     number = current
                     let entity = session.layout.entity(inTable: table, forFileNumber: Int(truncatingIfNeeded: number))
-                    indices = entity.flatMap { byEntity[$0] } ?? []
+                    index = entity.flatMap { byEntity[$0] }
                 }
-                for index in indices { try index.append(key) }
+                try index?.append(contentsOf: batch.keys(row..<end))
+                row = end
             }
             session.progress.advance(rows: batch.count)
         }
         try all.seal()
-        for indices in byEntity.values { for index in indices { try index.seal() } }
+        for index in byEntity.values { try index.seal() }
     }
 
     private func scan(_ keys: MappingKeys, filter: SourcePredicate) throws {

@@ -33,3 +33,24 @@ final class MappingKeys {
         }
     }
 }
+
+/// The keys of one mapping, for loops over many rows: what ``MappingKeys`` refers to is counted once.
+struct OneMappingsKeys {
+    private let index: KeyIndex
+    private let isKept: Bool
+    private let base: Int64
+
+    init(_ keys: MappingKeys) {
+        index = keys.index
+        isKept = keys.mode == .kept
+        base = keys.base
+    }
+
+    /// The destination key of a source row; nil where the mapping does not migrate it.
+    @inline(__always)
+    func destinationKey(of source: Int64) throws(MigrationError) -> Int64? {
+        if isKept { return try index.contains(source) ? source : nil }
+        guard let rank = try index.rank(of: source) else { return nil }
+        return base + Int64(rank) + 1
+    }
+}

@@ -24,7 +24,7 @@ struct ExternalJournal {
     /// - Throws: `external.write`, `store.full` (74).
     func begin() throws(MigrationError) {
         unlink(path)
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        let descriptor = SystemCall.uninterrupted { open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600) }
         guard descriptor >= 0 else { throw failure() }
         close(descriptor)
     }
@@ -32,19 +32,25 @@ struct ExternalJournal {
     /// Adds a line.
     func append(_ mark: Mark, _ reference: ExternalReference?) throws(MigrationError) {
         let line = "\(mark.rawValue)\(reference?.name ?? "")\n"
-        let descriptor = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW)
+        let descriptor = SystemCall.uninterrupted { open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW) }
         guard descriptor >= 0 else { throw failure() }
         defer { close(descriptor) }
-        let bytes = Array(line.utf8)
-        guard write(descriptor, bytes, bytes.count) == bytes.count else { throw failure() }
+        var rest = Array(line.utf8)[...]
+        while !rest.isEmpty {
+            let count = SystemCall.uninterrupted {
+                rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+            }
+            guard count > 0 else { throw failure() }
+            rest = rest.dropFirst(count)
+        }
     }
 
     /// Brings the journal to the disk.
     func finish() throws(MigrationError) {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        let descriptor = SystemCall.uninterrupted { open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) }
         guard descriptor >= 0 else { throw failure() }
         defer { close(descriptor) }
-        guard fsync(descriptor) == 0 || errno == EINVAL else { throw failure() }
+        guard SystemCall.uninterrupted({ fsync(descriptor) }) == 0 || errno == EINVAL else { throw failure() }
         try DestinationPath.synchronize(folder: DestinationPath(path: path).folder)
     }
 

@@ -133,10 +133,10 @@ final class ExternalPublication {
     }
 
     private func synchronize(_ path: String) throws(MigrationError) {
-        let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+        let descriptor = SystemCall.uninterrupted { open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC) }
         guard descriptor >= 0 else { throw .writing("Syncing", path: path, otherwise: "external.write") }
         defer { close(descriptor) }
-        guard fsync(descriptor) == 0 || errno == EINVAL else {
+        guard SystemCall.uninterrupted({ fsync(descriptor) }) == 0 || errno == EINVAL else {
             throw .writing("Syncing", path: path, otherwise: "external.write")
         }
     }

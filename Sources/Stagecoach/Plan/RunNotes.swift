@@ -29,6 +29,11 @@ enum RunNotes {
         if let refusal = source.pagesRefusal {
             notes.append("The source was read through SQLite, not by its pages: \(refusal)")
         }
+        for (reason, tables) in Dictionary(grouping: source.pageFallbacks, by: \.value).sorted(by: { $0.key < $1.key })
+        {
+            let names = tables.map(\.key).sorted().joined(separator: ", ")
+            notes.append("\(names) \(tables.count == 1 ? "was" : "were") read through SQLite, not by pages: \(reason)")
+        }
         if counts.strays > 0 {
             notes.append("\(counts.strays) source rows are of no entity of the source model and were not migrated")
         }

@@ -67,7 +67,7 @@ final class CheckFolder {
 
     /// Locks a folder of this user's: nil where another holds it, or it is gone.
     private static func lock(_ path: String) -> Int32? {
-        let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        let descriptor = SystemCall.uninterrupted { open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) }
         guard descriptor >= 0 else { return nil }
         var held = stat()
         var named = stat()

@@ -92,8 +92,9 @@ struct DestinationPath {
     func publish(_ finished: String) throws(MigrationError) {
         // The run may have taken hours; what SQLite would apply to the new store must not stand there now.
         try checkFresh()
-        if link(finished, path) == 0 {
-            unlink(finished)
+        let isLinked = link(finished, path) == 0
+        if isLinked {
+            // The private name stays until the new one is durable.
         } else if errno == EEXIST {
             throw error("destination.exists", .cannotCreate, "A file came to stand at the destination during the run")
         } else if errno == EPERM || errno == EOPNOTSUPP || errno == EMLINK {
@@ -104,19 +105,25 @@ struct DestinationPath {
         } else {
             throw systemError("destination.rename", "Publishing the finished store")
         }
-        try DestinationPath.synchronize(folder: folder)
+        do {
+            try DestinationPath.synchronize(folder: folder)
+        } catch {
+            // Whether the name survives a crash is not known: all or nothing means nothing, while that can be done.
+            if isLinked { unlink(path) } else { rename(path, finished) }
+            throw error
+        }
+        if isLinked { unlink(finished) }
     }
 
     /// Makes a folder's entries durable.
     static func synchronize(folder: String) throws(MigrationError) {
-        let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { return }
-        defer { close(descriptor) }
+        let descriptor = SystemCall.uninterrupted { open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+        // A folder that may be written and not read cannot be synced by itself.
+        if descriptor < 0, errno == EACCES { return }
+        defer { if descriptor >= 0 { close(descriptor) } }
         // Some file systems cannot sync a folder; then there is nothing to wait for.
-        guard fsync(descriptor) == 0 || errno == EINVAL else {
-            throw MigrationError(
-                "destination.sync", .io, "Syncing the folder failed: \(String(cString: strerror(errno)))",
-                context: .init(path: folder))
+        guard descriptor >= 0, SystemCall.uninterrupted({ fsync(descriptor) }) == 0 || errno == EINVAL else {
+            throw .writing("Syncing the folder", path: folder, otherwise: "destination.sync")
         }
     }
 

@@ -30,7 +30,7 @@ final class ExistingDestination {
         } catch {
             throw error.code == "store.busy" ? Self.locked(path, cause: error) : error
         }
-        descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        descriptor = SystemCall.uninterrupted { open(path, O_RDONLY | O_CLOEXEC) }
         guard descriptor >= 0 else { throw Self.failure("Opening", path) }
         var status = stat()
         guard fstat(descriptor, &status) == 0 else {
@@ -62,7 +62,7 @@ final class ExistingDestination {
         try FileCopy.copy(descriptor, of: path, to: target, checkCancelled: checkCancelled) { copy in
             // Header bytes 18 and 19 say 2 where a -wal may stand beside the file: beside the copy none does.
             let rollback: [UInt8] = [1, 1]
-            guard pwrite(copy, rollback, 2, 18) == 2 else { throw Self.failure("Copying", target) }
+            try rollback.withUnsafeBytes { try FileCopy.write($0, to: copy, at: 18, target) }
         }
     }
 
@@ -79,12 +79,24 @@ final class ExistingDestination {
         guard chmod(finished, status.st_mode & 0o7777) == 0 else { throw Self.failure("Publishing", finished) }
         // Only a privileged process can give a file away; others own the old one, or share its group.
         _ = chown(finished, status.st_uid, status.st_gid)
+        // A second name for the old store, among the files that are removed with the work directory.
+        let kept = "\(DestinationPath(path: finished).folder)/replaced.spill"
+        unlink(kept)
+        let isKept = link(path, kept) == 0
+        guard isKept || [EPERM, EOPNOTSUPP, EMLINK].contains(errno) else { throw Self.failure("Publishing", path) }
+        defer { if isKept { unlink(kept) } }
         // What SQLite would apply to the new store must not stand beside it. All of it is in the old main file.
         for suffix in ["-wal", "-shm", "-journal"] where unlink(path + suffix) != 0 && errno != ENOENT {
             throw Self.failure("Removing the \(suffix) of", path)
         }
         guard rename(finished, path) == 0 else { throw Self.failure("Publishing", path) }
-        try DestinationPath.synchronize(folder: DestinationPath(path: path).folder)
+        do {
+            try DestinationPath.synchronize(folder: DestinationPath(path: path).folder)
+        } catch {
+            // Whether the new store survives a crash is not known: all or nothing means nothing, while that can be done.
+            // A file system without hard links has published.
+            if isKept, rename(kept, path) == 0 { throw error }
+        }
     }
 
     /// The error for a store that another process uses.

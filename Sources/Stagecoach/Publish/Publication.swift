@@ -19,7 +19,7 @@ struct Publication {
     ///
     /// - Throws: `store.…`.
     func finish(_ destination: DestinationStore) throws {
-        session.progress.begin(.publish)
+        session.begin(.publish)
         guard !isAppended else { return try destination.finishAppending(maximumKeys: session.highestKeys) }
         try destination.createTriggers()
         try destination.finish(
@@ -80,7 +80,17 @@ struct PublicationCheck {
         if session.options.fullCheck {
             let check = try connection.prepare("PRAGMA integrity_check(1)")
             guard try check.step(), check.text(0) == "ok" else {
-                throw failure("SQLite's integrity check says: \(check.text(0) ?? "nothing")", path)
+                let answer = check.text(0) ?? "nothing"
+                // A page that could not be read is no damage: SQLite reports its own error's number in the text.
+                if let number = answer.firstMatch(of: /error code=([0-9]+)/).flatMap({ Int32($0.1) }),
+                    number & 0xff == SQLITE_IOERR
+                {
+                    throw MigrationError(
+                        "store.io", .io,
+                        "Reading the store failed: \(String(cString: strerror(EIO))) (SQLite \(number))",
+                        context: .init(path: path))
+                }
+                throw failure("SQLite's integrity check says: \(answer)", path)
             }
         }
     }

@@ -26,7 +26,9 @@ final class ResultFile {
         descriptor = -1
         var status = stat()
         guard lstat(path, &status) != 0 else { throw exists }
-        descriptor = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o644)
+        descriptor = SystemCall.uninterrupted {
+            open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o644)
+        }
         guard descriptor >= 0 else { throw failure(errno) }
     }
 
@@ -46,7 +48,7 @@ final class ResultFile {
     ///
     /// - Throws: `output.io` (74).
     func append(contentsOf path: String) throws(MigrationError) {
-        let other = open(path, O_RDONLY | O_CLOEXEC)
+        let other = SystemCall.uninterrupted { open(path, O_RDONLY | O_CLOEXEC) }
         guard other >= 0 else { throw failure(errno) }
         defer { close(other) }
         var bytes = [UInt8](repeating: 0, count: 64 << 10)
@@ -72,7 +74,7 @@ final class ResultFile {
     /// Writes what is left and brings the file to the disk.
     func finish() throws(MigrationError) {
         try flush()
-        guard fsync(descriptor) == 0 || errno == EINVAL else { throw failure(errno) }
+        guard SystemCall.uninterrupted({ fsync(descriptor) }) == 0 || errno == EINVAL else { throw failure(errno) }
         let code = close(descriptor)
         descriptor = -1
         guard code == 0 else { throw failure(errno) }
@@ -91,6 +93,12 @@ final class ResultFile {
             guard rename(part, path) == 0 else { throw failure(errno) }
         }
         isPlaced = true
+        do {
+            try DestinationPath.synchronize(folder: DestinationPath(path: path).folder)
+        } catch {
+            withdraw()
+            throw error
+        }
     }
 
     /// Takes the file away again, where the destination could not be published.

@@ -18,6 +18,8 @@ final class DeclaredLinks {
     private var isShared = false
     private var members: [LinkMember] = []
     private var stepsByMapping: [ObjectIdentifier: (mapping: PlannedMapping, steps: [SetStep])] = [:]
+    /// Those that were asked for last.
+    private var lastSteps: (mapping: PlannedMapping, steps: [SetStep])?
     /// Evaluates what only objects can; set once, right after the runtime is made.
     var dynamicValues: DynamicValues?
     /// What is read beside the objects that a policy relates: see ``begin(_:)``.
@@ -66,7 +68,8 @@ final class DeclaredLinks {
             case .dynamic(let expression): try link(owner, expression, planned, source: source, in: mapping)
             case .lookup(let argument, let candidates):
                 try forEachMember(
-                    Lookup(argument, candidates, planned.relationship), for: owner, of: source, in: mapping
+                    Lookup(argument, candidates, planned.relationship, session.destinationSchema, associations),
+                    for: owner, of: source, in: mapping
                 ) { member, order, candidate in
                     try link(owner, member, planned.relationship, order: order, memberMapping: candidate)
                 }
@@ -159,7 +162,11 @@ final class DeclaredLinks {
 
     /// The relationships that the default policy method of a mapping sets, in order.
     private func steps(of mapping: PlannedMapping) -> [SetStep] {
-        if let known = stepsByMapping[ObjectIdentifier(mapping)] { return known.steps }
+        if let lastSteps, lastSteps.mapping === mapping { return lastSteps.steps }
+        if let known = stepsByMapping[ObjectIdentifier(mapping)] {
+            lastSteps = known
+            return known.steps
+        }
         let steps = mapping.relationshipsInMappingOrder.compactMap { planned -> SetStep? in
             guard let value = planned.value, let (store, side) = objects.links.store(of: planned.relationship) else {
                 return nil
@@ -171,11 +178,13 @@ final class DeclaredLinks {
                 return SetStep(store: store, side: side, lookup: nil)
             }
             return SetStep(
-                store: store, side: side, lookup: Lookup(argument, candidates, planned.relationship))
+                store: store, side: side,
+                lookup: Lookup(argument, candidates, planned.relationship, session.destinationSchema, associations))
         }
         // Policies that change expressions for every object leave a mapping each.
         if stepsByMapping.count > mappings.count + 64 { stepsByMapping = [:] }
         stepsByMapping[ObjectIdentifier(mapping)] = (mapping, steps)
+        lastSteps = (mapping, steps)
         return steps
     }
 
@@ -198,6 +207,20 @@ final class DeclaredLinks {
         }
     }
 
+    /// A mapping that may have made the objects that a lookup finds.
+    private final class Maker {
+        let index: Int
+        let associations: MappingAssociations
+        /// Z_ENT of the objects that it makes by itself; nil where they do not fit the relationship.
+        let number: UInt32?
+
+        init(_ index: Int, _ associations: MappingAssociations, _ number: UInt32?) {
+            self.index = index
+            self.associations = associations
+            self.number = number
+        }
+    }
+
     /// A lookup, with what is asked for every object at hand.
     private final class Lookup {
         let argument: SourceArgument
@@ -206,18 +229,31 @@ final class DeclaredLinks {
         let candidates: [Int]
         let relationship: RelationshipDescription
         var isToMany: Bool { relationship.isToMany }
-        /// Whether objects of an entity fit the relationship, by entity index.
-        let fits: [Bool]
+        /// Z_ENT of the entities whose objects fit the relationship, by entity index; nil of the others.
+        let numbers: [UInt32?]
+        /// The candidates.
+        let makers: [Maker]
+        /// The candidate where there is one only, as mostly: going through them counts each.
+        let onlyMaker: Maker?
         /// The path's column in the mapping's ``SourceStream``.
         var column: Int?
         /// The argument's members there.
         var members: Int?
 
-        init(_ argument: SourceArgument, _ candidates: [Int], _ relationship: RelationshipDescription) {
+        init(
+            _ argument: SourceArgument, _ candidates: [Int], _ relationship: RelationshipDescription,
+            _ schema: StoreSchema, _ associations: [MappingAssociations]
+        ) {
             self.argument = argument
             self.candidates = candidates
             self.relationship = relationship
-            fits = relationship.entity.managedObjectModel.entities.map { $0.isKindOf(entity: relationship.destination) }
+            numbers = relationship.entity.managedObjectModel.entities.map { entity in
+                entity.isKindOf(entity: relationship.destination) ? UInt32(schema.number(of: entity)) : nil
+            }
+            makers = candidates.map { [numbers] index in
+                Maker(index, associations[index], associations[index].mapping.destination.flatMap { numbers[$0.index] })
+            }
+            onlyMaker = makers.count == 1 ? makers[0] : nil
             switch argument {
             case .object: path = []
             case .toOne(let steps, let column, let target, _):
@@ -257,12 +293,12 @@ final class DeclaredLinks {
         let table = lookup.argument.table
         try forEachArgument(lookup, of: source, in: mapping) { key, order in
             var isFound = false
-            for (rank, candidate) in lookup.candidates.enumerated() {
-                try forEachCandidate(of: key, table: table, candidate, lookup.fits) { member in
+            func find(_ maker: Maker, rank: Int) throws {
+                try forEachCandidate(of: key, table: table, maker, lookup) { member in
                     if objects.hasDeletions, try !objects.exists(member) { return }
                     isFound = true
                     if lookup.isToMany {
-                        try body(member, order, candidate)
+                        try body(member, order, maker.index)
                     } else if let known = first {
                         session.counts.surplusToOne += 1
                         if rank < known.rank { first = (rank, member, order) }
@@ -270,6 +306,11 @@ final class DeclaredLinks {
                         first = (rank, member, order)
                     }
                 }
+            }
+            if let only = lookup.onlyMaker {
+                try find(only, rank: 0)
+            } else {
+                for (rank, maker) in lookup.makers.enumerated() { try find(maker, rank: rank) }
             }
             if !isFound { try countMissing(lookup.argument, key, lookup.relationship, of: owner.key) }
         }
@@ -312,15 +353,16 @@ final class DeclaredLinks {
         // A to-one takes the first that is found. Where policies made several sources' object one, the links of a to-many
         // have to come in the order of their owners, because the last owner wins.
         // Words: owner, candidate's rank, place, sequence, member, its Z_ENT and candidate, the words of its place.
-        let lookup = Lookup(argument, candidates, relationship)
+        let lookup = Lookup(argument, candidates, relationship, session.destinationSchema, associations)
         let isSorted = !relationship.isToMany || candidates.contains { associations[$0].hasPairs }
         let sorter = isSorted ? session.sorter(width: 8) : nil
         var sequence: UInt64 = 0
         try SourcePairs(session: session).forEach(mapping, keys, argument) { source, key, order in
             guard let owner = try keys.destinationKey(of: source) else { return }
             var isFound = false
-            for (rank, candidate) in candidates.enumerated() {
-                try forEachCandidate(of: key, table: argument.table, candidate, lookup.fits) { member in
+            for (rank, maker) in lookup.makers.enumerated() {
+                let candidate = maker.index
+                try forEachCandidate(of: key, table: argument.table, maker, lookup) { member in
                     if objects.hasDeletions, try !objects.exists(member) { return }
                     isFound = true
                     guard let sorter else {
@@ -448,20 +490,16 @@ final class DeclaredLinks {
 
     /// Shows the destination objects that a candidate made of a source object, where they fit the relationship.
     private func forEachCandidate(
-        of key: Int64, table: Int, _ candidate: Int, _ fits: [Bool], _ body: (LinkEnd) throws -> Void
+        of key: Int64, table: Int, _ maker: Maker, _ lookup: Lookup, _ body: (LinkEnd) throws -> Void
     ) throws {
-        let numbers = session.destinationSchema.entityNumbers
-        let candidate = associations[candidate]
-        if let made = try candidate.ownDestination(ofKey: key, table: table),
-            let entity = candidate.mapping.destination,
-            fits[entity.index]
-        {
-            try body(LinkEnd(key: made, entity: UInt32(numbers[entity.index])))
+        let candidate = maker.associations
+        if let number = maker.number, let made = try candidate.ownDestination(ofKey: key, table: table) {
+            try body(LinkEnd(key: made, entity: number))
         }
         guard candidate.hasPairs else { return }
         try candidate.forEachPair(ofKey: key, table: table) { reference in
-            guard fits[Int(reference.entity)] else { return }
-            try body(LinkEnd(key: reference.key, entity: UInt32(numbers[Int(reference.entity)])))
+            guard let number = lookup.numbers[Int(reference.entity)] else { return }
+            try body(LinkEnd(key: reference.key, entity: number))
         }
     }
 

@@ -25,6 +25,9 @@ struct JoinLinks {
     /// - Returns: links written.
     /// - Complexity: O(n log n) in links, on disk above the session's share for sorting.
     func load(into writer: any TableWriter) throws -> Int {
+        if let ordered = try OrderedJoinLinks(session: session, mappings: mappings, keys: keys, joinTable: joinTable) {
+            return try ordered.load(into: writer, prepare: prepare, passingOver: self.written)
+        }
         let sorter = session.sorter(width: JoinLinks.width)
         try collect(into: sorter)
         return try load(try sorter.finish(), into: writer)
@@ -71,7 +74,7 @@ struct JoinLinks {
     }
 
     /// Whether both sides' mappings read the same links of the source, and the second gives no places.
-    private func isMirror(_ first: RelationshipDescription, _ second: RelationshipDescription) -> Bool {
+    func isMirror(_ first: RelationshipDescription, _ second: RelationshipDescription) -> Bool {
         guard !second.isOrdered else { return false }
         let one = LinkPlanner.lookups(of: first, among: mappings)
         let other = LinkPlanner.lookups(of: second, among: mappings)

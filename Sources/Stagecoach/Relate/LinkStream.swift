@@ -45,21 +45,35 @@ struct LinkStream {
             return
         }
         let candidates = keys.candidates(indices, in: session.destinationSchema)
+        // Going through the candidates counts each of them; mostly there is one only.
+        let only = candidates.count == 1 ? OneMappingsKeys(candidates[0].keys) : nil
+        let owners = OneMappingsKeys(own)
+        let (onlyEntity, onlyMapping) = (candidates.first?.entityNumber ?? 0, candidates.first?.keys.mapping.index ?? 0)
         let existing = keys.byTable[argument.table]
         var counts = ReferenceCounts()
         let unmigrated = session.unmigrated
         let number = unmigrated?.number(of: planned.relationship, sourceTable: argument.table)
         try SourcePairs(session: session).forEach(mapping, own, argument) { ownerSource, memberSource, order in
-            guard let owner = try own.destinationKey(of: ownerSource) else { return }
+            guard let owner = try owners.destinationKey(of: ownerSource) else { return }
             var found = false
-            for candidate in candidates {
-                guard let member = try candidate.keys.destinationKey(of: memberSource) else { continue }
-                found = true
-                try body(
-                    Link(
-                        owner: owner, member: member, memberEntity: candidate.entityNumber,
-                        memberMapping: candidate.keys.mapping.index, ownerSource: ownerSource,
-                        memberSource: memberSource, order: order))
+            if let only {
+                if let member = try only.destinationKey(of: memberSource) {
+                    found = true
+                    try body(
+                        Link(
+                            owner: owner, member: member, memberEntity: onlyEntity, memberMapping: onlyMapping,
+                            ownerSource: ownerSource, memberSource: memberSource, order: order))
+                }
+            } else {
+                for candidate in candidates {
+                    guard let member = try candidate.keys.destinationKey(of: memberSource) else { continue }
+                    found = true
+                    try body(
+                        Link(
+                            owner: owner, member: member, memberEntity: candidate.entityNumber,
+                            memberMapping: candidate.keys.mapping.index, ownerSource: ownerSource,
+                            memberSource: memberSource, order: order))
+                }
             }
             guard !found, countsMissing else { return }
             if let existing, try !existing.contains(memberSource) {

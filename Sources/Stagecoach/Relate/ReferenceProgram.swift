@@ -94,42 +94,65 @@ struct ReferenceProgram {
         _ source: borrowing RowBatch, row: Int, into destination: inout RowBatch, destinationRow: Int,
         counts: inout ReferenceCounts
     ) throws(MigrationError) {
+        try withUnsafePointer(to: row) { row throws(MigrationError) in
+            try run(
+                source, rows: UnsafeBufferPointer(start: row, count: 1), into: &destination, from: destinationRow,
+                counts: &counts)
+        }
+    }
+
+    /// Fills the reference columns of neighbouring destination rows and counts what was not found.
+    ///
+    /// - Parameters:
+    ///   - rows: the source rows that they come from.
+    ///   - first: the first destination row.
+    func run(
+        _ source: borrowing RowBatch, rows: UnsafeBufferPointer<Int>, into destination: inout RowBatch,
+        from first: Int, counts: inout ReferenceCounts
+    ) throws(MigrationError) {
+        // Step by step, not row by row: what a step refers to is counted once.
         for step in steps {
-            let sourceKey: Int64
-            if let slot = step.sourceSlot {
-                let cell = source[row, slot]
-                // Only an integer can be a key; Core Data writes nothing else.
-                guard cell.kind == .integer else { continue }
-                sourceKey = cell.integerValue
-            } else {
-                sourceKey = source.key(row)
-            }
-            var found = false
-            if let only = step.only {
-                if let key = try only.keys.destinationKey(of: sourceKey) {
-                    found = true
-                    step.put(key, only.entityNumber, &destination, destinationRow)
+            let only = step.only.map { OneMappingsKeys($0.keys) }
+            let entityNumber = step.only?.entityNumber ?? 0
+            let sourceSlot = step.sourceSlot
+            for (offset, row) in rows.enumerated() {
+                let destinationRow = first + offset
+                let sourceKey: Int64
+                if let slot = sourceSlot {
+                    let cell = source[row, slot]
+                    // Only an integer can be a key; Core Data writes nothing else.
+                    guard cell.kind == .integer else { continue }
+                    sourceKey = cell.integerValue
+                } else {
+                    sourceKey = source.key(row)
                 }
-            } else {
-                for candidate in step.candidates {
-                    guard let key = try candidate.keys.destinationKey(of: sourceKey) else { continue }
-                    if found {
-                        counts.surplus += 1
-                        continue
+                var found = false
+                if let only {
+                    if let key = try only.destinationKey(of: sourceKey) {
+                        found = true
+                        step.put(key, entityNumber, &destination, destinationRow)
                     }
-                    found = true
-                    step.put(key, candidate.entityNumber, &destination, destinationRow)
+                } else {
+                    for candidate in step.candidates {
+                        guard let key = try candidate.keys.destinationKey(of: sourceKey) else { continue }
+                        if found {
+                            counts.surplus += 1
+                            continue
+                        }
+                        found = true
+                        step.put(key, candidate.entityNumber, &destination, destinationRow)
+                    }
                 }
-            }
-            if found {
-                if let order = step.order { destination[destinationRow, order.column] = source[row, order.slot] }
-            } else if let existing = step.existing, try !existing.contains(sourceKey) {
-                counts.dangling += 1
-            } else if let unmigrated = step.unmigrated {
-                try unmigrated.log.note(
-                    unmigrated.number, owner: destination.key(destinationRow), source: sourceKey)
-            } else {
-                counts.unmigrated += 1
+                if found {
+                    if let order = step.order { destination[destinationRow, order.column] = source[row, order.slot] }
+                } else if let existing = step.existing, try !existing.contains(sourceKey) {
+                    counts.dangling += 1
+                } else if let unmigrated = step.unmigrated {
+                    try unmigrated.log.note(
+                        unmigrated.number, owner: destination.key(destinationRow), source: sourceKey)
+                } else {
+                    counts.unmigrated += 1
+                }
             }
         }
     }

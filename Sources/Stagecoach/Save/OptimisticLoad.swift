@@ -154,7 +154,7 @@ final class OptimisticLoad {
     }
 
     private func validate() throws {
-        session.progress.begin(.validate)
+        session.begin(.validate)
         try CountRules(session: session, mappings: mappings, isExcused: excuses).check(store.destination)
     }
 

@@ -29,9 +29,10 @@ struct StagedLoad {
             session.progress.enter(pass: number + 1, of: work.passes.count)
             // The rows of an open table stay where they are spilled: it is loaded when it closes.
             for step in pass.steps where step.isLast {
-                session.progress.begin(.load)
+                let names = work.tables[step.table].mappings.map { mappings[$0].name }
+                session.begin(.load, names)
                 highest[step.table] = try load(work.tables[step.table], into: destination)
-                session.progress.begin(.indexes)
+                session.begin(.indexes, names)
                 try session.createIndexes(of: step.table, in: destination)
             }
             for join in pass.joinTables { try load(join: join, into: destination) }
@@ -40,14 +41,14 @@ struct StagedLoad {
     }
 
     private func load(join: Int, into destination: DestinationStore) throws {
-        session.progress.begin(.load)
+        session.begin(.load, [schema.joinTables[join].name])
         let writer = try destination.joinWriter(join)
         session.linksWritten[join] += try JoinLinks(
             session: session, mappings: mappings, keys: SourceKeys(byMapping: [:], byTable: [:]), joinTable: join,
             prepare: { try destination.prepareRows(joinTable: join, expecting: $0) }
         ).load(try joinRecords(join), into: writer)
         try writer.finish()
-        session.progress.begin(.indexes)
+        session.begin(.indexes, [schema.joinTables[join].name])
         try destination.createIndexes(joinTable: join)
     }
 

@@ -91,6 +91,8 @@ struct TableLoad {
             streams: true)
         var source = session.sourceBatch(slots: slots.columns.count)
         var destination = session.destinationBatch(slots: columns)
+        let open = UnsafeMutableBufferPointer<Int>.allocate(capacity: source.rowCapacity)
+        defer { open.deallocate() }
         var references = start?.references ?? ReferenceCounts()
         var number: Int64 = -1
         var current: Compiled?
@@ -111,7 +113,8 @@ struct TableLoad {
                     .flatMap { byEntity[$0] }
                 }
                 if let current {
-                    try make(current, of: source, row..<end, into: &destination, counts: &references) { full in
+                    try make(current, of: source, row..<end, into: &destination, open: open, counts: &references) {
+                        full in
                         try flush(&full, rules, to: writer)
                     }
                     highest = max(highest, current.highest)
@@ -143,9 +146,12 @@ struct TableLoad {
     }
 
     /// Makes the destination rows of some source rows of one entity.
+    ///
+    /// - Parameter open: room for the numbers of the source rows whose references are still to be looked up.
     private func make(
         _ compiled: Compiled, of source: borrowing RowBatch, _ rows: Range<Int>, into destination: inout RowBatch,
-        counts: inout ReferenceCounts, whenFull flush: (inout RowBatch) throws -> Void
+        open: UnsafeMutableBufferPointer<Int>, counts: inout ReferenceCounts,
+        whenFull flush: (inout RowBatch) throws -> Void
     ) throws {
         // Here and not in the loop: each of these is counted when it is taken.
         let (attributes, references, keys) = (compiled.attributes, compiled.references, compiled.keys)
@@ -156,6 +162,7 @@ struct TableLoad {
         let (holdsEveryRow, isIdentity) = (keys.holdsEveryRow, keys.holdsEveryRow && keys.mode == .kept)
         // Rows of one entity that stand together have keys that follow each other.
         var following: Int64?
+        var opened = 0
         for row in rows {
             let key: Int64
             if isIdentity {
@@ -167,7 +174,13 @@ struct TableLoad {
                 key = found
             }
             if holdsEveryRow, !isIdentity { following = key &+ 1 }
-            if destination.isFull { try flush(&destination) }
+            if destination.isFull {
+                try references.run(
+                    source, rows: UnsafeBufferPointer(rebasing: open[..<opened]), into: &destination,
+                    from: destination.count - opened, counts: &counts)
+                opened = 0
+                try flush(&destination)
+            }
             let target = destination.appendRow(key: key)
             destination[target, EntityTable.entityColumn] = entityNumber
             let lock = source[row, 1]
@@ -179,10 +192,14 @@ struct TableLoad {
                     error, table: table.table, key: key, entity: compiled.entity.index,
                     entityName: compiled.entity.definition.name)
             }
-            try references.run(source, row: row, into: &destination, destinationRow: target, counts: &counts)
+            open[opened] = row
+            opened += 1
             made += 1
             highest = max(highest, key)
         }
+        try references.run(
+            source, rows: UnsafeBufferPointer(rebasing: open[..<opened]), into: &destination,
+            from: destination.count - opened, counts: &counts)
         compiled.made += made
         compiled.highest = highest
     }

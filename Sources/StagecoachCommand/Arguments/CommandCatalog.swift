@@ -129,7 +129,12 @@ package enum CommandCatalog {
             """,
         operands: ["SOURCE", "DESTINATION"],
         options: migrationOptions + writingOptions + [
-            .init("json", .flag, help: "Print the report as JSON instead of the summary.")
+            .init(
+                "profile", .flag,
+                help:
+                    "Print on standard error, and in the report, what each stage and entity mapping took: seconds and bytes."
+            ),
+            .init("json", .flag, help: "Print the report as JSON instead of the summary."),
         ],
         examples: [
             (

@@ -32,7 +32,7 @@ final class BatchConfiguration: Sendable {
 
     /// What a source is now: 64 hexadecimal digits.
     ///
-    /// The inode is left out: a store that was put back from a copy is the same store.
+    /// Stores that a program makes in one way have equal sizes and headers: inode and time of change tell them apart.
     ///
     /// - Throws: what ``StoreFingerprint`` throws; `store.notAFile` (66) for a pipe, whose opening would not return.
     static func source(_ path: String) throws -> String {
@@ -41,11 +41,11 @@ final class BatchConfiguration: Sendable {
             throw MigrationError(
                 "store.notAFile", .noInput, "The store is not a regular file", context: .init(path: path))
         }
-        var fingerprint = try StoreFingerprint.take(path: PathIdentity.canonical(path))
-        fingerprint.inode = 0
+        let fingerprint = try StoreFingerprint.take(path: PathIdentity.canonical(path))
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys]
-        return text(SHA256.hash(Array(try encoder.encode(fingerprint))))
+        let time = "\(status.st_mtim.tv_sec).\(status.st_mtim.tv_nsec)"
+        return text(SHA256.hash(Array(try encoder.encode(fingerprint)) + Array(time.utf8)))
     }
 
     /// What a destination is: its size and header; nil where none stands.

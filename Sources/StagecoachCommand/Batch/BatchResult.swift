@@ -20,7 +20,7 @@ struct BatchResult: Codable, Equatable {
     var status: Status
     var source: String
     var destination: String
-    /// What the source was: 64 hexadecimal digits over size, header and -wal.
+    /// What the source was: 64 hexadecimal digits over size, inode, time, header and -wal.
     var fingerprint: String?
     /// What was asked for: 64 hexadecimal digits over options, models and mapping models.
     var configuration: String?

@@ -22,6 +22,7 @@ struct MigrateCommand {
         let result = MigrationResult(inputs: inputs, report: noted)
         let json = file != nil || work.printsJSON ? try result.json() : ""
         work.console.output.write(work.printsJSON ? json : SummaryWording.text(result))
+        for line in ProfileWording.lines(noted) { work.console.messages.write(line + "\n") }
         if let file {
             do throws(MigrationError) {
                 try OutputFile.create(file, json)

@@ -25,7 +25,7 @@ enum InputFile {
         guard status.st_size <= greatestSize else {
             throw error("input.tooLarge", .configuration, "The file is too large for a \(what)")
         }
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        let descriptor = SystemCall.uninterrupted { open(path, O_RDONLY | O_CLOEXEC) }
         guard descriptor >= 0 else { throw failure(errno, path, what) }
         defer { close(descriptor) }
         var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
@@ -48,11 +48,13 @@ enum InputFile {
     static func beginning(of path: String, count: Int) -> [UInt8]? {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        let descriptor = SystemCall.uninterrupted { open(path, O_RDONLY | O_CLOEXEC) }
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
         var bytes = [UInt8](repeating: 0, count: count)
-        let got = bytes.withUnsafeMutableBytes { Glibc.pread(descriptor, $0.baseAddress, $0.count, 0) }
+        let got = bytes.withUnsafeMutableBytes { space in
+            SystemCall.uninterrupted { Glibc.pread(descriptor, space.baseAddress, space.count, 0) }
+        }
         return got >= 0 ? Array(bytes.prefix(got)) : nil
     }
 

@@ -79,7 +79,8 @@ struct MigrationInputs {
         var notes = route.unneeded.map { "The mapping model \($0) is for versions beside the way and was not used" }
         if route.steps.contains(where: \.isBetweenStrangers) {
             notes.append(
-                "The two models have no entity in common, and nothing is migrated: is the destination's the right model?")
+                "The two models have no entity in common, and nothing is migrated: is the destination's the right model?"
+            )
         }
         if let name = route.steps[0].source.model.restrictedConfigurations.first,
             let last = route.steps.last?.destination.model

@@ -72,6 +72,7 @@ struct MigrationRequest {
         options.writer = arguments[option: "writer"].flatMap(StoreWriter.init(rawValue:)) ?? .pages
         options.reader = arguments[option: "reader"].flatMap(StoreReader.init(rawValue:)) ?? .pages
         options.fullCheck = arguments[option: "check"] == "full"
+        options.profiles = arguments.has("profile")
         self.options = options
         if options.newUUID, options.appendsToExisting { throw .contradiction("--append", "--new-uuid") }
         try refuseSamePaths()

@@ -38,7 +38,8 @@ enum ModelArgument {
     ///   - namesAll: whether they are tried in any case.
     /// - Throws: what opening the store throws; `model.unknownVersion` (78) asking for `--from`.
     /// - Complexity: O(model); O(versions of the bundle) where the store has no cached model.
-    static func ofStore(_ store: String, bundle: String, namesAll: Bool = false) throws(MigrationError) -> StoreVersion {
+    static func ofStore(_ store: String, bundle: String, namesAll: Bool = false) throws(MigrationError) -> StoreVersion
+    {
         do throws(MigrationError) {
             return try StoreVersion.find(
                 store: store, bundle: ModelLocator.bundle(of: bundle), namesAll: namesAll)

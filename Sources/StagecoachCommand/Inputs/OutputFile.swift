@@ -21,12 +21,12 @@ enum OutputFile {
     ///
     /// - Throws: `output.exists`, `output.create` (73), `output.permission` (77), `output.io` (74).
     static func create(_ path: String, _ content: String) throws(MigrationError) {
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
+        let descriptor = SystemCall.uninterrupted { open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644) }
         guard descriptor >= 0 else { throw creationFailure(errno, path) }
         let sink = DescriptorSink(descriptor)
         sink.write(content)
         var failure = sink.failure
-        if failure == 0, fsync(descriptor) != 0, errno != EINVAL { failure = errno }
+        if failure == 0, SystemCall.uninterrupted({ fsync(descriptor) }) != 0, errno != EINVAL { failure = errno }
         if close(descriptor) != 0, failure == 0 { failure = errno }
         guard failure != 0 else { return }
         unlink(path)

@@ -1,0 +1,167 @@
+import Glibc
+import SpillStorage
+
+/// The order of an index's entries, complete records that end with the row's id, as SQLite compares them: NULL, then numbers
+/// (integers against reals exactly), then texts, then blobs, both byte by byte (BINARY).
+///
+/// The records are those that the encoder made: their headers are not checked.
+final class IndexEntryOrder: EntryOrder {
+    private let isAscending: [Bool]
+
+    /// - Parameter isAscending: by the index's columns, without the row's id.
+    init(isAscending: [Bool]) { self.isAscending = isAscending }
+
+    /// The class of the first value in two bits, then its bytes or the number's nearest real.
+    func prefix(of entry: UnsafeRawBufferPointer) -> UInt64 {
+        guard let start = entry.baseAddress else { return 0 }
+        var reader = RecordReader(start)
+        let value = reader.next()
+        let word: UInt64
+        switch value.rank {
+        case .null: word = 0
+        case .number: word = 1 << 62 | SortKey.encode(value.nearestReal) >> 2
+        case .text, .blob:
+            var bytes: UInt64 = 0
+            if value.count >= 8 {
+                bytes = UInt64(bigEndian: value.start.loadUnaligned(as: UInt64.self))
+            } else {
+                for index in 0..<value.count {
+                    bytes |= UInt64(value.start.load(fromByteOffset: index, as: UInt8.self)) << UInt64(56 - 8 * index)
+                }
+            }
+            word = (value.rank == .text ? 2 : 3) << 62 | bytes >> 2
+        }
+        return isAscending[0] ? word : ~word
+    }
+
+    func compare(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
+        guard let leftStart = left.baseAddress, let rightStart = right.baseAddress else { return 0 }
+        var (one, other) = (RecordReader(leftStart), RecordReader(rightStart))
+        for ascends in isAscending {
+            let order = one.next().compare(to: other.next())
+            if order != 0 { return ascends ? order : -order }
+        }
+        return one.next().compare(to: other.next())
+    }
+
+    /// Whether two entries have the same values and none of them is NULL: such rows break a unique index.
+    func isDuplicate(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
+        guard let leftStart = left.baseAddress, let rightStart = right.baseAddress else { return false }
+        var (one, other) = (RecordReader(leftStart), RecordReader(rightStart))
+        for _ in isAscending {
+            let value = one.next()
+            if value.rank == .null || value.compare(to: other.next()) != 0 { return false }
+        }
+        return true
+    }
+}
+
+/// Takes the values of a record one after the other.
+private struct RecordReader {
+    private var header: UnsafeRawPointer
+    private var body: UnsafeRawPointer
+
+    init(_ start: UnsafeRawPointer) {
+        header = start
+        body = start
+        body = start + Int(truncatingIfNeeded: varint())
+    }
+
+    @inline(__always)
+    private mutating func varint() -> UInt64 {
+        var value: UInt64 = 0
+        for _ in 0..<8 {
+            let byte = header.load(as: UInt8.self)
+            header += 1
+            value = value << 7 | UInt64(byte & 0x7F)
+            if byte < 0x80 { return value }
+        }
+        let last = header.load(as: UInt8.self)
+        header += 1
+        return value << 8 | UInt64(last)
+    }
+
+    @inline(__always)
+    mutating func next() -> RecordValue {
+        let serial = varint()
+        let start = body
+        let count =
+            switch serial {
+            case 0, 8, 9: 0
+            case 1...4: Int(serial)
+            case 5: 6
+            case 6, 7: 8
+            default: Int(truncatingIfNeeded: (serial - 12) >> 1)
+            }
+        body += count
+        return RecordValue(serial: serial, start: start, count: count)
+    }
+}
+
+/// A value as it stands in a record.
+private struct RecordValue {
+    /// Storage classes in the order in which SQLite sorts them.
+    enum Rank: UInt8 {
+        case null, number, text, blob
+    }
+
+    let serial: UInt64
+    let start: UnsafeRawPointer
+    let count: Int
+
+    @inline(__always)
+    var rank: Rank {
+        if serial == 0 { return .null }
+        if serial < 12 { return .number }
+        return serial & 1 == 1 ? .text : .blob
+    }
+
+    private var integer: Int64 {
+        if serial >= 8 { return Int64(serial - 8) }
+        var value = Int64(start.load(as: Int8.self))
+        for index in 1..<count { value = value << 8 | Int64(start.load(fromByteOffset: index, as: UInt8.self)) }
+        return value
+    }
+
+    private var real: Double { Double(bitPattern: UInt64(bigEndian: start.loadUnaligned(as: UInt64.self))) }
+
+    /// The number's nearest real as an integer of the same order.
+    var nearestReal: Int64 {
+        let nearest = serial == 7 ? real : Double(integer)
+        // -0.0 and 0 are one value.
+        let bits = (nearest == 0 ? 0 : nearest).bitPattern
+        return Int64(bitPattern: bits) < 0 ? Int64(bitPattern: ~bits ^ (1 << 63)) : Int64(bitPattern: bits)
+    }
+
+    @inline(__always)
+    func compare(to other: RecordValue) -> Int {
+        let rank = rank
+        if rank != other.rank { return rank.rawValue < other.rank.rawValue ? -1 : 1 }
+        switch rank {
+        case .null: return 0
+        case .text, .blob:
+            let order = Int(memcmp(start, other.start, min(count, other.count)))
+            return order != 0 ? order : count - other.count
+        case .number:
+            switch (serial == 7, other.serial == 7) {
+            case (false, false): return Self.order(integer, other.integer)
+            case (true, true): return Self.order(real, other.real)
+            case (false, true): return Self.compare(integer, other.real)
+            case (true, false): return -Self.compare(other.integer, real)
+            }
+        }
+    }
+
+    private static func order<Number: Comparable>(_ left: Number, _ right: Number) -> Int {
+        left < right ? -1 : (left == right ? 0 : 1)
+    }
+
+    /// An integer against a real, exactly: a real of this size may have a fraction or be an integer, never both.
+    private static func compare(_ integer: Int64, _ real: Double) -> Int {
+        if real < -0x1p63 { return 1 }
+        if real >= 0x1p63 { return -1 }
+        let whole = Int64(real)
+        if integer != whole { return integer < whole ? -1 : 1 }
+        return order(Double(whole), real)
+    }
+}

@@ -1,0 +1,115 @@
+import Diagnostics
+
+/// Sorted entries in a file of their own, in compressed blocks: a length of four bytes and the bytes, again and again.
+///
+/// Memory: 8 bytes a block and the last entry. The file is gone with the run.
+final class EntryRun {
+    private let file: BlockFile
+    /// The bytes of the block that is being written, shared by the runs of a sorter.
+    private let block: RawBuffer
+    private let blockBytes: Int
+    /// How often its entries were merged.
+    let level: Int
+    private var offsets: [Int] = []
+    /// The last entry when the run was flushed.
+    private(set) var last: [UInt8] = []
+    /// Where the last entry begins in the block being written.
+    private var lastPlace = 0
+
+    /// A run without entries.
+    ///
+    /// - Parameters:
+    ///   - scratch, block: space for a stored and a raw block, shared by the runs of a sorter.
+    ///   - blockBytes: bytes after which a block is written.
+    /// - Throws: `spill.full`, `spill.io` (74), `spill.permission` (77).
+    init(
+        directory: WorkDirectory, named name: String, level: Int, scratch: RawBuffer, block: RawBuffer, blockBytes: Int
+    ) throws(MigrationError) {
+        file = try BlockFile(directory: directory, named: name, kind: .entries, scratch: scratch)
+        self.block = block
+        self.blockBytes = blockBytes
+        self.level = level
+    }
+
+    var blockCount: Int { offsets.count }
+
+    /// Adds an entry that is not before the last one; it can be read after ``flush()``.
+    func append(_ entry: UnsafeRawBufferPointer) throws(MigrationError) {
+        if block.count > 0, block.count + 4 + entry.count > blockBytes { try writeBlock() }
+        block.ensure(block.count + 4 + entry.count)
+        let place = block.start + block.count
+        lastPlace = block.count
+        place.storeBytes(of: UInt32(truncatingIfNeeded: entry.count), as: UInt32.self)
+        if let start = entry.baseAddress { (place + 4).copyMemory(from: start, byteCount: entry.count) }
+        block.count += 4 + entry.count
+    }
+
+    /// Writes what was appended, and keeps the last entry for ``last``.
+    func flush() throws(MigrationError) {
+        guard block.count > 0 else { return }
+        last = Array(UnsafeRawBufferPointer(rebasing: block.bytes[(lastPlace + 4)...]))
+        try writeBlock()
+    }
+
+    private func writeBlock() throws(MigrationError) {
+        offsets.append(try file.append(block.bytes))
+        block.reset(keeping: blockBytes)
+    }
+
+    /// Reads a block and gives those before it back to the disk.
+    ///
+    /// - Throws: `spill.damaged`, `spill.io` (74).
+    func read(_ index: Int, into target: RawBuffer) throws(MigrationError) {
+        let offset = offsets[index]
+        try file.discard(before: offset)
+        try file.read(at: offset, next: index + 1 < offsets.count ? offsets[index + 1] : file.end, into: target)
+        var place = 0
+        while place < target.count {
+            guard place + 4 <= target.count,
+                place + 4 + Int((target.start + place).loadUnaligned(as: UInt32.self)) <= target.count
+            else { throw file.damaged(offset, "its entries do not unpack") }
+            place += 4 + Int((target.start + place).loadUnaligned(as: UInt32.self))
+        }
+    }
+}
+
+/// One sorted stream of entries: the blocks of a run, or entries in memory.
+final class EntrySource {
+    private let run: EntryRun?
+    private let gathered: GatheredEntries?
+    private let block = RawBuffer()
+    private var nextBlock = 0
+    private var place = 0
+
+    init(_ run: EntryRun) {
+        self.run = run
+        gathered = nil
+    }
+
+    init(_ gathered: GatheredEntries) {
+        self.gathered = gathered
+        run = nil
+    }
+
+    /// The next entry, which stands until the one after it is asked for; nil at the end.
+    ///
+    /// - Throws: `spill.damaged`, `spill.io` (74).
+    func next() throws(MigrationError) -> UnsafeRawBufferPointer? {
+        if let gathered {
+            guard place < gathered.count else { return nil }
+            place += 1
+            return gathered.entry(place - 1)
+        }
+        guard let run else { return nil }
+        if place == block.count {
+            guard nextBlock < run.blockCount else { return nil }
+            try run.read(nextBlock, into: block)
+            nextBlock += 1
+            place = 0
+        }
+        let start = block.start + place
+        let count = Int(start.loadUnaligned(as: UInt32.self))
+        place += 4 + count
+        return UnsafeRawBufferPointer(start: start + 4, count: count)
+    }
+}

@@ -1,0 +1,116 @@
+import Diagnostics
+import ManagedModel
+import PersistentStore
+import Rows
+import SpillStorage
+
+/// The rows of a join table whose links stand in the source in the order of the destination's keys: they are written as they
+/// are read, without a sort.
+///
+/// That is so where one mapping on either side makes the objects, both read one many-to-many relationship of the source, and
+/// no link has a place in an order: keys that are kept and keys that are given in turn both follow the source's.
+struct OrderedJoinLinks {
+    private let session: MigrationSession
+    private let joinTable: Int
+    /// The source's join table, and its side of the objects on side 0.
+    private let source: (table: Int, side: Int)
+    /// Keys of the objects on both sides, and of all rows of their source tables.
+    private let keys: [OneMappingsKeys]
+    private let existing: [KeyIndex?]
+
+    /// - Returns: nil where the links have to be sorted.
+    init?(
+        session: MigrationSession, mappings: [PlannedMapping], keys: SourceKeys, joinTable: Int
+    ) throws {
+        let schema = session.destinationSchema
+        let join = schema.joinTables[joinTable]
+        let sides = join.sides.compactMap { side in
+            schema.model.entity(at: side.relationship.entity).relationship(named: side.relationship.name)
+        }
+        // Rows from before may have indexes, and references that find nothing may be set later.
+        guard session.unmigrated == nil, !session.hasRows.contains(true), !session.options.appendsToExisting,
+            sides.count == 2, sides[0] != sides[1], join.sides.allSatisfy({ $0.orderColumn == nil })
+        else { return nil }
+        let lookups = sides.map { LinkPlanner.lookups(of: $0, among: mappings) }
+        guard lookups.allSatisfy({ $0.count == 1 }),
+            JoinLinks(session: session, mappings: mappings, keys: keys, joinTable: joinTable)
+                .isMirror(sides[0], sides[1]),
+            case .lookup(.toMany(let steps, let original, _), let candidates)? = lookups[0][0].1.value, steps.isEmpty,
+            candidates.count == 1, !original.isOrdered,
+            case .join(let table, let side) = session.layout.schema.storage(of: original),
+            session.layout.joinTables[table].sides.allSatisfy({ $0.orderColumn == nil })
+        else { return nil }
+        let own = lookups.map(\.[0].0)
+        guard let first = keys.byMapping[own[0].index], let second = keys.byMapping[own[1].index],
+            let firstTable = own[0].sourceTable, let secondTable = own[1].sourceTable
+        else { return nil }
+        self.session = session
+        self.joinTable = joinTable
+        source = (table, side)
+        self.keys = [OneMappingsKeys(first), OneMappingsKeys(second)]
+        existing = [keys.byTable[firstTable], keys.byTable[secondTable]]
+    }
+
+    /// Writes all rows.
+    ///
+    /// - Parameters:
+    ///   - prepare: called before the first is written.
+    ///   - done: links that a killed run had written: they are passed over.
+    /// - Returns: links written.
+    /// - Complexity: O(links); memory is two batches.
+    func load(into writer: any TableWriter, prepare: (Int) throws -> Void, passingOver done: Int) throws -> Int {
+        try prepare(0)
+        let reader = try session.source.links(
+            joinTable: source.table, in: session.layout, orderedBySide: source.side)
+        var links = session.sourceBatch(slots: 4)
+        var batch = session.destinationBatch(slots: 2)
+        let (firstKeys, secondKeys) = (keys[0], keys[1])
+        let (firstSlot, secondSlot) = (source.side, 1 - source.side)
+        let rejected = session.validation.rejected
+        var counts = ReferenceCounts()
+        var last: (first: Int64, second: Int64)?
+        var written = 0
+        func flush() throws {
+            guard !batch.isEmpty else { return }
+            try writer.append(batch)
+            session.progress.advance(rows: batch.count)
+            batch.removeAll()
+            let links = written
+            try session.checkpoints?.tick(writer) { RunRecord.LoadPosition(links: links) }
+        }
+        while try reader.next(into: &links) {
+            try session.checkCancelled()
+            for row in 0..<links.count {
+                let (one, other) = (links[row, firstSlot].integerValue, links[row, secondSlot].integerValue)
+                let first = try firstKeys.destinationKey(of: one)
+                let second = try secondKeys.destinationKey(of: other)
+                guard let first, let second else {
+                    // An object without its partner: the partner is not migrated, or is not there at all.
+                    if first != nil { try count(other, existing[1], &counts) }
+                    if second != nil { try count(one, existing[0], &counts) }
+                    continue
+                }
+                if let last, last == (first, second) { continue }
+                last = (first, second)
+                if let rejected, try rejected.removesLink(first, second, joinTable: joinTable) { continue }
+                if batch.isFull { try flush() }
+                written += 1
+                guard written > done else { continue }
+                let target = batch.appendRow(key: Int64(written))
+                batch[target, 0] = .integer(first)
+                batch[target, 1] = .integer(second)
+            }
+        }
+        try flush()
+        session.add(counts)
+        return written
+    }
+
+    private func count(_ key: Int64, _ existing: KeyIndex?, _ counts: inout ReferenceCounts) throws(MigrationError) {
+        if let existing, try !existing.contains(key) {
+            counts.dangling += 1
+        } else {
+            counts.unmigrated += 1
+        }
+    }
+}

@@ -1,0 +1,29 @@
+import Stagecoach
+
+/// The words for what each stage of a migration took.
+enum ProfileWording {
+    /// A table for each run of a chain; none where no profile was asked for.
+    static func lines(_ report: MigrationReport) -> [String] {
+        let steps = report.steps ?? []
+        guard steps.count > 1 else { return table(report.profile ?? []) }
+        return steps.flatMap { step -> [String] in
+            let lines = table(step.report.profile ?? [])
+            return lines.isEmpty ? [] : ["", Versions.text(step.sourceVersion, step.destinationVersion)] + lines
+        }
+    }
+
+    private static func table(_ profile: [ProfileLine]) -> [String] {
+        guard !profile.isEmpty else { return [] }
+        let rows = (profile + [.sum(profile)]).map { line in
+            [
+                line.stage, line.subject, Figures.decimal(line.seconds, places: 3),
+                Figures.decimal(line.processorSeconds, places: 3), Figures.size(line.bytesRead),
+                Figures.size(line.bytesWritten), Figures.size(line.spilledBytes),
+            ]
+        }
+        let header = ["stage", "of", "seconds", "processor", "read", "written", "spilled"]
+        return TextTable(
+            rows: [header] + rows, alignments: [.left, .left, .right, .right, .right, .right, .right]
+        ).lines(indent: 2).map(\.printable)
+    }
+}

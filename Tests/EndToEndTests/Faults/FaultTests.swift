@@ -1,0 +1,86 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The built command is killed, starved and cut off from its disk, and everything that DESIGN promises must hold:
+/// the destination is the old one or the whole new one, the source is untouched, the error is named, nothing is left but
+/// the work directory, and the same command then succeeds.
+///
+/// A usual run tries a few of everything. The long one, with the command built for release:
+///
+///     swift build -c release --product stagecoach
+///     STAGECOACH_COMMAND=.build/release/stagecoach STAGECOACH_FAULTS=1000 swift test --disable-xctest --filter FaultTests
+///
+/// makes 1,000 kills, 500 power failures and 1,000 failed calls. `STAGECOACH_SEED` tries others,
+/// `STAGECOACH_FAULT_SCENES=append,chain` those migrations only, `STAGECOACH_FAULT_ROWS=5000` with larger stores (60), and
+/// `STAGECOACH_FAULT='append kill all 120'` repeats the one that a failure names. Scenes with policies need
+/// `STAGECOACH_POLICIES`, the example's library in the command's configuration, where the command is another one.
+@Suite(
+    "Faults: nothing is lost, whatever goes wrong", .serialized,
+    .enabled(
+        if: FileManager.default.fileExists(atPath: FaultFolder.injector), "the preloaded library is not built"))
+struct FaultTests {
+    private static let environment = ProcessInfo.processInfo.environment
+    /// Trials of all scenes together; a usual run has two of each sort for each scene.
+    private static let asked = environment["STAGECOACH_FAULTS"].flatMap(Int.init)
+    private static let names =
+        environment["STAGECOACH_FAULT_SCENES"]?.split(separator: ",").map(String.init)
+        ?? FaultScene.makers.map(\.name).filter {
+            $0 != "policy" || environment["STAGECOACH_COMMAND"] == nil || environment["STAGECOACH_POLICIES"] != nil
+        }
+
+    /// The trials of a scene: so many that die, lose power, and fail.
+    private static func plans(_ scene: FaultScene) -> [FaultPlan] {
+        // Each scene has its own, whichever others run.
+        let number = FaultScene.makers.firstIndex { $0.name == scene.name } ?? 0
+        var generator = SeededGenerator(seed: RandomSeeds.first &* 31 &+ UInt64(number))
+        let share = asked.map { ($0 + names.count - 1) / names.count }
+        var plans: [FaultPlan] = []
+        var kills = 0
+        while kills < share ?? 2 {
+            let plan = FaultPlan.kill(scene.calls, &generator)
+            kills += plan.at.count
+            plans.append(plan)
+        }
+        for _ in 0..<(share.map { $0 / 2 } ?? 1) { plans.append(.power(scene.calls, &generator)) }
+        for _ in 0..<(share ?? 3) { plans.append(.error(scene.calls, &generator)) }
+        return plans
+    }
+
+    @Test(
+        "Killed, without power, or with failing calls: old or new, never between, and then done",
+        .timeLimit(.minutes(600)), .enabled(if: environment["STAGECOACH_FAULT"] == nil), arguments: names)
+    func trials(name: String) throws {
+        let maker = try #require(FaultScene.makers.first { $0.name == name }, "no scene \(name)")
+        let scene = try maker.make()
+        var total = FaultTrial.Outcome()
+        var survived = 0
+        let start = Date()
+        let plans = Self.plans(scene)
+        for plan in plans {
+            let trial = FaultTrial(scene: scene, plan: plan)
+            let outcome = try trial.run()
+            total.kills += outcome.kills
+            total.faults += outcome.faults
+            survived += outcome.isSurvived && outcome.faults > 0 ? 1 : 0
+            for problem in outcome.problems {
+                Issue.record("STAGECOACH_FAULT='\(trial.name)': \(problem)")
+            }
+        }
+        print(
+            "faults, \(name), seed \(RandomSeeds.first): \(plans.count) trials, \(total.kills) kills, \(total.faults) failed "
+                + "calls, of which \(survived) were got over; \(scene.calls["all"] ?? 0) calls in an unbroken run; "
+                + "\(Int(Date().timeIntervalSince(start))) s")
+    }
+
+    @Test("The trial that STAGECOACH_FAULT names", .enabled(if: environment["STAGECOACH_FAULT"] != nil))
+    func replay() throws {
+        let words = (Self.environment["STAGECOACH_FAULT"] ?? "").split(separator: " ")
+        let maker = try #require(FaultScene.makers.first { $0.name == words.first ?? "" }, "no such scene")
+        let plan = try #require(FaultPlan(Array(words.dropFirst())), "no such trial")
+        let trial = FaultTrial(scene: try maker.make(), plan: plan)
+        let outcome = try trial.run()
+        print("\(trial.name): \(outcome.kills) kills, \(outcome.faults) failed calls")
+        for problem in outcome.problems { Issue.record("\(problem)") }
+    }
+}
