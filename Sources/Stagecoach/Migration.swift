@@ -101,8 +101,11 @@ public final class Migration {
             let now = earlier?.header.started ?? Date().timeIntervalSinceReferenceDate
             return try EvaluationScope.$current.withValue(EvaluationScope(now: now)) { try migrate(earlier) }
         } catch {
-            // A statement that the cancellation ended reports an interruption; the caller wants the reason.
-            throw cancellation.error ?? error
+            // A statement that the cancellation ended reports an interruption; the caller wants the reason, and where the work
+            // is kept.
+            let reason = cancellation.error
+            if let kept = error as? MigrationError, (reason as? MigrationError)?.code == kept.code { throw kept }
+            throw reason ?? error
         }
     }
 
@@ -123,7 +126,16 @@ public final class Migration {
         let place = appends ? DestinationPath(path: destinationPath).resolved : DestinationPath(path: destinationPath)
         let prepared = try prepare(place, appends: appends)
         let isPublished = seen?.isPublished ?? false
-        if appends { try place.checkReplaceable() } else if !isPublished { try place.checkFresh() }
+        if appends {
+            try place.checkReplaceable()
+        } else if !isPublished {
+            do throws(MigrationError) {
+                try place.checkFresh()
+            } catch {
+                if seen == nil { WorkArea.removeLeftover(beside: place, spills: options.workDirectory) }
+                throw error
+            }
+        }
         try ExternalPublication.check(place.path)
         // What an earlier run has written is not needed again.
         if seen?.states.isEmpty ?? true { try DiskSpace.check(prepared.plan.disk, in: place.folder) }
@@ -131,7 +143,14 @@ public final class Migration {
         var keeps = false
         defer { if keeps { area.keep() } else { area.close() } }
         return try area.naming(destinationPath, real: place.path) {
-            let resumption = try Resumption(self, prepared, area, appends: appends)
+            let resumption: Resumption
+            do {
+                resumption = try Resumption(self, prepared, area, appends: appends)
+            } catch let error as MigrationError where error.code == "resume.changed" {
+                // The earlier run can still be gone on with.
+                keeps = true
+                throw error
+            }
             if let report = resumption.published {
                 try didPublish?(report)
                 return report

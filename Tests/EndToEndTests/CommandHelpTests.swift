@@ -73,6 +73,9 @@ struct CommandHelpTests {
                 stand yet. A run that fails or is interrupted leaves no destination. With --append the store at DESTINATION
                 is added to, in one step at the end: until then, and after a failure, it is what it was.
 
+                A run that was killed, interrupted, or met a full disk is gone on with by the same command. Where an input or
+                an option that matters has changed meanwhile, the command says what, and --restart begins anew.
+
                 MODEL is an .xcdatamodel, an .xcdatamodeld or .momd (its current version), Bundle.xcdatamodeld:Version or
                 Bundle.momd:Version, a .mom, or a store (its cached model).
 
@@ -119,6 +122,8 @@ struct CommandHelpTests {
                       --append              Add to the store that stands at DESTINATION, of the
                                             version given with --to. Where none stands, make it.
                       --dry-run             Do everything but publish the destination.
+                      --restart             Begin anew where an earlier run to DESTINATION did
+                                            not end, instead of going on from where it was.
                       --strict-validation   Fail on values that break a rule which the source
                                             model already had.
                       --on-invalid CHOICE   What becomes of objects that break the model's

@@ -20,7 +20,7 @@ struct CommandResumeTests {
         let path = folder.file("old.sqlite")
         let loaded = try ModelLocator.load(Self.from)
         try ReferenceStore.make(loaded.model) { store in
-            for key in 1...60 as ClosedRange<Int64> {
+            for key in 1...600 as ClosedRange<Int64> {
                 let isBad = !isValid && key % 7 == 0
                 store.insert(
                     "Customer", key,
@@ -30,10 +30,10 @@ struct CommandResumeTests {
                     ])
             }
             var line: Int64 = 0
-            for key in 1...150 as ClosedRange<Int64> {
+            for key in 1...1500 as ClosedRange<Int64> {
                 store.insert(
                     "Order", key, ["number": .integer(key * 100), "placedAt": .real(86_400)],
-                    toOne: ["customer": 1 + key % 60])
+                    toOne: ["customer": 1 + key % 600])
                 for _ in 0..<(!isValid && key % 31 == 0 ? 1 : 2) {
                     line += 1
                     store.insert("Line", line, ["code": .text("L\(line)")], toOne: ["order": key])
@@ -77,16 +77,32 @@ struct CommandResumeTests {
     private func untilDone(
         _ arguments: [String], in folder: String, first: Int, later: Int?
     ) throws -> (CommandBinary.Outcome, kills: Int) {
-        var kills = 0
-        while true {
+        var kills = 1
+        var outcome = try killed(arguments, in: folder, at: first)
+        while outcome.code == -SIGKILL, kills < 200 {
             var environment = quick
-            if let record = kills == 0 ? first : later {
+            if let later {
                 // A run that is killed at the same place each time would never end.
-                environment["STAGECOACH_KILL_AT_RECORD"] = String(record + (kills > 20 ? kills : 0))
+                environment["STAGECOACH_KILL_AT_RECORD"] = String(later + (kills > 20 ? kills : 0))
             }
+            outcome = try CommandBinary.run(arguments, in: folder, environment: environment)
+            if outcome.code == -SIGKILL { kills += 1 }
+        }
+        return (outcome, kills)
+    }
+
+    /// Runs a command that is killed at a record, or, where it does not get so far, at an earlier one: how many records a run
+    /// has depends on how fast the disk is.
+    private func killed(_ arguments: [String], in folder: String, at record: Int) throws -> CommandBinary.Outcome {
+        var record = record
+        while true {
+            let environment = quick.merging(["STAGECOACH_KILL_AT_RECORD": String(record)]) { $1 }
             let outcome = try CommandBinary.run(arguments, in: folder, environment: environment)
-            guard outcome.code == -SIGKILL, kills < 200 else { return (outcome, kills) }
-            kills += 1
+            if outcome.code == -SIGKILL || record == 1 { return outcome }
+            record = max(1, record * 2 / 3)
+            for name in try FileManager.default.contentsOfDirectory(atPath: folder) where name.hasPrefix("new.") {
+                try FileManager.default.removeItem(atPath: "\(folder)/\(name)")
+            }
         }
     }
 
@@ -173,8 +189,7 @@ struct CommandResumeTests {
             "migrate", source, "new.sqlite", "--from", Self.from, "--to", Self.models, "--batch-size", "10",
             "--progress", "none",
         ]
-        let killed = try CommandBinary.run(
-            arguments, in: folder.path, environment: quick.merging(["STAGECOACH_KILL_AT_RECORD": "6"]) { $1 })
+        let killed = try self.killed(arguments, in: folder.path, at: 6)
         #expect(killed.code == -SIGKILL)
         let other = try CommandBinary.run(arguments + ["--keys", "sequential"], in: folder.path)
         #expect(other.code == 78)
@@ -200,8 +215,7 @@ struct CommandResumeTests {
             "migrate", source, "new.sqlite", "--from", Self.from, "--to", Self.models, "--batch-size", "10",
             "--progress", "json",
         ]
-        let killed = try CommandBinary.run(
-            arguments, in: folder.path, environment: quick.merging(["STAGECOACH_KILL_AT_RECORD": "20"]) { $1 })
+        let killed = try self.killed(arguments, in: folder.path, at: 20)
         #expect(killed.code == -SIGKILL)
         let outcome = try CommandBinary.run(arguments, in: folder.path, environment: quick)
         #expect(outcome.code == 0)

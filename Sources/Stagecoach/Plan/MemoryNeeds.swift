@@ -23,7 +23,7 @@ struct MemoryNeeds {
         let related = mappings.filter(\.hasPolicy).map { mapping in
             mapping.destinationEntityName.flatMap(destination.model.entity(named:))?.relationships.count ?? 0
         }
-        bytes += max(0, (related.max() ?? 0) - 8) * (96 << 10)
+        bytes += max(0, (related.max() ?? 0) - 8) * (192 << 10)
         bytes += max(0, (destination.tables.map(\.columns.count).max() ?? 0) - 100) * 1536
     }
 

@@ -93,4 +93,12 @@ final class WorkArea {
         try? beside.remove()
         rmdir(beside.path)
     }
+
+    /// Removes what a run left that was killed after its last act, the unlinking of its journal.
+    static func removeLeftover(beside place: DestinationPath, spills folder: String?) {
+        guard FileManager.default.fileExists(atPath: place.workDirectory),
+            let area = try? WorkArea(beside: place, spills: folder)
+        else { return }
+        area.close()
+    }
 }

@@ -68,7 +68,8 @@ final class DeclaredLinks {
             case .dynamic(let expression): try link(owner, expression, planned, source: source, in: mapping)
             case .lookup(let argument, let candidates):
                 try forEachMember(
-                    Lookup(argument, candidates, planned.relationship, session.destinationSchema, associations),
+                    Lookup(
+                        argument, candidates, planned.relationship, makers(candidates, for: planned.relationship)),
                     for: owner, of: source, in: mapping
                 ) { member, order, candidate in
                     try link(owner, member, planned.relationship, order: order, memberMapping: candidate)
@@ -179,7 +180,8 @@ final class DeclaredLinks {
             }
             return SetStep(
                 store: store, side: side,
-                lookup: Lookup(argument, candidates, planned.relationship, session.destinationSchema, associations))
+                lookup: Lookup(
+                    argument, candidates, planned.relationship, makers(candidates, for: planned.relationship)))
         }
         // Policies that change expressions for every object leave a mapping each.
         if stepsByMapping.count > mappings.count + 64 { stepsByMapping = [:] }
@@ -207,6 +209,44 @@ final class DeclaredLinks {
         }
     }
 
+    /// The mappings that may have made the objects that lookups find. Lookups of many mappings share it: hundreds of mappings
+    /// into one root would hold hundreds of them each.
+    private final class Makers {
+        /// Z_ENT of the entities whose objects fit the relationship, by entity index; nil of the others.
+        let numbers: [UInt32?]
+        let all: [Maker]
+        /// The one where there is one only, as mostly: going through them counts each.
+        let only: Maker?
+
+        init(numbers: [UInt32?], all: [Maker]) {
+            self.numbers = numbers
+            self.all = all
+            only = all.count == 1 ? all[0] : nil
+        }
+    }
+
+    private struct MakersKey: Hashable {
+        let destination: Int
+        let candidates: [Int]
+    }
+    private var sharedMakers: [MakersKey: Makers] = [:]
+
+    private func makers(_ candidates: [Int], for relationship: RelationshipDescription) -> Makers {
+        let key = MakersKey(destination: relationship.destination.index, candidates: candidates)
+        if let known = sharedMakers[key] { return known }
+        let schema = session.destinationSchema
+        let numbers = relationship.entity.managedObjectModel.entities.map { entity in
+            entity.isKindOf(entity: relationship.destination) ? UInt32(schema.number(of: entity)) : nil
+        }
+        let all = candidates.map { index in
+            Maker(index, associations[index], associations[index].mapping.destination.flatMap { numbers[$0.index] })
+        }
+        let made = Makers(numbers: numbers, all: all)
+        if sharedMakers.count > 1024 { sharedMakers = [:] }
+        sharedMakers[key] = made
+        return made
+    }
+
     /// A mapping that may have made the objects that a lookup finds.
     private final class Maker {
         let index: Int
@@ -229,31 +269,19 @@ final class DeclaredLinks {
         let candidates: [Int]
         let relationship: RelationshipDescription
         var isToMany: Bool { relationship.isToMany }
-        /// Z_ENT of the entities whose objects fit the relationship, by entity index; nil of the others.
-        let numbers: [UInt32?]
-        /// The candidates.
-        let makers: [Maker]
-        /// The candidate where there is one only, as mostly: going through them counts each.
-        let onlyMaker: Maker?
+        let makers: Makers
         /// The path's column in the mapping's ``SourceStream``.
         var column: Int?
         /// The argument's members there.
         var members: Int?
 
         init(
-            _ argument: SourceArgument, _ candidates: [Int], _ relationship: RelationshipDescription,
-            _ schema: StoreSchema, _ associations: [MappingAssociations]
+            _ argument: SourceArgument, _ candidates: [Int], _ relationship: RelationshipDescription, _ makers: Makers
         ) {
             self.argument = argument
             self.candidates = candidates
             self.relationship = relationship
-            numbers = relationship.entity.managedObjectModel.entities.map { entity in
-                entity.isKindOf(entity: relationship.destination) ? UInt32(schema.number(of: entity)) : nil
-            }
-            makers = candidates.map { [numbers] index in
-                Maker(index, associations[index], associations[index].mapping.destination.flatMap { numbers[$0.index] })
-            }
-            onlyMaker = makers.count == 1 ? makers[0] : nil
+            self.makers = makers
             switch argument {
             case .object: path = []
             case .toOne(let steps, let column, let target, _):
@@ -307,10 +335,10 @@ final class DeclaredLinks {
                     }
                 }
             }
-            if let only = lookup.onlyMaker {
+            if let only = lookup.makers.only {
                 try find(only, rank: 0)
             } else {
-                for (rank, maker) in lookup.makers.enumerated() { try find(maker, rank: rank) }
+                for (rank, maker) in lookup.makers.all.enumerated() { try find(maker, rank: rank) }
             }
             if !isFound { try countMissing(lookup.argument, key, lookup.relationship, of: owner.key) }
         }
@@ -353,14 +381,14 @@ final class DeclaredLinks {
         // A to-one takes the first that is found. Where policies made several sources' object one, the links of a to-many
         // have to come in the order of their owners, because the last owner wins.
         // Words: owner, candidate's rank, place, sequence, member, its Z_ENT and candidate, the words of its place.
-        let lookup = Lookup(argument, candidates, relationship, session.destinationSchema, associations)
+        let lookup = Lookup(argument, candidates, relationship, makers(candidates, for: relationship))
         let isSorted = !relationship.isToMany || candidates.contains { associations[$0].hasPairs }
         let sorter = isSorted ? session.sorter(width: 8) : nil
         var sequence: UInt64 = 0
         try SourcePairs(session: session).forEach(mapping, keys, argument) { source, key, order in
             guard let owner = try keys.destinationKey(of: source) else { return }
             var isFound = false
-            for (rank, maker) in lookup.makers.enumerated() {
+            for (rank, maker) in lookup.makers.all.enumerated() {
                 let candidate = maker.index
                 try forEachCandidate(of: key, table: argument.table, maker, lookup) { member in
                     if objects.hasDeletions, try !objects.exists(member) { return }
@@ -498,7 +526,7 @@ final class DeclaredLinks {
         }
         guard candidate.hasPairs else { return }
         try candidate.forEachPair(ofKey: key, table: table) { reference in
-            guard let number = lookup.numbers[Int(reference.entity)] else { return }
+            guard let number = lookup.makers.numbers[Int(reference.entity)] else { return }
             try body(LinkEnd(key: reference.key, entity: number))
         }
     }

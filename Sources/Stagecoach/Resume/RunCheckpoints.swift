@@ -40,6 +40,8 @@ final class RunCheckpoints {
     private var base: RunRecord.State?
     /// Set once objects were rejected.
     var rejects: RunRecord.Rejects?
+    /// The counts before rejected objects were taken out of them: a run that goes on takes them out again.
+    var countsBeforeRejects: MigrationCounts?
 
     /// - Parameters:
     ///   - earlier: a run that did not end, whose inputs are the same.
@@ -252,7 +254,8 @@ final class RunCheckpoints {
         return RunRecord.State(
             stamp: destination.stamp, unit: unit, position: position,
             progress: .init(
-                counts: session.counts, rowsWritten: session.rowsWritten, linksWritten: session.linksWritten,
+                counts: countsBeforeRejects ?? session.counts, rowsWritten: session.rowsWritten,
+                linksWritten: session.linksWritten,
                 highest: highest, missing: session.external?.allMissing ?? [:], rows: session.progress.snapshot.rows),
             knowledge: destination.knowledge, rejects: rejects,
             hasDuplicates: session.validation.ledger?.hasDuplicates ?? false, fill: fill)

@@ -123,6 +123,7 @@ final class OptimisticLoad {
         session.associations.rejectingTables.formUnion(try ledger.tables())
         var file: RejectFile?
         if case .publish(let asked) = purpose { file = asked }
+        session.checkpoints?.countsBeforeRejects = session.counts
         report = try RejectAccount(
             session: session, mappings: mappings, ledger: ledger, rejected: rejected, origins: origins, rounds: rounds,
             earlier: earlierRejects

@@ -263,9 +263,26 @@ final class RowVerification {
                 return scene.findings.skip(
                     "\(mapping.name).\(attribute.attribute.name)", VerificationObstacle.reason(of: error))
             }
+            if try isSameAddress(row, cell, attribute) { return settle(cell) }
             try settleAny(VerifiedCell(scratch[0, 0], scratch))
         case .derived, .skipped: work.tallies[position].found.add(key: key, cell.hash)
         }
+    }
+
+    /// Whether a URI is the computed one in the scratch row as an object shows it: a URL escapes what a stored text need not,
+    /// and a migration may have carried the text.
+    private func isSameAddress(
+        _ row: Statement, _ cell: VerifiedCell, _ attribute: VerifiedAttribute
+    ) throws -> Bool {
+        guard attribute.attribute.attributeType == .uri else { return false }
+        let expected = VerifiedCell(scratch[0, 0], scratch)
+        guard !VerifiedCell.areEqual(expected, cell), let text = row.text(Int32(attribute.column + 1)),
+            let url = URL(string: text)
+        else { return false }
+        var other = RowBatch(slots: 1, rowCapacity: 1, byteTarget: 4096)
+        _ = other.appendRow(key: 0)
+        try ValueBridge.store(url, type: .uri, isExternal: false, in: &other, row: 0, slot: 0)
+        return VerifiedCell.areEqual(expected, VerifiedCell(other[0, 0], other))
     }
 
     private func settle(_ value: StoredValue, _ body: (VerifiedCell) -> Void) throws {
