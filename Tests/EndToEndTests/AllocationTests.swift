@@ -63,8 +63,9 @@ import Testing
         let perRow = Double(many - few) / Double(2 * 36_000)
         print("allocations: \(few) for 8,000 rows, \(many) for 80,000: \(perRow) a row")
         #if DEBUG
-            // Code that is not optimised boxes a few values for a row: 6.05 were measured.
-            #expect(perRow < 8)
+            // Code that is not optimised boxes a few values for a row, and more where it compares the entries of the
+            // authors' index over a text: 14.4 were measured, 6.05 while SQLite built that index.
+            #expect(perRow < 16)
         #else
             #expect(perRow < 0.1)
         #endif
