@@ -184,6 +184,14 @@ struct AppendFailureTests {
         options.usesStoreSpecificMigrationManager = false
         options.workDirectory = disk.path
         let small = options
-        #expect(try Self.differences(scene) { try $0.migration(small).run() } == [])
+        // After a full disk the work directory stays: the same run may be tried again.
+        let left = try Self.differences(scene) { try $0.migration(small).run() }
+        #expect(left == [".new.sqlite.stagecoach"])
+        options.workDirectory = nil
+        try scene.migration(options).run()
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: scene.outputFolder).allSatisfy {
+                $0.hasPrefix("new.sqlite")
+            })
     }
 }
