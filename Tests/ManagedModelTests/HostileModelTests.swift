@@ -36,6 +36,18 @@ struct HostileModelTests {
         #expect(!error.description.contains("SECRET"))
     }
 
+    @Test(
+        "A processing instruction without data is passed over or an error",
+        arguments: ["<?a?>", "<?xm?>", "<?xml?>", "<??>", "<?a b?><?c?>", "<?a", "<?a?"])
+    func emptyInstruction(instruction: String) throws {
+        let inside = "<model><entity name=\"A\"/>\(instruction)</model>"
+        for text in [inside, instruction + "<model><entity name=\"A\"/></model>"] {
+            guard let error = ModelFixtures.failure(Data(text.utf8)) else { continue }
+            #expect(error.code == "model.xml", "\(text): \(error)")
+        }
+        #expect(ModelFixtures.failure(Data("<?a?><model><entity name=\"A\"/><?b?></model>".utf8)) == nil)
+    }
+
     @Test("An undeclared entity is an error")
     func undeclaredEntity() throws {
         for body in ["&nobody;", "<entity name=\"A\" representedClassName=\"&nobody;\"/>", "<entity name=\"A&b;\"/>"] {

@@ -31,7 +31,7 @@ package final class XMLTagParser: XMLParserDelegate {
     /// - Complexity: O(file) time.
     package static func parse(_ source: XMLSource, into handler: any XMLTagHandler) throws(MigrationError) {
         let delegate = XMLTagParser(source, handler)
-        let parser = XMLParser(data: Data(source.bytes))
+        let parser = XMLParser(data: Data(instructionsFilled(source.bytes)))
         parser.shouldResolveExternalEntities = false
         parser.delegate = delegate
         _ = withExtendedLifetime(delegate) { parser.parse() }
@@ -44,6 +44,38 @@ package final class XMLTagParser: XMLParserDelegate {
                 context: .init(
                     path: source.path, line: max(1, parser.lineNumber), column: max(1, parser.columnNumber)))
         }
+    }
+
+    /// The bytes with a space in each processing instruction that is a name only, `<?name?>`: Foundation's parser reads the
+    /// data of one through a null pointer. Lines stay what they are.
+    ///
+    /// - Complexity: O(bytes); a copy only where there is one.
+    private static func instructionsFilled(_ bytes: [UInt8]) -> [UInt8] {
+        let (less, question, greater) = (UInt8(ascii: "<"), UInt8(ascii: "?"), UInt8(ascii: ">"))
+        var ends: [Int] = []
+        var position = 0
+        while position + 1 < bytes.count {
+            guard bytes[position] == less, bytes[position + 1] == question else {
+                position += 1
+                continue
+            }
+            position += 2
+            // A name has no spaces, and no question mark either.
+            while position < bytes.count, bytes[position] > 0x20, bytes[position] != question { position += 1 }
+            if position + 1 < bytes.count, bytes[position] == question, bytes[position + 1] == greater {
+                ends.append(position)
+            }
+        }
+        guard !ends.isEmpty else { return bytes }
+        var filled: [UInt8] = []
+        filled.reserveCapacity(bytes.count + ends.count)
+        var begin = 0
+        for end in ends {
+            filled += bytes[begin..<end]
+            filled.append(0x20)
+            begin = end
+        }
+        return filled + bytes[begin...]
     }
 
     /// What makes a file malformed, in words, by libxml2's error numbers; nil where it is well-formed.
