@@ -101,15 +101,17 @@ struct PublicationCheck {
 }
 
 /// Wall and processor seconds since it was made.
-struct RunClock {
+package struct RunClock {
     private let wall = ContinuousClock.now
     private let processor = RunClock.processorNow
 
-    var seconds: Double {
+    package init() {}
+
+    package var seconds: Double {
         let passed = wall.duration(to: .now).components
         return Double(passed.seconds) + Double(passed.attoseconds) / 1e18
     }
-    var processorSeconds: Double { RunClock.processorNow - processor }
+    package var processorSeconds: Double { RunClock.processorNow - processor }
 
     private static var processorNow: Double {
         var time = timespec()

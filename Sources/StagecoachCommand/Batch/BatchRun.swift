@@ -20,8 +20,20 @@ final class BatchRun: Sendable {
         var jobs: Int
         /// Bytes for each of them.
         var memory: Int
-        /// Whether folders of destinations are made.
-        var makesFolders: Bool
+
+        /// What an entry asks for.
+        ///
+        /// - Throws: `manifest.entry` (65).
+        func request(_ entry: BatchEntry) throws(MigrationError) -> MigrationRequest {
+            do throws(UsageError) {
+                var request = try MigrationRequest(arguments, entry)
+                request.options.memoryLimit = memory
+                return request
+            } catch {
+                throw MigrationError(
+                    "manifest.entry", .data, UsageWording.sentence(error), context: entry.place ?? .init())
+            }
+        }
     }
 
     private struct State {
@@ -57,7 +69,9 @@ final class BatchRun: Sendable {
     func run() throws -> BatchSummary {
         if work.jobs == 1 {
             while let place = take() {
-                attempt(place) { _ in Self.migrate(place, of: work, cancellation: cancellation) }
+                attempt(place) { entry, request in
+                    StoreMigration(entry: entry, request: request, cancellation: cancellation).run()
+                }
             }
         } else {
             let group = DispatchGroup()
@@ -80,24 +94,6 @@ final class BatchRun: Sendable {
         return state.withLock { $0.summary }
     }
 
-    /// The migration of an entry in this process.
-    static func migrate(_ place: Int, of work: Work, cancellation: CancellationFlag) -> BatchResult {
-        let entry = work.entries[place]
-        var result = BatchResult(status: .failed, source: entry.source, destination: entry.destination)
-        do throws(UsageError) {
-            var request = try MigrationRequest(work.arguments, entry)
-            request.options.memoryLimit = work.memory
-            return StoreMigration(
-                entry: entry, request: request, cancellation: cancellation, makesFolder: work.makesFolders
-            ).run()
-        } catch {
-            result.exitCode = MigrationError.Category.usage.rawValue
-            result.error = "usage"
-            result.message = UsageWording.sentence(error).printable
-            return result
-        }
-    }
-
     /// The place of the next entry; nil at the end and where the batch is to end.
     private func take() -> Int? {
         guard cancellation.error == nil else { return nil }
@@ -118,7 +114,7 @@ final class BatchRun: Sendable {
             return old.end()
         }
         while let place = take() {
-            attempt(place) { entry in
+            attempt(place) { entry, _ in
                 if worker == nil {
                     worker = BatchWorker(
                         arguments: work.commandLine, environment: work.environment, memory: work.memory)
@@ -140,20 +136,21 @@ final class BatchRun: Sendable {
     }
 
     /// Skips an entry that is done, or lets it be migrated between two lines of the results file.
-    private func attempt(_ place: Int, _ migrate: (BatchEntry) -> BatchResult) {
+    private func attempt(_ place: Int, _ migrate: (BatchEntry, MigrationRequest) -> BatchResult) {
         let entry = work.entries[place]
         var begun = BatchResult(status: .started, source: entry.source, destination: entry.destination)
         begun.shard = work.shard.count > 1 ? "\(work.shard.index)/\(work.shard.count)" : nil
-        begun.configuration = (try? MigrationRequest(work.arguments, entry)).map(configuration.digest)
         begun.fingerprint = try? BatchConfiguration.source(entry.source)
         let stands = BatchConfiguration.result(entry.destination)
         do {
+            let request = try work.request(entry)
+            begun.configuration = configuration.digest(request)
             if let earlier = done(entry, like: begun, stands: stands) {
                 if earlier.status == .done { try log.add(earlier) }
                 return note(earlier)
             }
             if stands == nil { try log.add(begun) }
-            var result = migrate(entry)
+            var result = migrate(entry, request)
             result.shard = begun.shard
             result.fingerprint = begun.fingerprint
             result.configuration = begun.configuration

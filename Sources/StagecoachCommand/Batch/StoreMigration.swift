@@ -1,6 +1,4 @@
 import Diagnostics
-import Foundation
-import Glibc
 import Stagecoach
 
 /// The migration of one store of a batch, in this process.
@@ -8,18 +6,14 @@ struct StoreMigration {
     let entry: BatchEntry
     let request: MigrationRequest
     let cancellation: CancellationFlag
-    /// Whether the destination's folder is made where it is missing.
-    let makesFolder: Bool
 
     /// Migrates, and tells what became of it. No error ends the batch.
     func run() -> BatchResult {
         var result = BatchResult(status: .done, source: entry.source, destination: entry.destination)
-        let begin = ContinuousClock.now
-        let processor = Self.processorSeconds()
+        let clock = RunClock()
         do {
             let report = try migrate()
-            result.objects = report.counts.created.values.reduce(0, +)
-            if report.counts.created.isEmpty { result.objects = report.counts.mappings.reduce(0) { $0 + $1.created } }
+            result.objects = SummaryWording.objects(report.counts).reduce(0) { $0 + $1.count }
             result.rejected = report.rejects?.objects
             result.destinationBytes = report.destinationBytes
             result.peakMemory = report.peakMemory
@@ -27,9 +21,8 @@ struct StoreMigration {
         } catch {
             result.fail(error)
         }
-        let passed = begin.duration(to: .now).components
-        result.seconds = Double(passed.seconds) + (Double(passed.attoseconds) / 1e15).rounded() / 1000
-        result.processorSeconds = ((Self.processorSeconds() - processor) * 1e4).rounded() / 1e4
+        result.seconds = (clock.seconds * 1e3).rounded() / 1e3
+        result.processorSeconds = (clock.processorSeconds * 1e4).rounded() / 1e4
         return result
     }
 
@@ -37,36 +30,14 @@ struct StoreMigration {
         let inputs = try MigrationInputs(request)
         let migration = inputs.migration(cancellation: cancellation)
         if let file = request.report { try OutputFile.check(file) }
-        if makesFolder, let slash = entry.destination.lastIndex(of: "/") {
-            let folder = String(entry.destination[..<slash])
-            do {
-                try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-            } catch {
-                throw MigrationError(
-                    "destination.folder", .cannotCreate,
-                    "The folder cannot be created: \(String(cString: strerror(errno)))",
-                    context: .init(path: folder))
-            }
+        // Only a store that the command line names goes where nobody has looked yet.
+        if entry.place == nil, let slash = entry.destination.lastIndex(of: "/") {
+            try OutputFile.makeFolder(String(entry.destination[..<slash]))
         }
         var report = try migration.run()
         report.notes += inputs.notes
-        if let file = request.report {
-            let text = try MigrationResult(inputs: inputs, report: report).json()
-            do throws(MigrationError) {
-                try OutputFile.create(file, text)
-            } catch {
-                var error = error
-                error.message += "; the migration itself succeeded"
-                throw error
-            }
-        }
+        if let file = request.report { try MigrationResult(inputs: inputs, report: report).write(to: file) }
         return report
-    }
-
-    private static func processorSeconds() -> Double {
-        var time = timespec()
-        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
-        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 }
 

@@ -40,22 +40,18 @@ struct BatchCommand {
     /// - Throws: errors of the manifest and of the results file; ``BatchUnfinished`` where not all stores are done.
     func run() throws {
         let (entries, results) = try stores()
-        for entry in entries {
-            do throws(UsageError) {
-                _ = try MigrationRequest(arguments, entry)
-            } catch {
-                throw MigrationError(
-                    "manifest.entry", .data, UsageWording.sentence(error), context: entry.place ?? .init())
-            }
-        }
         let jobs = arguments.number("jobs") ?? 1
         let cancellation = CancellationFlag()
         let work = BatchRun.Work(
             entries: entries, places: shard.places(of: entries.count), arguments: arguments, commandLine: commandLine,
-            environment: console.environment, shard: shard, jobs: jobs, memory: try memory(jobs: jobs),
-            makesFolders: arguments[option: "into"] != nil)
-        if workerMemory != nil { return console.interruption.during(cancellation) { serve(work, cancellation) } }
-        let log = try BatchLog(path: results, sisters: Self.sisters(of: results, shard: shard))
+            environment: console.environment, shard: shard, jobs: jobs, memory: try memory(jobs: jobs))
+        // A worker's entries were looked at by the batch that began it.
+        if workerMemory != nil {
+            return try console.interruption.during(cancellation) { try serve(work, cancellation) }
+        }
+        try BatchEntry.refuseClashes(entries)
+        for entry in entries { _ = try work.request(entry) }
+        let log = try BatchLog(path: results, sisters: Self.sisters(of: results))
         let showsProgress =
             console.isTerminal && console.environment["TERM"] != "dumb" && arguments[option: "progress"] != "none"
         let (printsJSON, console) = (arguments.has("json"), console)
@@ -84,7 +80,7 @@ struct BatchCommand {
     }
 
     /// A worker's work: an entry a line on standard input, its result a line on standard output.
-    private func serve(_ work: BatchRun.Work, _ cancellation: CancellationFlag) {
+    private func serve(_ work: BatchRun.Work, _ cancellation: CancellationFlag) throws {
         while let line = readLine(), let place = Int(line), work.entries.indices.contains(place) {
             let entry = work.entries[place]
             let result: BatchResult
@@ -94,7 +90,8 @@ struct BatchCommand {
                 postponed.message = "\(entry.source): The batch was interrupted before it"
                 result = postponed
             } else {
-                result = BatchRun.migrate(place, of: work, cancellation: cancellation)
+                result = StoreMigration(entry: entry, request: try work.request(entry), cancellation: cancellation)
+                    .run()
             }
             console.output.write((try? result.line()) ?? "\n")
         }
@@ -108,27 +105,17 @@ struct BatchCommand {
         let results: String
         if let folder = arguments[option: "into"] {
             entries = try StoreGlob.entries(arguments.operands, into: folder)
-            if workerMemory == nil, asked == nil, !InputFile.isFolder(folder) { try Self.makeFolder(folder) }
+            if workerMemory == nil, asked == nil, !InputFile.isFolder(folder) { try OutputFile.makeFolder(folder) }
             results = asked ?? "\(folder)/batch" + ending
         } else {
             entries = try BatchManifest.read(arguments.operands[0])
             results = asked ?? arguments.operands[0] + ending
         }
-        try BatchEntry.refuseClashes(entries)
         return (entries, results)
     }
 
-    private static func makeFolder(_ folder: String) throws(MigrationError) {
-        do {
-            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        } catch {
-            throw MigrationError(
-                "destination.folder", .cannotCreate, "The folder cannot be created", context: .init(path: folder))
-        }
-    }
-
     /// Results files of other shares of the same batch.
-    private static func sisters(of path: String, shard: BatchShard) -> [String] {
+    private static func sisters(of path: String) -> [String] {
         guard let cut = path.range(of: ".results", options: .backwards) else { return [] }
         let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
         let stem = String(path[..<cut.upperBound].split(separator: "/").last ?? "")

@@ -83,6 +83,20 @@ struct MigrationResult: Encodable {
 
     /// One JSON object with sorted keys and a line end.
     func json() throws -> String { try JSONText.text(self) }
+
+    /// Writes the report to a new file, after the destination is there.
+    ///
+    /// - Throws: what ``OutputFile`` throws, saying that the migration itself succeeded.
+    func write(to file: String) throws {
+        let text = try json()
+        do throws(MigrationError) {
+            try OutputFile.create(file, text)
+        } catch {
+            var error = error
+            if !report.isDryRun { error.message += "; the migration itself succeeded" }
+            throw error
+        }
+    }
 }
 
 /// Values as JSON for people and programs: sorted keys, indented, a line end.

@@ -1,5 +1,5 @@
 import Diagnostics
-import Glibc
+import Foundation
 
 /// A new file for a result: never one that stands there already.
 enum OutputFile {
@@ -33,6 +33,18 @@ enum OutputFile {
         throw MigrationError(
             "output.io", .io, "Writing the file failed: \(String(cString: strerror(failure)))",
             remedy: failure == ENOSPC ? "Free space on the disk" : nil, context: .init(path: path))
+    }
+
+    /// Makes a folder and those that it stands in, where they are missing.
+    ///
+    /// - Throws: `destination.folder` (73).
+    static func makeFolder(_ folder: String) throws(MigrationError) {
+        do {
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        } catch {
+            throw MigrationError(
+                "destination.folder", .cannotCreate, "The folder cannot be created", context: .init(path: folder))
+        }
     }
 
     private static func exists(_ path: String) -> MigrationError {
