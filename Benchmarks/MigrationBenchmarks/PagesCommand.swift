@@ -12,11 +12,7 @@ enum PagesCommand {
         let arguments = try Arguments(list, options: ["rows", "folder"])
         let rows = try arguments.number("rows") ?? 1_000_000
         let folder = arguments.text("folder") ?? "pages-\(getpid()).bench"
-        guard mkdir(folder, 0o755) == 0 else {
-            throw MigrationError(
-                "benchmark.folder", .cannotCreate,
-                "The folder cannot be made: \(String(cString: strerror(errno)))", context: .init(path: folder))
-        }
+        try BenchmarkFolder.make(folder)
         defer { rmdir(folder) }
         let model = try Catalogue().source
         print("way                      rows     ns a row   MB a second")

@@ -20,7 +20,7 @@ enum RunCommand {
         let rounds = try arguments.number("rounds") ?? 3
         let limit = try arguments.bytes("memory-limit") ?? 64 << 20
         let schema = StoreSchema(model: try Catalogue().destination)
-        let folder = try makeFolder(in: arguments.text("folder") ?? "\(store).bench")
+        let folder = try BenchmarkFolder.make(arguments.text("folder") ?? "\(store).bench")
         defer { rmdir(folder) }
         var ways = [Way.sqlite(HandWrittenSQL.script(source: store, schema: schema))] + Way.stagecoach
         var notes: [String] = []
@@ -56,16 +56,6 @@ enum RunCommand {
         print(summary.table())
         if let path = arguments.text("json") { try summary.json().write(to: URL(fileURLWithPath: path)) }
         return failures.isEmpty ? 0 : 1
-    }
-
-    private static func makeFolder(in path: String) throws(MigrationError) -> String {
-        guard mkdir(path, 0o755) == 0 else {
-            throw MigrationError(
-                "benchmark.folder", .cannotCreate,
-                "The folder for the results cannot be made: \(String(cString: strerror(errno)))",
-                remedy: "Remove it, or name another with --folder", context: .init(path: path))
-        }
-        return path
     }
 
     private static func isInstalled(_ program: String) -> Bool {

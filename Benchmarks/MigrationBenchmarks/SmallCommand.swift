@@ -12,11 +12,7 @@ enum SmallCommand {
         let count = try arguments.number("stores") ?? 1000
         let books = try arguments.number("books") ?? 20
         let folder = arguments.text("folder") ?? "small-\(getpid()).bench"
-        guard mkdir(folder, 0o755) == 0 else {
-            throw MigrationError(
-                "benchmark.folder", .cannotCreate,
-                "The folder cannot be made: \(String(cString: strerror(errno)))", context: .init(path: folder))
-        }
+        try BenchmarkFolder.make(folder)
         defer { rmdir(folder) }
         let catalogue = try Catalogue()
         let source = "\(folder)/source.sqlite"

@@ -1,3 +1,5 @@
+import ManagedModel
+
 import struct Foundation.Data
 import struct Foundation.Decimal
 import struct Foundation.Locale
@@ -102,15 +104,5 @@ extension Data {
             index += 2
         }
         self = bytes
-    }
-
-    /// Two lower-case hexadecimal digits for each byte.
-    var hexadecimal: String {
-        var text = ""
-        for byte in self {
-            text += byte < 16 ? "0" : ""
-            text += String(byte, radix: 16)
-        }
-        return text
     }
 }

@@ -128,11 +128,11 @@ package struct StoreFidelity: Sendable, Codable, Equatable {
         let stored = metadata.versionHashes
         let computed = VersionHash.entityHashes(of: model)
         for name in Set(stored.keys).union(computed.keys).sorted() {
-            let found = stored[name].map(Self.hexadecimal)
+            let found = stored[name]?.hexadecimal
             switch computed[name] {
             case .known(let bytes):
                 if stored[name] == bytes { equal.versionHashes += 1 }
-                compare(.metadata, "version hash of \(name)", Self.hexadecimal(bytes), found)
+                compare(.metadata, "version hash of \(name)", bytes.hexadecimal, found)
             case .unknown:
                 // Derived attributes: how they are hashed is not known.
                 if found == nil { compare(.metadata, "version hash of \(name)", "32 bytes", nil) }
@@ -148,10 +148,6 @@ package struct StoreFidelity: Sendable, Codable, Equatable {
         }
         let isUUID = ExternalReference(name: metadata.uuid)?.name == metadata.uuid.uppercased()
         compare(.metadata, "Z_UUID", isUUID ? metadata.uuid : "a UUID", metadata.uuid)
-    }
-
-    private static func hexadecimal(_ bytes: [UInt8]) -> String {
-        bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     }
 
     // MARK: - Keys

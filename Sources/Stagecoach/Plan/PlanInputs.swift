@@ -121,7 +121,7 @@ extension MigrationOptions {
 enum InputDigest {
     /// Version hashes by entity.
     static func hashes(_ model: ManagedObjectModel) -> [String: String] {
-        model.entityVersionHashesByName.mapValues { hexadecimal($0) }
+        model.entityVersionHashesByName.mapValues { $0.hexadecimal }
     }
 
     /// Digests by entity mapping, over its form in JSON.
@@ -134,7 +134,7 @@ enum InputDigest {
             one.entityMappings = [mapping]
             let text = (try? one.json()) ?? outline(mapping)
             return MigrationPlan.MappingDigest(
-                name: mapping.name ?? "", digest: hexadecimal(SHA256.hash(Array(text.utf8))))
+                name: mapping.name ?? "", digest: SHA256.hash(Array(text.utf8)).hexadecimal)
         }
     }
 
@@ -146,11 +146,5 @@ enum InputDigest {
                 mapping.sourceEntityName ?? "", mapping.destinationEntityName ?? "",
                 mapping.entityMigrationPolicyClassName ?? "", mapping.sourceFilter?.format ?? "",
             ] + lines).joined(separator: "\n")
-    }
-
-    private static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
-        var text = ""
-        for byte in bytes { text += (byte < 16 ? "0" : "") + String(byte, radix: 16) }
-        return text
     }
 }

@@ -131,7 +131,7 @@ extension RunRecord.Header {
                 } + pass.joinTables.map { "join \($0)" }
             }
         }
-        work = SHA256.hash(Array(steps.joined(separator: "\n").utf8)).prefix(8).map { String($0, radix: 16) }.joined()
+        work = SHA256.hash(Array(steps.joined(separator: "\n").utf8)).prefix(8).hexadecimal
         self.started = started
         self.uuid = uuid
     }

@@ -139,8 +139,7 @@ struct StructureVerification {
             """)
         let name = relationship.destination.definition.name
         while try statement.step() {
-            let place = scene.plan.objectID(
-                table: table, number: statement.isNull(1) ? nil : statement.integer(1), key: statement.integer(0))
+            let place = place(statement, table)
             let key = statement.text(2) ?? ""
             let found: String
             if statement.isNull(3) {
@@ -172,8 +171,7 @@ struct StructureVerification {
             WHERE o.\(SQLName.quoted(target.columns[back])) IS NOT r.Z_PK AND \(isOwn(table, "r.Z_PK"))
             """)
         while try statement.step() {
-            let place = scene.plan.objectID(
-                table: table, number: statement.isNull(1) ? nil : statement.integer(1), key: statement.integer(0))
+            let place = place(statement, table)
             let name = relationship.destination.definition.name
             findings.add(
                 .init(
@@ -181,6 +179,12 @@ struct StructureVerification {
                     expected: "\(inverse.name) of \(name)/p\(statement.integer(2)) is \(place.id)",
                     found: statement.isNull(3) ? nil : "\(place.entity)/p\(statement.integer(3))"))
         }
+    }
+
+    /// The object of a row whose key and Z_ENT are a statement's first columns.
+    private func place(_ statement: Statement, _ table: Int) -> (entity: String, id: String) {
+        scene.plan.objectID(
+            table: table, number: statement.isNull(1) ? nil : statement.integer(1), key: statement.integer(0))
     }
 
     private func compareHidden(_ table: Int, _ column: Int, _ relationship: RelationshipDescription) throws {
@@ -194,8 +198,7 @@ struct StructureVerification {
             AND NOT EXISTS (SELECT 1 FROM \(SQLName.quoted(owners.name)) AS o WHERE o.Z_PK = r.\(own))
             """)
         while try statement.step() {
-            let place = scene.plan.objectID(
-                table: table, number: statement.isNull(1) ? nil : statement.integer(1), key: statement.integer(0))
+            let place = place(statement, table)
             let name = relationship.entity.definition.name
             findings.add(
                 .init(

@@ -27,7 +27,7 @@ final class BatchConfiguration: Sendable {
         for path in [request.to, request.from] { add(path.map(content)) }
         for path in request.mappings + ["\u{0}"] + request.policies { add(content(path)) }
         for name in request.via { add(name) }
-        return Self.text(hash.finalize())
+        return hash.finalize().hexadecimal
     }
 
     /// What a source is now: 64 hexadecimal digits.
@@ -45,14 +45,14 @@ final class BatchConfiguration: Sendable {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys]
         let time = "\(status.st_mtim.tv_sec).\(status.st_mtim.tv_nsec)"
-        return text(SHA256.hash(Array(try encoder.encode(fingerprint)) + Array(time.utf8)))
+        return SHA256.hash(Array(try encoder.encode(fingerprint)) + Array(time.utf8)).hexadecimal
     }
 
     /// What a destination is: its size and header; nil where none stands.
     static func result(_ path: String) -> String? {
         var status = stat()
         guard stat(path, &status) == 0, let header = InputFile.beginning(of: path, count: 100) else { return nil }
-        return text(SHA256.hash(Array("\(status.st_size):".utf8) + header))
+        return SHA256.hash(Array("\(status.st_size):".utf8) + header).hexadecimal
     }
 
     /// The digest of a model, a mapping model or a library: of all files beneath the path.
@@ -73,7 +73,7 @@ final class BatchConfiguration: Sendable {
                 }
             }
         }
-        let digest = Self.text(hash.finalize())
+        let digest = hash.finalize().hexadecimal
         files.withLock { $0[path] = digest }
         return digest
     }
@@ -86,10 +86,5 @@ final class BatchConfiguration: Sendable {
             if !InputFile.isFolder("\(path)/\(name)") { found.append(name) }
         }
         return found.sorted()
-    }
-
-    private static func text(_ bytes: [UInt8]) -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }
 }
