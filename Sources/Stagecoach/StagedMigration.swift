@@ -58,6 +58,40 @@ struct StagedMigration {
             for rows in runtime.objects.rows { try rows.seal() }
         }
         session.begin(.relate)
+        let relating = try RelatingByKeys(
+            session: session, mappings: mappings, runtime: runtime, policies: policies, keys: keys)
+        if let relating {
+            for mapping in mappings where mapping.hasPolicy {
+                session.progress.advance(rows: relating.keys.byMapping[mapping.index]?.index.count ?? 0)
+                policies.release(mapping)
+            }
+        } else {
+            try relateAndValidate(runtime)
+        }
+        session.begin(.validate)
+        try account(runtime)
+        runtime.objects.endFetches()
+        let schema = session.destinationSchema
+        if runtime.objects.hasDeletions {
+            try session.validation.ledger?.forgetDeleted(
+                exists: { entry in
+                    try runtime.objects.exists(
+                        runtime.objects.place(entity: schema.model.entity(at: entry.entity), key: entry.key))
+                }, in: schema)
+        }
+        let loading = StagedLoad(
+            session: session, mappings: mappings, work: work, runtime: runtime, excuses: excuses,
+            relating: relating)
+        let highest = try load(
+            TurnFilling(
+                fill: { try loading.run(into: $0) }, release: { runtime.objects.end() },
+                resume: { try runtime.objects.begin(on: $0, touched: $1) }))
+        if runtime.objects.hasDeletions { session.associations.hasDeletions = true }
+        return (highest, Array(runtime.associations.dropFirst(session.associations.tables.count)))
+    }
+
+    /// Stages 2 and 3 with user code: all of one, then all of the other.
+    private func relateAndValidate(_ runtime: StagedRuntime) throws {
         // The links of mapping models are there before the first policy is asked; what policies set comes on top.
         let schema = session.destinationSchema
         try runtime.objects.links.beginDeclaredLinks { number in
@@ -76,24 +110,6 @@ struct StagedMigration {
             session.begin(.validate, [mapping.name])
             try validate(mapping, runtime)
         }
-        session.begin(.validate)
-        try account(runtime)
-        runtime.objects.endFetches()
-        if runtime.objects.hasDeletions {
-            try session.validation.ledger?.forgetDeleted(
-                exists: { entry in
-                    try runtime.objects.exists(
-                        runtime.objects.place(entity: schema.model.entity(at: entry.entity), key: entry.key))
-                }, in: schema)
-        }
-        let loading = StagedLoad(
-            session: session, mappings: mappings, work: work, runtime: runtime, excuses: excuses)
-        let highest = try load(
-            TurnFilling(
-                fill: { try loading.run(into: $0) }, release: { runtime.objects.end() },
-                resume: { try runtime.objects.begin(on: $0, touched: $1) }))
-        if runtime.objects.hasDeletions { session.associations.hasDeletions = true }
-        return (highest, Array(runtime.associations.dropFirst(session.associations.tables.count)))
     }
 
     private func makeRuntime(_ keys: SourceKeys) -> StagedRuntime {
@@ -341,7 +357,7 @@ struct StagedMigration {
             let name = session.destinationSchema.model.entity(at: index).definition.name
             session.counts.created[name, default: 0] += made
         }
-        for (index, made) in runtime.objects.createdByMapping {
+        for (index, made) in runtime.objects.createdByMapping.enumerated() where made != 0 {
             session.counts.mappings[index].created += made
             let associated = try runtime.associations[index].countOfDestinations()
             session.counts.mappings[index].createdByPolicy = max(0, made - associated)

@@ -20,10 +20,10 @@ final class StagedRuntime {
     var hasScope = false
     let relating: DeclaredLinks
     /// The source object whose destination objects are being created, and whether something was associated with it.
-    private(set) var creatingFrom: (mapping: Int, key: Int64)?
-    private var isAssociated = false
+    @exclusivity(unchecked) private(set) var creatingFrom: (mapping: Int, key: Int64)?
+    @exclusivity(unchecked) private var isAssociated = false
     /// The destination object that a policy relates, and the first source it was associated with.
-    var relatingFrom: (mapping: Int, destination: ManagedObject, source: Int64)?
+    @exclusivity(unchecked) var relatingFrom: (mapping: Int, destination: ManagedObject, source: Int64)?
     private var programs: [ObjectIdentifier: CreationProgram] = [:]
     /// Slots of all programs at hand. One takes about 100 bytes.
     private var programSlots = 0
@@ -32,8 +32,8 @@ final class StagedRuntime {
     /// Evaluates what only objects can; set once, right after the runtime is made.
     private(set) var dynamicValues: DynamicValues?
     /// The program whose slots the sources' window has.
-    var scanning: CreationProgram?
-    private var lastPlanned: PlannedMapping?
+    @exclusivity(unchecked) var scanning: CreationProgram?
+    @exclusivity(unchecked) private var lastPlanned: PlannedMapping?
     /// What a lookup found; kept for the next one.
     private var found: [ObjectReference] = []
 
@@ -127,38 +127,83 @@ final class StagedRuntime {
         try edits.current(mapping.mapping, mapping)
     }
 
+    /// What making objects of one mapping takes: at hand for the next object, which is of the same one mostly.
+    private final class Creation {
+        let mapping: EntityMapping
+        /// That of all property mappings' expressions.
+        let version: Int
+        let planned: PlannedMapping
+        let program: CreationProgram
+        let entity: EntityDescription
+        let table: Int
+        let associations: MappingAssociations
+        let hasDynamicAttributes: Bool
+
+        init(
+            mapping: EntityMapping, version: Int, planned: PlannedMapping, program: CreationProgram,
+            entity: EntityDescription, table: Int, associations: MappingAssociations
+        ) {
+            self.mapping = mapping
+            self.version = version
+            self.planned = planned
+            self.program = program
+            self.entity = entity
+            self.table = table
+            self.associations = associations
+            hasDynamicAttributes = !planned.dynamicAttributes.isEmpty
+        }
+    }
+    @exclusivity(unchecked) private var lastCreation: Creation?
+
+    /// What it takes now to make objects of a mapping; nil where it makes none.
+    private func creation(of mapping: EntityMapping) throws(MigrationError) -> Creation? {
+        let version = PropertyMapping.changes
+        if let lastCreation, lastCreation.mapping === mapping, lastCreation.version == version { return lastCreation }
+        let planned = try edits.current(mapping, try planned(mapping))
+        guard let entity = planned.destination else { return nil }
+        let made = Creation(
+            mapping: mapping, version: version, planned: planned, program: try program(of: planned), entity: entity,
+            table: session.destinationSchema.tableIndex(of: entity), associations: associations[planned.index])
+        lastCreation = made
+        return made
+    }
+
     /// What the default creation method does: one object, its attributes, the association.
     func createDefault(for source: ManagedObject, in mapping: EntityMapping) throws {
-        let planned = try edits.current(mapping, try planned(mapping))
-        guard let entity = planned.destination else { return }
+        guard let creation = try creation(of: mapping) else { return }
+        let planned = creation.planned
         guard source.context === sourceContext else { throw ObjectFailure.foreign(source).inside(planned.context) }
         let place = source.place
-        let program = try program(of: planned)
-        let id = try objects.insertBare(entity)
-        let rows = objects.rows[id.table]
-        let subject = ValueSubject(table: id.table, key: id.key, entity: entity)
+        let program = creation.program
+        let (entity, table) = (creation.entity, creation.table)
+        let key: Int64
         if scanning === program, let row = sources.rowInWindow(table: place.table, key: place.key) {
-            try rows.write(id.key) { batch, target throws(MigrationError) in
-                try session.noting(subject) { () throws(MigrationError) in
+            key = try objects.insertBare(entity, table: table) { batch, target, key throws(MigrationError) in
+                do throws(MigrationError) {
                     try program.attributes.run(sources.window, row: row, into: &batch, destinationRow: target)
+                } catch {
+                    try session.note(error, ValueSubject(table: table, key: key, entity: entity))
                 }
             }
         } else {
             guard try program.rows.fetch(place.key, into: &program.single) else { throw ObjectFailure.gone(source) }
-            try rows.write(id.key) { batch, target throws(MigrationError) in
-                try session.noting(subject) { () throws(MigrationError) in
+            key = try objects.insertBare(entity, table: table) { batch, target, key throws(MigrationError) in
+                do throws(MigrationError) {
                     try program.attributes.run(program.single, row: 0, into: &batch, destinationRow: target)
+                } catch {
+                    try session.note(error, ValueSubject(table: table, key: key, entity: entity))
                 }
             }
         }
-        if !planned.dynamicAttributes.isEmpty {
-            try session.notingAny(subject) {
+        let made = ObjectPlace(entity: entity, key: key, table: table)
+        if creation.hasDynamicAttributes {
+            try session.notingAny(ValueSubject(table: table, key: key, entity: entity)) {
                 try dynamicValues?.setAttributes(
                     planned.dynamicAttributes, in: planned, source: source,
-                    destination: destinationContext.object(at: id))
+                    destination: destinationContext.object(at: made))
             }
         }
-        try associate(place, id, planned)
+        try associate(place, made, planned, creation.associations)
     }
 
     /// What the default relating method does: evaluates the relationship mappings for one destination object.
@@ -207,20 +252,21 @@ final class StagedRuntime {
                 "manager.associate", .data, "An association is from a source object to a destination object",
                 context: .init(objectID: source.objectID.description, entityMapping: mapping.name))
         }
-        try associate(source.place, destination.place, try planned(mapping))
+        let planned = try planned(mapping)
+        try associate(source.place, destination.place, planned, associations[planned.index])
     }
 
     private func associate(
-        _ source: ObjectPlace, _ destination: ObjectPlace, _ mapping: PlannedMapping
+        _ source: ObjectPlace, _ destination: ObjectPlace, _ mapping: PlannedMapping, _ pairs: MappingAssociations
     ) throws(MigrationError) {
-        try associations[mapping.index].add(
+        try pairs.add(
             source: ObjectReference(entity: UInt32(source.table), key: source.key), destination: reference(destination))
         if let creatingFrom, creatingFrom.mapping == mapping.index, creatingFrom.key == source.key,
             source.table == mapping.sourceTable
         {
             isAssociated = true
         } else {
-            associations[mapping.index].hasLatePairs = true
+            pairs.hasLatePairs = true
         }
     }
 

@@ -28,6 +28,29 @@ struct PolicyComparisonTests {
         #expect(try differences(seed, Self.many) == [])
     }
 
+    /// Their links are found by keys where nobody can tell, and object by object elsewhere: both ways have to be taken.
+    @Test("Policies that take over creation only")
+    func creation() throws {
+        var ways = Ways()
+        for seed in RandomSeeds.seeds(80) {
+            #expect(try differences(seed, Self.creating, isCreationOnly: true, ways: &ways) == [])
+        }
+        #expect(ways.byKeys > 0 && ways.byObject > 0)
+    }
+
+    /// How often the links of policies' objects were found by keys, and how often object by object.
+    private struct Ways {
+        var byKeys = 0
+        var byObject = 0
+    }
+
+    private static func creating(_ generator: inout SeededGenerator) -> PolicyActions {
+        let all: [PolicyActions] = [
+            [], [], [], .drops, .drops, .splits, .merges, .createsByHand, .insertsExtra, .setsEarly, .deletesEarly,
+        ]
+        return all[generator.below(all.count)]
+    }
+
     @Test("Seeds that failed once", arguments: [54472, 596_165_730] as [UInt64])
     func known(seed: UInt64) throws {
         #expect(try differences(seed, Self.one) == [])
@@ -45,6 +68,13 @@ struct PolicyComparisonTests {
     /// The differences of the first variant that has any, with all that it takes to repeat it.
     private func differences(
         _ seed: UInt64, _ choose: (inout SeededGenerator) -> PolicyActions
+    ) throws -> [String] {
+        var ways = Ways()
+        return try differences(seed, choose, isCreationOnly: false, ways: &ways)
+    }
+
+    private func differences(
+        _ seed: UInt64, _ choose: (inout SeededGenerator) -> PolicyActions, isCreationOnly: Bool, ways: inout Ways
     ) throws -> [String] {
         let migration = try RandomMigration.explicit(seed: seed)
         let mapping = try #require(migration.mapping)
@@ -65,7 +95,13 @@ struct PolicyComparisonTests {
         let before = try ReferenceStore.read(path: path, model: migration.source)
         let reference = ReferenceMigrator(
             source: before, destinationModel: migration.destination, mappingModel: mapping,
-            policies: actions.mapValues { actions in { ScriptedReferencePolicy(actions, expectedLog) } }
+            policies: actions.mapValues { actions in
+                {
+                    isCreationOnly
+                        ? ScriptedReferenceCreationPolicy(actions, expectedLog)
+                        : ScriptedReferencePolicy(actions, expectedLog)
+                }
+            }
         ).migrate()
 
         for variant in Self.variants {
@@ -75,12 +111,13 @@ struct PolicyComparisonTests {
             let shared = Unchecked(log)
             for (name, actions) in actions {
                 manager.policies.register(name) {
-                    let policy = EnginePolicy()
+                    let policy = isCreationOnly ? EngineCreationPolicy() : EnginePolicy()
                     policy.script = PolicyScript(actions, shared.value)
                     return policy
                 }
             }
             manager.options = variant.options
+            manager.options.profiles = true
             manager.usesStoreSpecificMigrationManager = !variant.isStaged
             let destination = folder.file("out-\(UUID().uuidString).sqlite")
             var lines = try reference.differences {
@@ -91,6 +128,10 @@ struct PolicyComparisonTests {
                 let store = try ReferenceStore.read(path: destination, model: migration.destination)
                 return try store.differences(from: outcome.store)
                     + Self.differences(#require(manager.report).counts, from: outcome.report)
+            }
+            if let profile = manager.report?.profile {
+                let isByObject = profile.contains { $0.stage == "validate" && !$0.subject.isEmpty }
+                if isByObject { ways.byObject += 1 } else { ways.byKeys += 1 }
             }
             if let difference = zip(log.lines, expectedLog.lines).first(where: { $0 != $1 }) {
                 lines.append("a policy saw\n  \(difference.0)\nexpected\n  \(difference.1)")

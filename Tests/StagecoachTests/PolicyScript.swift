@@ -290,19 +290,31 @@ struct EngineSide: PolicySide {
     }
 }
 
-/// Runs a script as a policy of the engine.
-final class EnginePolicy: EntityMigrationPolicy {
+/// Runs the first stage of a script as a policy of the engine, and leaves the others to the default methods.
+class EngineCreationPolicy: EntityMigrationPolicy {
     var script = PolicyScript<EngineSide>([], PolicyLog())
 
-    private func side(_ mapping: EntityMapping, _ manager: MigrationManager) -> EngineSide {
+    final func side(_ mapping: EntityMapping, _ manager: MigrationManager) -> EngineSide {
         EngineSide(
             mapping: mapping, manager: manager,
             createDefaultMethod: { source in
-                try super.createDestinationInstances(forSource: source, in: mapping, manager: manager)
+                try self.createDefault(source, mapping, manager)
             },
             relateDefaultMethod: { object in
-                try super.createRelationships(forDestination: object, in: mapping, manager: manager)
+                try self.relateDefault(object, mapping, manager)
             })
+    }
+
+    private func createDefault(
+        _ source: ManagedObject, _ mapping: EntityMapping, _ manager: MigrationManager
+    ) throws {
+        try super.createDestinationInstances(forSource: source, in: mapping, manager: manager)
+    }
+
+    private func relateDefault(
+        _ object: ManagedObject, _ mapping: EntityMapping, _ manager: MigrationManager
+    ) throws {
+        try super.createRelationships(forDestination: object, in: mapping, manager: manager)
     }
 
     override func begin(_ mapping: EntityMapping, with manager: MigrationManager) throws {
@@ -316,6 +328,10 @@ final class EnginePolicy: EntityMigrationPolicy {
     override func endInstanceCreation(forMapping mapping: EntityMapping, manager: MigrationManager) throws {
         try script.endInstanceCreation(side(mapping, manager))
     }
+}
+
+/// Runs a script as a policy of the engine.
+final class EnginePolicy: EngineCreationPolicy {
     override func createRelationships(
         forDestination dInstance: ManagedObject, in mapping: EntityMapping, manager: MigrationManager
     ) throws {
@@ -387,12 +403,12 @@ struct ReferenceSide: PolicySide {
 }
 
 /// Runs a script as a policy of the reference.
-final class ScriptedReferencePolicy: ReferencePolicy {
-    private let script: PolicyScript<ReferenceSide>
+class ScriptedReferenceCreationPolicy: ReferencePolicy {
+    fileprivate let script: PolicyScript<ReferenceSide>
 
     init(_ actions: PolicyActions, _ log: PolicyLog) { script = PolicyScript(actions, log) }
 
-    private func side(_ mapping: EntityMapping, _ migrator: ReferenceMigrator) -> ReferenceSide {
+    fileprivate func side(_ mapping: EntityMapping, _ migrator: ReferenceMigrator) -> ReferenceSide {
         ReferenceSide(mapping: mapping, migrator: migrator)
     }
 
@@ -408,13 +424,27 @@ final class ScriptedReferencePolicy: ReferencePolicy {
     func createRelationships(
         forDestination destination: ReferenceObject, _ mapping: EntityMapping, _ migrator: ReferenceMigrator
     ) throws {
+        try migrator.createRelationships(for: destination, mapping)
+    }
+    func endRelationshipCreation(_ mapping: EntityMapping, _ migrator: ReferenceMigrator) throws {}
+    func performCustomValidation(_ mapping: EntityMapping, _ migrator: ReferenceMigrator) throws {}
+    func end(_ mapping: EntityMapping, _ migrator: ReferenceMigrator) throws {}
+}
+
+/// Runs a script as a policy of the reference migrator.
+final class ScriptedReferencePolicy: ScriptedReferenceCreationPolicy {
+    override func createRelationships(
+        forDestination destination: ReferenceObject, _ mapping: EntityMapping, _ migrator: ReferenceMigrator
+    ) throws {
         try script.relate(destination, side(mapping, migrator))
     }
-    func endRelationshipCreation(_ mapping: EntityMapping, _ migrator: ReferenceMigrator) throws {
+    override func endRelationshipCreation(_ mapping: EntityMapping, _ migrator: ReferenceMigrator) throws {
         try script.endRelationshipCreation(side(mapping, migrator))
     }
-    func performCustomValidation(_ mapping: EntityMapping, _ migrator: ReferenceMigrator) throws {
+    override func performCustomValidation(_ mapping: EntityMapping, _ migrator: ReferenceMigrator) throws {
         try script.validate(side(mapping, migrator))
     }
-    func end(_ mapping: EntityMapping, _ migrator: ReferenceMigrator) throws { try script.end(side(mapping, migrator)) }
+    override func end(_ mapping: EntityMapping, _ migrator: ReferenceMigrator) throws {
+        try script.end(side(mapping, migrator))
+    }
 }

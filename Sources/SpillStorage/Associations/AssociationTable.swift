@@ -108,6 +108,24 @@ package final class AssociationTable {
         try addGeneral(source: source, destination: destination)
     }
 
+    /// The sources of the pairs, where each has one destination and these are numbered along.
+    ///
+    /// - Parameters:
+    ///   - entity: of all sources.
+    ///   - destinationEntity: of all destinations.
+    /// - Returns: the sources' keys and the key of the first one's destination; nil where the pairs have another form, and
+    ///   where there are none. No pair may be added any more.
+    /// - Throws: `spill.full`, `spill.io` (74), `spill.permission` (77).
+    package func rankedSources(
+        entity: Int, destinationEntity: Int
+    ) throws(MigrationError) -> (sources: KeyIndex, first: Int64)? {
+        guard let form = monotonic, form.mayBeRanked, form.sourceEntity == entity,
+            form.destinationEntity == destinationEntity
+        else { return nil }
+        try form.keys.seal()
+        return (form.keys, form.base)
+    }
+
     /// Puts the pairs on disk and gives their memory back, where they are more than some.
     ///
     /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).

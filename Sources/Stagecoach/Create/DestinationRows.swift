@@ -17,7 +17,7 @@ final class DestinationRows {
     /// Rows in ascending key order.
     final class Run {
         let spill: RowSpill
-        var open: RowBatch
+        @exclusivity(unchecked) var open: RowBatch
         /// Whether the open batch was given back; the next row takes a new one.
         fileprivate(set) var isSealed = true
         /// Keys of the run's rows, by mapping, where several runs share a table; none for the last run.
@@ -37,11 +37,11 @@ final class DestinationRows {
     private let session: MigrationSession
     private let memory: RowMemory
     /// Rows without a mapping of their own come last.
-    private(set) var runs: [Run] = []
+    @exclusivity(unchecked) private(set) var runs: [Run] = []
     /// The key that the next inserted object gets.
-    private(set) var nextKey: Int64
-    private var scratch: RowBatch
-    private var scratchKey: Int64?
+    @exclusivity(unchecked) private(set) var nextKey: Int64
+    @exclusivity(unchecked) private var scratch: RowBatch
+    @exclusivity(unchecked) private var scratchKey: Int64?
     /// Takes the keys of rows that change, while an index of fetches needs them.
     var changes: ChangedRows?
     /// The rows that were in the table before; nil where there are none.
@@ -155,14 +155,20 @@ final class DestinationRows {
             remedy: "Run with --keys sequential", context: .init(entity: entity))
     }
 
-    /// Makes a row in the last run and returns its key; every cell is null but Z_ENT and Z_OPT.
-    func insert(entityNumber: Int) throws(MigrationError) -> Int64 {
+    /// Makes a row in the last run, lets a body fill it, and returns its key.
+    ///
+    /// - Parameter fill: gets the batch, the row and the key. Every cell is null but Z_ENT and Z_OPT.
+    func insert(
+        entityNumber: Int, _ fill: (inout RowBatch, Int, Int64) throws(MigrationError) -> Void
+    ) throws(MigrationError) -> Int64 {
         let key = try reserveKeys(1) + 1
+        try changes?.note(key)
         let run = openLastRun()
         if run.open.isFull { try flush(run) }
         let row = run.open.appendRow(key: key)
         run.open[row, EntityTable.entityColumn] = .integer(Int64(entityNumber))
         run.open[row, EntityTable.lockColumn] = .integer(1)
+        try fill(&run.open, row, key)
         return key
     }
 
@@ -233,6 +239,28 @@ final class DestinationRows {
             try heads[least].advance()
             if heads[least].isAtEnd { heads.remove(at: least) }
         }
+    }
+
+    /// Shows the rows in ascending order of their keys, batch by batch, without copying them, where one run has them all.
+    ///
+    /// Memory: a batch, and a block of the spill.
+    ///
+    /// - Parameters:
+    ///   - isLast: no row is read again: the disk gets back what was read.
+    ///   - body: gets a batch that has a row at least, and may change it.
+    /// - Returns: false where several runs have rows; nothing was shown then.
+    func forEachBatch(isLast: Bool, _ body: (inout RowBatch) throws -> Void) throws -> Bool {
+        try seal()
+        let filled = runs.filter { $0.lastKey != nil }
+        guard filled.count <= 1 else { return false }
+        guard let run = filled.first else { return true }
+        let reader = run.spill.makeReader(isLast: isLast)
+        var batch = session.destinationBatch(slots: columns)
+        while try reader.next(into: &batch) {
+            try body(&batch)
+            batch.removeAll()
+        }
+        return true
     }
 
     /// The next row of a run.

@@ -15,10 +15,12 @@ final class DestinationObjects: ManagedObjectContext.Backing {
     unowned(unsafe) var context: ManagedObjectContext?
     let properties: ObjectProperties
     /// The mapping that creates objects now, and how many each mapping made.
-    var creating: Int?
-    var createdByMapping: [Int: Int] = [:]
+    @exclusivity(unchecked) var creating: Int?
+    /// By mapping index; of mappings beyond its end none.
+    @exclusivity(unchecked) private(set) var createdByMapping: [Int] = []
     /// Objects that policies made, less the deleted ones, by entity index.
-    private(set) var createdByEntity: [Int]
+    @exclusivity(unchecked) private(set) var createdByEntity: [Int]
+    private let isAbstract: [Bool]
     /// Whether any object was deleted: links are then checked for their ends.
     private(set) var hasDeletions: Bool
     /// The association tables of all mappings; set once, right after the runtime is made.
@@ -41,6 +43,7 @@ final class DestinationObjects: ManagedObjectContext.Backing {
         properties = ObjectProperties(schema: schema, stores: links)
         indexes = EqualityIndexes(directory: session.work, memory: session.budget.sorts / 4)
         createdByEntity = Array(repeating: 0, count: schema.model.entities.count)
+        isAbstract = schema.model.entities.map(\.isAbstract)
     }
 
     /// Lays rows and links on those that the store has already.
@@ -78,28 +81,36 @@ final class DestinationObjects: ManagedObjectContext.Backing {
     // MARK: - Making and deleting
 
     func insert(_ entity: EntityDescription) throws -> ObjectPlace {
-        let id = try insertBare(entity)
         let initial = defaultValues(of: entity)
-        if !initial.isEmpty {
-            try rows[id.table].write(id.key) { batch, row throws(MigrationError) in
-                for (column, value) in initial { value.store(in: &batch, row: row, slot: column) }
-            }
+        let key = try insertBare(entity, table: schema.tableIndex(of: entity)) { batch, row, _ in
+            for (column, value) in initial { value.store(in: &batch, row: row, slot: column) }
         }
-        return id
+        return place(entity: entity, key: key)
     }
 
-    /// Makes an object without its defaults, for a program that sets them.
-    func insertBare(_ entity: EntityDescription) throws(MigrationError) -> ObjectPlace {
-        guard !entity.isAbstract else {
+    /// Makes an object whose cells a body fills, and returns its key.
+    ///
+    /// - Parameters:
+    ///   - table: that of the entity.
+    ///   - fill: gets the batch, the row and the key. Every cell is null but Z_ENT and Z_OPT.
+    func insertBare(
+        _ entity: EntityDescription, table: Int,
+        _ fill: (inout RowBatch, Int, Int64) throws(MigrationError) -> Void
+    ) throws(MigrationError) -> Int64 {
+        guard !isAbstract[entity.index] else {
             throw MigrationError(
                 "object.abstract", .data, "The entity is abstract and can have no objects",
                 context: .init(entity: entity.definition.name))
         }
-        let table = rows[schema.tableIndex(of: entity)]
-        let key = try table.insert(entityNumber: schema.number(of: entity))
-        if let creating { createdByMapping[creating, default: 0] += 1 }
+        let key = try rows[table].insert(entityNumber: schema.number(of: entity), fill)
+        if let creating {
+            if creating >= createdByMapping.count {
+                createdByMapping += Array(repeating: 0, count: creating + 1 - createdByMapping.count)
+            }
+            createdByMapping[creating] += 1
+        }
         createdByEntity[entity.index] += 1
-        return place(entity: entity, key: key)
+        return key
     }
 
     private func defaultValues(of entity: EntityDescription) -> [(column: Int, value: StoredValue)] {

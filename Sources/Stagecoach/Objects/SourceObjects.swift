@@ -13,8 +13,8 @@ final class SourceObjects: ManagedObjectContext.Backing {
     private let properties: ObjectProperties
 
     /// The batch that stage 1 is working on: all own columns of its table, slot by column index.
-    var window: RowBatch
-    private(set) var windowTable: Int?
+    @exclusivity(unchecked) var window: RowBatch
+    @exclusivity(unchecked) private(set) var windowTable: Int?
     /// What objects of the window refer to.
     let relations: WindowRelations
     private var readers: [Int: PointReader] = [:]

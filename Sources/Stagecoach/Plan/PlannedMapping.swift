@@ -40,6 +40,10 @@ final class PlannedMapping {
     var hasPolicy: Bool { mayBeAssociatedByHand && !isEarlier }
     /// Whether the mapping makes one destination row for each source row without user code.
     var isDeclarative: Bool { source != nil && destination != nil && !hasPolicy && !isEarlier }
+    /// Whether the links of its policy's objects are found by keys: see ``RelatingByKeys``.
+    var isRelatedByKeys = false
+    /// Whether its relationship mappings say all of its objects' links: no user code sets any.
+    var hasDeclaredLinks: Bool { isDeclarative || (isRelatedByKeys && !isEarlier) }
     /// Whether policy code may have associated anything for the mapping, in its own run or in this one.
     var mayBeAssociatedByHand: Bool { mapping.hasPolicy || sourceExpression != nil }
     /// Whether an object of an entity may be one of the mapping's source objects.
@@ -76,8 +80,12 @@ final class PlannedMapping {
 
     /// Whether making or relating the mapping's objects evaluates expressions over objects.
     var needsObjects: Bool {
-        !dynamicAttributes.isEmpty
-            || relationships.contains { if case .dynamic? = $0.value { true } else { false } }
+        !dynamicAttributes.isEmpty || hasDynamicRelationships
+    }
+
+    /// Whether relating the mapping's objects evaluates expressions over objects.
+    var hasDynamicRelationships: Bool {
+        relationships.contains { if case .dynamic? = $0.value { true } else { false } }
     }
 
     /// Relationships with a property mapping, in the order of the property mappings: what the default policy method sets,

@@ -156,7 +156,7 @@ struct LinkPlanner {
         // An owner whose mapping says nothing about the order would have its members counted.
         let ownerEntity = ownersOfInverse[0].planned.relationship.entity
         let silent = mappings.contains { mapping in
-            guard mapping.isDeclarative, let made = mapping.destination, made.isKindOf(entity: ownerEntity) else {
+            guard mapping.hasDeclaredLinks, let made = mapping.destination, made.isKindOf(entity: ownerEntity) else {
                 return false
             }
             return !ownersOfInverse.contains { $0.mapping === mapping }
@@ -166,7 +166,7 @@ struct LinkPlanner {
 
     /// A split: two mappings of one source entity that refer to each other's object of the same source. The two
     /// columns agree by construction.
-    private func isMirroredSplit(_ first: RelationshipDescription, _ second: RelationshipDescription) -> Bool {
+    func isMirroredSplit(_ first: RelationshipDescription, _ second: RelationshipDescription) -> Bool {
         let one = LinkPlanner.lookups(of: first, among: mappings)
         let other = LinkPlanner.lookups(of: second, among: mappings)
         guard first != second, one.count == 1, other.count == 1,
@@ -184,12 +184,12 @@ struct LinkPlanner {
         return inverse
     }
 
-    /// The declarative mappings that make objects with the relationship, with what they say about it.
+    /// The mappings that make objects with the relationship and whose links no user code sets, with what they say about it.
     static func owners(
         of relationship: RelationshipDescription, among mappings: [PlannedMapping]
     ) -> [(mapping: PlannedMapping, planned: PlannedRelationship)] {
         mappings.compactMap { mapping in
-            guard mapping.isDeclarative, let planned = mapping.relationship(named: relationship.name),
+            guard mapping.hasDeclaredLinks, let planned = mapping.relationship(named: relationship.name),
                 planned.relationship == relationship
             else { return nil }
             return (mapping, planned)

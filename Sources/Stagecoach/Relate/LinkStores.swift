@@ -198,6 +198,9 @@ final class LinkStores {
         if let known { counted = known.changed(by: -1, in: store) }
     }
 
+    /// Whether neither policy code nor a mapping model has set or taken away any link.
+    var isUntouched: Bool { early?.isEmpty ?? false }
+
     /// Whether ``set(_:_:_:to:)`` may be done member by member: nothing has to be remembered for later.
     var isReplayed: Bool { early == nil }
 

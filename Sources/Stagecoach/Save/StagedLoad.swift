@@ -11,6 +11,8 @@ struct StagedLoad {
     let work: PlannedWork
     let runtime: StagedRuntime
     let excuses: Bool
+    /// Where stages 2 and 3 run no user code; nil: the links are in the link stores.
+    let relating: RelatingByKeys?
 
     private var schema: StoreSchema { session.destinationSchema }
 
@@ -24,6 +26,7 @@ struct StagedLoad {
             ).write()
             try checkTouched(touched, in: destination)
         }
+        let links = try relating.map { try KeyedLinks(session: session, mappings: mappings, relating: $0) }
         var highest = [Int64](repeating: 0, count: schema.tables.count)
         for (number, pass) in work.passes.enumerated() {
             session.progress.enter(pass: number + 1, of: work.passes.count)
@@ -31,22 +34,26 @@ struct StagedLoad {
             for step in pass.steps where step.isLast {
                 let names = work.tables[step.table].mappings.map { mappings[$0].name }
                 session.begin(.load, names)
-                highest[step.table] = try load(work.tables[step.table], into: destination)
+                highest[step.table] = try load(work.tables[step.table], links, into: destination)
                 session.begin(.indexes, names)
                 try session.createIndexes(of: step.table, in: destination)
             }
-            for join in pass.joinTables { try load(join: join, into: destination) }
+            for join in pass.joinTables { try load(join: join, links, into: destination) }
         }
         return highest
     }
 
-    private func load(join: Int, into destination: DestinationStore) throws {
+    private func load(join: Int, _ links: KeyedLinks?, into destination: DestinationStore) throws {
         session.begin(.load, [schema.joinTables[join].name])
         let writer = try destination.joinWriter(join)
-        session.linksWritten[join] += try JoinLinks(
-            session: session, mappings: mappings, keys: SourceKeys(byMapping: [:], byTable: [:]), joinTable: join,
-            prepare: { try destination.prepareRows(joinTable: join, expecting: $0) }
-        ).load(try joinRecords(join), into: writer)
+        if let links {
+            session.linksWritten[join] += try links.joinLinks(join, in: destination).load(into: writer)
+        } else {
+            session.linksWritten[join] += try JoinLinks(
+                session: session, mappings: mappings, keys: SourceKeys(byMapping: [:], byTable: [:]), joinTable: join,
+                prepare: { try destination.prepareRows(joinTable: join, expecting: $0) }
+            ).load(try joinRecords(join), into: writer)
+        }
         try writer.finish()
         session.begin(.indexes, [schema.joinTables[join].name])
         try destination.createIndexes(joinTable: join)
@@ -54,7 +61,9 @@ struct StagedLoad {
 
     // MARK: - Rows
 
-    private func load(_ table: PlannedTable, into destination: DestinationStore) throws -> Int64 {
+    private func load(
+        _ table: PlannedTable, _ links: KeyedLinks?, into destination: DestinationStore
+    ) throws -> Int64 {
         let rows = runtime.objects.rows[table.table]
         // Keys that were kept are not counted: there may be rows although no key was given.
         let made = max(1, rows.nextKey - 1 - session.highestKeys[table.table])
@@ -62,12 +71,13 @@ struct StagedLoad {
         // A block of each run is read at a time, and one of its patches.
         try rows.joinRuns(most: max(4, session.budget.spill / (256 << 10)))
         let writer = try destination.tableWriter(table.table)
-        let patches = try columnPatches(table.table)
+        let patches = try links?.patches(of: table.table) ?? columnPatches(table.table)
         let rules = try rowRules(table)
-        var out = session.destinationBatch(slots: rows.columns)
-        func flush() throws {
+        var highest: Int64 = 0
+        func write(_ out: inout RowBatch) throws {
             guard !out.isEmpty else { return }
             try session.checkCancelled()
+            highest = max(highest, out.key(out.count - 1))
             for patch in patches { try patch.apply(to: &out) }
             try session.validation.rejected?.filter(&out, table: table.table)
             try session.check(out, rules)
@@ -77,17 +87,19 @@ struct StagedLoad {
             session.progress.advance(rows: out.count)
             out.removeAll()
         }
-        var highest: Int64 = 0
-        var last = Int64.min
         // Where objects are to be rejected there may be a second load.
-        try rows.forEachRow(of: rows.runs, isLast: session.validation.ledger == nil) { row in
-            if out.isFull { try flush() }
-            assert(row.key > last, "rows come in order, each once")
-            last = row.key
-            highest = max(highest, row.key)
-            row.copy(to: &out)
+        let isLast = session.validation.ledger == nil
+        if try !rows.forEachBatch(isLast: isLast, write) {
+            var out = session.destinationBatch(slots: rows.columns)
+            var last = Int64.min
+            try rows.forEachRow(of: rows.runs, isLast: isLast) { row in
+                if out.isFull { try write(&out) }
+                assert(row.key > last, "rows come in order, each once")
+                last = row.key
+                row.copy(to: &out)
+            }
+            try write(&out)
         }
-        try flush()
         try writer.finish()
         // The number of a deleted object is not given again.
         let given = rows.nextKey - 1
@@ -133,7 +145,7 @@ struct StagedLoad {
     // MARK: - Links
 
     /// The foreign keys of a table, from the link stores.
-    private func columnPatches(_ table: Int) throws -> [ColumnPatches] {
+    private func columnPatches(_ table: Int) throws -> [any RowPatches] {
         var patches: [ColumnPatches] = []
         for entity in schema.tables[table].entities.map(schema.model.entity(at:)) {
             for relationship in entity.relationships where relationship.entity == entity {

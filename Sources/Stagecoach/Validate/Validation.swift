@@ -118,10 +118,17 @@ extension MigrationSession {
         do throws(MigrationError) {
             try body()
         } catch {
-            try validation.note(
-                error, table: subject.table, key: subject.key, entity: subject.entity.index,
-                entityName: subject.entity.definition.name)
+            try note(error, subject)
         }
+    }
+
+    /// Notes that a value of an object could not be made.
+    ///
+    /// - Throws: the error, where the first one ends the run.
+    func note(_ error: MigrationError, _ subject: ValueSubject) throws(MigrationError) {
+        try validation.note(
+            error, table: subject.table, key: subject.key, entity: subject.entity.index,
+            entityName: subject.entity.definition.name)
     }
 
     /// The same where user code may throw errors of its own, which always end the run.

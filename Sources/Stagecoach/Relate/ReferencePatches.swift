@@ -1,0 +1,146 @@
+import Diagnostics
+import ManagedModel
+import PersistentStore
+import Rows
+
+/// What sets columns of rows that are loaded in ascending order of their keys.
+protocol RowPatches: AnyObject {
+    /// Sets the columns of a batch's rows, whose keys ascend from batch to batch.
+    func apply(to batch: inout RowBatch) throws(MigrationError)
+}
+
+extension ColumnPatches: RowPatches {}
+
+/// The references of the rows that one mapping made, looked up again from the source rows that they were made of: the
+/// source is scanned beside the rows.
+///
+/// Memory: one batch of the source's foreign keys while the mapping's rows come.
+final class ReferencePatches: RowPatches {
+    private let session: MigrationSession
+    private let entity: EntityDescription
+    private let own: OneMappingsKeys
+    private let program: ReferenceProgram
+    private let slots: SourceSlots
+    private let first: Int64
+    private let last: Int64
+    private let sharing: Int
+    private var scan: Scan?
+    private var counts = ReferenceCounts()
+
+    /// The source rows at hand.
+    private final class Scan {
+        let reader: SourceReader
+        var batch: RowBatch
+        var row = 0
+        /// The key of the row's object.
+        var key: Int64?
+        /// Rows of the batch whose references are due.
+        let open: UnsafeMutableBufferPointer<Int>
+
+        init(reader: SourceReader, batch: consuming RowBatch) {
+            self.reader = reader
+            open = .allocate(capacity: batch.rowCapacity)
+            self.batch = batch
+        }
+
+        deinit { open.deallocate() }
+    }
+
+    /// - Parameters:
+    ///   - entity: the mapping's source entity.
+    ///   - own: the keys of the mapping's rows, of which there is one at least.
+    ///   - keys: those of all mappings.
+    ///   - sharing: mappings whose rows may come at the same time.
+    init(
+        session: MigrationSession, mapping: PlannedMapping, of entity: EntityDescription, direct: [DirectReference], own: MappingKeys,
+        keys: SourceKeys, sharing: Int
+    ) {
+        self.session = session
+        self.entity = entity
+        self.own = OneMappingsKeys(own)
+        self.sharing = sharing
+        var slots = SourceSlots(entity: entity, schema: session.layout.schema)
+        program = ReferenceProgram(
+            mapping: mapping, direct: direct, keys: keys, destination: session.destinationSchema, slots: &slots,
+            unmigrated: session.unmigrated)
+        self.slots = slots
+        switch own.mode {
+        case .kept: (first, last) = (.min, own.index.lastKey)
+        case .sequential: (first, last) = (own.base + 1, own.base + Int64(own.index.count))
+        }
+    }
+
+    func apply(to batch: inout RowBatch) throws(MigrationError) {
+        guard batch.count > 0, batch.key(batch.count - 1) >= first, batch.key(0) <= last else { return }
+        let scan: Scan
+        if let open = self.scan { scan = open } else { scan = try begin() }
+        var row = 0
+        while row < batch.count, let key = scan.key {
+            if batch.key(row) < key {
+                row += 1
+                continue
+            }
+            // The mapping's rows that stand together, as far as the source's batch goes.
+            let start = row
+            var count = 0
+            while row < batch.count, let key = scan.key, batch.key(row) == key {
+                scan.open[count] = scan.row
+                count += 1
+                row += 1
+                if try !advanceInBatch(scan) { break }
+            }
+            assert(count > 0, "every object that was associated has its row")
+            try program.run(
+                scan.batch, rows: UnsafeBufferPointer(rebasing: scan.open[..<count]), into: &batch, from: start,
+                counts: &counts)
+            if scan.key == nil || count == 0 { try advance(scan) }
+        }
+        if scan.key == nil { finish() }
+    }
+
+    private func begin() throws(MigrationError) -> Scan {
+        let reader = try SourceReader(
+            session: session, slots: slots, table: session.layout.schema.tableIndex(of: entity),
+            entities: [entity.index])
+        let made = Scan(
+            reader: reader,
+            batch: RowBatch(
+                slots: slots.columns.count,
+                rowCapacity: max(1, session.rowCapacity(slots: slots.columns.count) / sharing),
+                byteTarget: max(4096, session.budget.batch / sharing)))
+        made.row = -1
+        scan = made
+        try advance(made)
+        return made
+    }
+
+    /// Goes to the next row of the batch that has an object; without one `key` is nil.
+    private func advanceInBatch(_ scan: Scan) throws(MigrationError) -> Bool {
+        scan.row += 1
+        while scan.row < scan.batch.count {
+            if let key = try own.destinationKey(of: scan.batch.key(scan.row)) {
+                scan.key = key
+                return true
+            }
+            scan.row += 1
+        }
+        scan.key = nil
+        return false
+    }
+
+    /// Goes to the next row that has an object, in this batch or a later one; at the end `key` is nil.
+    private func advance(_ scan: Scan) throws(MigrationError) {
+        if scan.row < scan.batch.count, try advanceInBatch(scan) { return }
+        while try scan.reader.next(into: &scan.batch) {
+            scan.row = -1
+            if try advanceInBatch(scan) { return }
+        }
+        scan.key = nil
+    }
+
+    private func finish() {
+        session.add(counts)
+        counts = ReferenceCounts()
+        scan = nil
+    }
+}

@@ -1,0 +1,110 @@
+import Diagnostics
+import PersistentStore
+import SpillStorage
+
+/// Stages 2 and 3 of a run whose policies take over creation only: what the default methods would do object by object,
+/// done table by table, with the keys that stage 1 associated.
+///
+/// It needs that nobody can tell: no policy has a method of stages 2 and 3, none set a relationship or deleted anything,
+/// each source object became one object, in order, and the links do not depend on the order of calls (``CallOrder``).
+struct RelatingByKeys {
+    let keys: SourceKeys
+    let links: LinkPlan
+
+    /// - Parameters:
+    ///   - policies: those of the run, stage 1 of which is over.
+    ///   - keys: the keys of mappings without policy, and of all source tables.
+    /// - Returns: nil where somebody could tell.
+    init?(
+        session: MigrationSession, mappings: [PlannedMapping], runtime: StagedRuntime, policies: Policies,
+        keys: SourceKeys
+    ) throws(MigrationError) {
+        for mapping in mappings { mapping.isRelatedByKeys = false }
+        guard !session.hasRows.contains(true), !runtime.objects.hasDeletions, runtime.objects.links.isUntouched,
+            mappings.allSatisfy({ !$0.isEarlier && !$0.hasDynamicRelationships })
+        else { return nil }
+        var byMapping = keys.byMapping
+        for mapping in mappings {
+            let pairs = runtime.associations[mapping.index]
+            guard let policy = policies[mapping] else {
+                // Objects that a policy associated with a mapping without one come on top of those that it made.
+                guard !pairs.hasPairs else { return nil }
+                continue
+            }
+            guard OverriddenMethods(of: policy).isEmpty, mapping.sourceExpression == nil,
+                try runtime.current(mapping) === mapping, !pairs.hasLatePairs
+            else { return nil }
+            guard pairs.hasPairs else { continue }
+            guard let table = mapping.sourceTable, let entity = mapping.destination,
+                let ranked = try pairs.pairs.rankedSources(entity: table, destinationEntity: entity.index)
+            else { return nil }
+            let made = MappingKeys(mapping: mapping, mode: .sequential, index: ranked.sources)
+            made.base = ranked.first - 1
+            byMapping[mapping.index] = made
+        }
+        for mapping in mappings where mapping.hasPolicy { mapping.isRelatedByKeys = true }
+        let planner = LinkPlanner(
+            mappings: mappings, source: session.layout.schema, destination: session.destinationSchema)
+        guard CallOrder(mappings: mappings, planner: planner).isInvisible else {
+            for mapping in mappings { mapping.isRelatedByKeys = false }
+            return nil
+        }
+        self.keys = SourceKeys(byMapping: byMapping, byTable: keys.byTable)
+        links = planner.plan()
+    }
+}
+
+/// The links of a ``RelatingByKeys`` on their way into the rows of one load.
+final class KeyedLinks {
+    private let session: MigrationSession
+    private let mappings: [PlannedMapping]
+    private let relating: RelatingByKeys
+    private var tasks: [LinkPlan.ColumnTask]
+    private var pending: [Int: [ColumnPatches]] = [:]
+
+    /// - Complexity: a scan for each relationship whose references are only counted.
+    init(session: MigrationSession, mappings: [PlannedMapping], relating: RelatingByKeys) throws {
+        self.session = session
+        self.mappings = mappings
+        self.relating = relating
+        tasks = relating.links.columns
+        // Nobody sets later what is not found now.
+        session.beginReferences(mayBeSet: false)
+        session.concurrentSorts = 6 + tasks.count
+        let stream = LinkStream(session: session, keys: relating.keys)
+        for (mapping, planned) in relating.links.counted {
+            try stream.forEach(mapping, planned, countsMissing: true) { _ in }
+        }
+    }
+
+    /// What sets the foreign keys of a table's rows. Each table is asked for once.
+    func patches(of table: Int) throws -> [any RowPatches] {
+        let schema = session.destinationSchema
+        // A one-to-one pair is resolved with the first of its tables; the other's patches wait on disk.
+        let due = tasks.filter { $0.tables(in: schema).contains(table) }
+        tasks.removeAll { $0.tables(in: schema).contains(table) }
+        for task in due {
+            let resolution = LinkResolution(session: session, mappings: mappings, keys: relating.keys)
+            for (target, patches) in try resolution.resolve(task) { pending[target, default: []].append(patches) }
+        }
+        var patches: [any RowPatches] = pending.removeValue(forKey: table) ?? []
+        let own = mappings.filter { $0.destinationTable == table && relating.links.direct[$0.index] != nil }
+        for mapping in own {
+            guard let keys = relating.keys.byMapping[mapping.index], keys.index.count > 0,
+                let entity = mapping.source
+            else { continue }
+            patches.append(
+                ReferencePatches(
+                    session: session, mapping: mapping, of: entity, direct: relating.links.direct[mapping.index] ?? [],
+                    own: keys, keys: relating.keys, sharing: keys.mode == .kept ? own.count : 1))
+        }
+        return patches
+    }
+
+    /// The rows of a join table.
+    func joinLinks(_ join: Int, in destination: DestinationStore) -> JoinLinks {
+        JoinLinks(
+            session: session, mappings: mappings, keys: relating.keys, joinTable: join,
+            prepare: { try destination.prepareRows(joinTable: join, expecting: $0) })
+    }
+}
