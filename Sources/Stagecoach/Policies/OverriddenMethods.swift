@@ -11,7 +11,9 @@ struct OverriddenMethods: OptionSet, Sendable {
     static let endRelationshipCreation = OverriddenMethods(rawValue: 2)
     static let performCustomValidation = OverriddenMethods(rawValue: 4)
     static let end = OverriddenMethods(rawValue: 8)
-    static let all: OverriddenMethods = [.createRelationships, .endRelationshipCreation, .performCustomValidation, .end]
+    static let all: OverriddenMethods = [
+        .createRelationships, .endRelationshipCreation, .performCustomValidation, .end,
+    ]
 
     init(rawValue: Int) { self.rawValue = rawValue }
 

@@ -77,7 +77,11 @@ struct CallOrder {
             return Set(sources).count == side.count
                 && side.allSatisfy { _, planned in
                     guard case .lookup(_, let candidates)? = planned.value else { return false }
-                    return CallOrder.read(by: planned) == relationship && Set(candidates) == makers
+                    // What a policy's mapping associates might fit any relationship; what it made fits or does not.
+                    let fitting = candidates.filter {
+                        mappings[$0].destination?.isKindOf(entity: planned.relationship.destination) ?? false
+                    }
+                    return CallOrder.read(by: planned) == relationship && Set(fitting) == makers
                 }
         }
         return agrees(lookups, reading: read, finding: otherLookups)

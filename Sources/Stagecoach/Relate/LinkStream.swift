@@ -44,7 +44,7 @@ struct LinkStream {
         guard case .lookup(let argument, let indices)? = planned.value, let own = keys.byMapping[mapping.index] else {
             return
         }
-        let candidates = keys.candidates(indices, in: session.destinationSchema)
+        let candidates = keys.candidates(indices, for: planned.relationship, in: session.destinationSchema)
         // Going through the candidates counts each of them; mostly there is one only.
         let only = candidates.count == 1 ? OneMappingsKeys(candidates[0].keys) : nil
         let owners = OneMappingsKeys(own)

@@ -52,7 +52,8 @@ final class ReferencePatches: RowPatches {
     ///   - keys: those of all mappings.
     ///   - sharing: mappings whose rows may come at the same time.
     init(
-        session: MigrationSession, mapping: PlannedMapping, of entity: EntityDescription, direct: [DirectReference], own: MappingKeys,
+        session: MigrationSession, mapping: PlannedMapping, of entity: EntityDescription, direct: [DirectReference],
+        own: MappingKeys,
         keys: SourceKeys, sharing: Int
     ) {
         self.session = session

@@ -81,7 +81,8 @@ struct ReferenceProgram {
             }
             steps.append(
                 Step(
-                    sourceSlot: sourceSlot, candidates: keys.candidates(candidates, in: destination),
+                    sourceSlot: sourceSlot,
+                    candidates: keys.candidates(candidates, for: reference.planned.relationship, in: destination),
                     existing: keys.byTable[argument.table], column: column, entityColumn: entityColumn, order: order,
                     unmigrated: unmigrated.map {
                         ($0, $0.number(of: reference.planned.relationship, sourceTable: argument.table))
@@ -177,10 +178,14 @@ struct SourceKeys {
     let byMapping: [Int: MappingKeys]
     let byTable: [Int: KeyIndex]
 
-    /// The candidates of a lookup, in mapping order.
-    func candidates(_ indices: [Int], in destination: StoreSchema) -> [ReferenceProgram.Candidate] {
+    /// The candidates of a lookup whose objects fit the relationship, in mapping order.
+    func candidates(
+        _ indices: [Int], for relationship: RelationshipDescription, in destination: StoreSchema
+    ) -> [ReferenceProgram.Candidate] {
         indices.compactMap { index in
-            guard let keys = byMapping[index], let entity = keys.mapping.destination else { return nil }
+            guard let keys = byMapping[index], let entity = keys.mapping.destination,
+                entity.isKindOf(entity: relationship.destination)
+            else { return nil }
             return ReferenceProgram.Candidate(keys: keys, entityNumber: Int64(destination.number(of: entity)))
         }
     }
