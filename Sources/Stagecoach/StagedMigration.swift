@@ -121,10 +121,14 @@ struct StagedMigration {
         }
         // One mapping is filled at a time: pairs in any order share a memory, sets of keys are small.
         let logs = RecordMemory(bytes: session.budget.keys / 2)
-        let allowance = session.budget.keys / 2 / max(1, session.mappingCount)
-        let own = mappings.dropFirst(session.associations.tables.count).map {
+        let planned = Array(mappings.dropFirst(session.associations.tables.count))
+        // Only policies associate by hand; each model's share is its own, because its tables stay for later ones.
+        let room = session.budget.keys / 2 / max(1, session.mappingCount) * planned.count
+        let allowances = KeyScan.shares(
+            of: room, needs: planned.map { $0.hasPolicy ? $0.sourceTable.map(session.keyBytes(ofTable:)) ?? 0 : 0 })
+        let own = zip(planned, allowances).map { mapping, allowance in
             MappingAssociations(
-                mapping: $0, keys: keys.byMapping[$0.index], directory: session.associations.directory,
+                mapping: mapping, keys: keys.byMapping[mapping.index], directory: session.associations.directory,
                 memory: allowance, logs: logs)
         }
         let associations = session.associations.tables + own

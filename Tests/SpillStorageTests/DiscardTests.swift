@@ -105,4 +105,32 @@ struct DiscardTests {
         #expect(last.sum == sum && last.rows == 60_000)
         #expect(last.least < full / 4 + (1 << 20))
     }
+
+    /// What is given back ends at whole MiB, so the last block is touched where it lies across one.
+    @Test("The last block is not looked into again after its rows were read for the last time")
+    func lastBlock() throws {
+        for blocks in 15...19 {
+            let fixture = try SpillFixture()
+            let spill = RowSpill(directory: fixture.directory, name: "rows", slots: 1, memory: 1 << 20)
+            var batch = RowBatch(slots: 1, rowCapacity: 4, byteTarget: 1 << 20)
+            var generator = SeededGenerator(seed: 77)
+            for key in 1...Int64(blocks) {
+                batch.removeAll()
+                let row = batch.appendRow(key: key)
+                let bytes = (0..<60_000).map { _ in UInt8(truncatingIfNeeded: generator.next()) }
+                batch[row, 0] = bytes.withUnsafeBytes { batch.store($0, kind: .blob) }
+                try spill.append(row: row, of: batch)
+            }
+            try spill.seal()
+            let reader = spill.makeReader(isLast: true)
+            var keys: [Int64] = []
+            batch.removeAll()
+            while try reader.next(into: &batch) {
+                keys += (0..<batch.count).map { batch.key($0) }
+                batch.removeAll()
+            }
+            #expect(keys == Array(1...Int64(blocks)))
+            #expect(try !reader.next(into: &batch))
+        }
+    }
 }

@@ -94,19 +94,47 @@ import Testing
         if index.isSpilled { #expect(index.residentBytes <= max(memory, 4 * KeyContainer.bitmapBytes * 2)) }
     }
 
-    @Test("Dense keys take 0.14 bytes each, keys without gaps nothing")
+    @Test("Ranges with few, just few enough and too many holes answer like a sorted array", arguments: [0, 1 << 30])
+    func holes(memory: Int) throws {
+        let fixture = try SpillFixture()
+        var random = SeededGenerator(seed: 31)
+        let index = KeyIndex(directory: fixture.directory, name: "keys", memory: memory)
+        var keys: [Int64] = []
+        // The least number of holes that is no set of runs, and those around the greatest that is kept as holes.
+        for (range, holes) in [129, 300, 2047, 2048, 2049, 5000].enumerated() {
+            var missing: Set<Int> = []
+            // Never two side by side, nor the last key: every hole ends a run.
+            while missing.count < holes { missing.insert(random.below(32_767) * 2 + 1) }
+            keys += (0..<65_536).filter { !missing.contains($0) }.map { Int64(range * 65_536 + $0) }
+        }
+        // A range that ends early, with holes.
+        keys += (0..<30_000).filter { $0 % 50 != 7 }.map { Int64(20 * 65_536 + $0) }
+        for key in keys { try index.append(key) }
+        try index.seal()
+        try check(index, keys, &random)
+        let kinds = (0..<index.chunkCount).map { index.chunks[$0].kind }
+        #expect(kinds == [.holes, .holes, .holes, .holes, .bitmap, .bitmap, .holes])
+        #expect(index.isSpilled == (memory == 0))
+    }
+
+    @Test("Dense keys take 0.14 bytes each, with a gap in fifty 0.05, keys without gaps nothing")
     func size() throws {
         let fixture = try SpillFixture()
         var random = SeededGenerator(seed: 8)
         let gaps = KeyIndex(directory: fixture.directory, name: "keys", memory: 1 << 30)
+        let many = KeyIndex(directory: fixture.directory, name: "keys", memory: 1 << 30)
         let full = KeyIndex(directory: fixture.directory, name: "keys", memory: 1 << 30)
         for key in 0..<Int64(1 << 20) {
             if !random.chance(50) { try gaps.append(key) }
+            if !random.chance(4) { try many.append(key) }
             try full.append(key)
         }
         try gaps.seal()
+        try many.seal()
         try full.seal()
-        #expect(Double(gaps.residentBytes + gaps.chunkCount * 48) < 0.14 * Double(gaps.count))
+        #expect(Double(gaps.residentBytes + gaps.chunkCount * 48) < 0.05 * Double(gaps.count))
+        // A bitmap has a bit for every key of its range, missing or not.
+        #expect(Double(many.residentBytes + many.chunkCount * 48) < 0.14 * Double(1 << 20))
         #expect(full.residentBytes == 0)
         #expect(full.chunkCount == 16)
     }

@@ -8,6 +8,13 @@ struct RecencyList {
     private var oldest: Int32 = -1
     private var used = 0
 
+    /// Slots in use.
+    var count: Int { used }
+    /// The slot unused for longest.
+    var oldestSlot: Int? { oldest >= 0 ? Int(oldest) : nil }
+    /// The slot that was used next after a slot's last use.
+    func slot(usedAfter slot: Int) -> Int? { newer[slot] >= 0 ? Int(newer[slot]) : nil }
+
     /// Slots it manages.
     let capacity: Int
 

@@ -1,9 +1,10 @@
-/// The four forms of up to 65,536 keys of one range (their low 16 bits), and the form of keys that lie far apart.
+/// The five forms of up to 65,536 keys of one range (their low 16 bits), and the form of keys that lie far apart.
 ///
 /// Payloads in memory:
 /// - `full`: nothing, every key of the range is there.
 /// - `runs`: start UInt16 of each run, then the rank of each start UInt16 (at most 128 runs).
 /// - `array`: the offsets UInt16, ascending (at most 2,048).
+/// - `holes`: the largest offset UInt16, then the offsets below it that are missing, ascending (at most 2,048).
 /// - `bitmap`: 1,024 words, then the rank at every eighth word, UInt16.
 /// - `sparse`: the keys themselves, Int64, ascending (at most 2,048), of any range.
 ///
@@ -14,6 +15,7 @@ enum KeyContainer: UInt8 {
     case array = 2
     case bitmap = 3
     case sparse = 4
+    case holes = 5
 
     static let rangeBits: Int64 = 16
     static let rangeSize = 65_536
@@ -21,6 +23,7 @@ enum KeyContainer: UInt8 {
     static let bitmapBytes = bitmapWords * 8 + 128 * 2
     static let mostRuns = 128
     static let mostInArray = 2_048
+    static let mostHoles = 2_048
     static let mostSparse = 2_048
     /// Fewer keys than this in a range are kept as sparse keys, so that the directory stays small.
     static let fewestInRange = 1_024
@@ -37,6 +40,12 @@ enum KeyContainer: UInt8 {
             let offsets = payload.assumingMemoryBound(to: UInt16.self)
             let index = Self.lowerBound(offsets, count: count, UInt16(truncatingIfNeeded: offset))
             return index < count && Int(offsets[index]) == offset ? index : -1
+        case .holes:
+            let (missing, last) = Self.holeParts(payload)
+            guard offset <= last else { return -1 }
+            let holes = last + 1 - count
+            let index = Self.lowerBound(missing, count: holes, UInt16(truncatingIfNeeded: offset))
+            return index < holes && Int(missing[index]) == offset ? -1 : offset - index
         case .sparse: return -1
         }
     }
@@ -88,6 +97,7 @@ enum KeyContainer: UInt8 {
         case .array:
             let offsets = payload.assumingMemoryBound(to: UInt16.self)
             for index in 0..<wanted { target[index] = base &+ Int64(offsets[rank + index]) }
+        case .holes: Self.fillBetweenHoles(payload, count: count, base: base, from: rank, into: target, wanted: wanted)
         case .sparse:
             let keys = payload.assumingMemoryBound(to: Int64.self)
             for index in 0..<wanted { target[index] = keys[rank + index] }
@@ -196,6 +206,10 @@ enum KeyContainer: UInt8 {
             carry = words[word] >> 63
         }
         if runs <= mostRuns { return makeRuns(words, runs: runs) }
+        var word = bitmapWords - 1
+        while words[word] == 0 { word -= 1 }
+        let last = word * 64 + 63 - words[word].leadingZeroBitCount
+        if last + 1 - count <= mostHoles { return makeHoles(words, last: last, holes: last + 1 - count) }
         if count <= mostInArray {
             let payload = UnsafeMutableRawPointer.allocate(byteCount: count * 2, alignment: 8)
             let offsets = payload.assumingMemoryBound(to: UInt16.self)
@@ -214,6 +228,72 @@ enum KeyContainer: UInt8 {
         payload.copyMemory(from: bitmap, byteCount: bitmapWords * 8)
         _ = setRanks(payload)
         return (.bitmap, payload, bitmapBytes)
+    }
+
+    private static func makeHoles(
+        _ words: UnsafeMutablePointer<UInt64>, last: Int, holes: Int
+    ) -> (kind: KeyContainer, payload: UnsafeMutableRawPointer?, bytes: Int) {
+        let bytes = 2 + holes * 2
+        let payload = UnsafeMutableRawPointer.allocate(byteCount: bytes, alignment: 8)
+        payload.storeBytes(of: UInt16(truncatingIfNeeded: last), as: UInt16.self)
+        let (missing, _) = holeParts(payload)
+        var index = 0
+        for word in 0...(last >> 6) {
+            var bits = ~words[word]
+            if word == last >> 6, last & 63 < 63 { bits &= (1 << UInt64((last & 63) + 1)) &- 1 }
+            while bits != 0 {
+                missing[index] = UInt16(truncatingIfNeeded: word * 64 + bits.trailingZeroBitCount)
+                bits &= bits &- 1
+                index += 1
+            }
+        }
+        return (.holes, payload, bytes)
+    }
+
+    private static func holeParts(
+        _ payload: UnsafeMutableRawPointer
+    ) -> (missing: UnsafeMutablePointer<UInt16>, last: Int) {
+        let words = payload.assumingMemoryBound(to: UInt16.self)
+        return (words + 1, Int(words[0]))
+    }
+
+    /// Whether a payload has as many holes as go with its keys.
+    static func isWhole(holes payload: UnsafeMutableRawPointer, keys: Int, bytes: Int) -> Bool {
+        let holes = holeParts(payload).last + 1 - keys
+        return holes >= 0 && holes <= mostHoles && bytes == 2 + holes * 2
+    }
+
+    /// Writes the keys of a range with few holes from a rank on.
+    private static func fillBetweenHoles(
+        _ payload: UnsafeMutableRawPointer, count: Int, base: Int64, from rank: Int,
+        into target: UnsafeMutablePointer<Int64>, wanted: Int
+    ) {
+        let (missing, last) = holeParts(payload)
+        let holes = last + 1 - count
+        // The holes below the key of a rank are those with more than so many keys before them, left out.
+        var hole = 0
+        var length = holes
+        while length > 0 {
+            let half = length >> 1
+            if Int(missing[hole + half]) - (hole + half) <= rank {
+                hole += half + 1
+                length -= half + 1
+            } else {
+                length = half
+            }
+        }
+        var offset = rank + hole
+        var index = 0
+        while index < wanted {
+            let end = hole < holes ? Int(missing[hole]) : last + 1
+            while offset < end, index < wanted {
+                target[index] = base &+ Int64(offset)
+                offset += 1
+                index += 1
+            }
+            offset += 1
+            hole += 1
+        }
     }
 
     /// Runs begin with their number, so that the ranks can be found.

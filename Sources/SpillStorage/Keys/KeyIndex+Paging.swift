@@ -10,14 +10,7 @@ extension KeyIndex {
         try seal()
         guard residentBytes > 64 << 10 else { return }
         try spill()
-        for slot in slotChunks.indices where slotChunks[slot] >= 0 {
-            let chunk = slotChunks[slot]
-            chunks[chunk].payload?.deallocate()
-            chunks[chunk].payload = nil
-            chunks[chunk].slot = -1
-            residentBytes -= Int(chunks[chunk].bytes)
-            slotChunks[slot] = -1
-        }
+        for slot in slotChunks.indices { empty(slot) }
         recency = RecencyList(capacity: slotChunks.count)
     }
 
@@ -34,6 +27,9 @@ extension KeyIndex {
         } else {
             target = try BlockFile(directory: directory, named: name, kind: .keys, scratch: scratch)
             file = target
+            let slots = max(4, min(1 << 15, memory >> 11))
+            recency = RecencyList(capacity: slots)
+            slotChunks = Array(repeating: -1, count: slots)
         }
         while writtenChunks < chunkCount {
             let index = writtenChunks
@@ -56,18 +52,41 @@ extension KeyIndex {
         guard chunks[index].payload == nil, chunks[index].kind != .full, let file else { return }
         let payload = try read(index, from: file)
         chunksRead += 1
-        let (slot, isFresh) = recency.take()
-        if !isFresh, slotChunks[slot] >= 0 {
-            let old = slotChunks[slot]
-            chunks[old].payload?.deallocate()
-            chunks[old].payload = nil
-            chunks[old].slot = -1
-            residentBytes -= Int(chunks[old].bytes)
-        }
+        let slot = freeSlot(for: Int(chunks[index].bytes))
         slotChunks[slot] = index
         chunks[index].payload = payload
         chunks[index].slot = Int32(slot)
         residentBytes += Int(chunks[index].bytes)
+    }
+
+    /// A slot for a chunk. Chunks differ in size: bytes count, not their number, but for a few that are always held.
+    private func freeSlot(for bytes: Int) -> Int {
+        guard let oldest = recency.oldestSlot, recency.count > 3,
+            residentBytes + bytes > memory || slotChunks[oldest] < 0
+        else {
+            let slot = recency.take().slot
+            empty(slot)
+            return slot
+        }
+        empty(oldest)
+        recency.touch(oldest)
+        var next = recency.oldestSlot
+        while residentBytes + bytes > memory, let slot = next, slot != oldest {
+            empty(slot)
+            next = recency.slot(usedAfter: slot)
+        }
+        return oldest
+    }
+
+    /// Gives the memory of the chunk in a slot back.
+    private func empty(_ slot: Int) {
+        let chunk = slotChunks[slot]
+        guard chunk >= 0 else { return }
+        chunks[chunk].payload?.deallocate()
+        chunks[chunk].payload = nil
+        chunks[chunk].slot = -1
+        residentBytes -= Int(chunks[chunk].bytes)
+        slotChunks[slot] = -1
     }
 
     private func write(
@@ -107,7 +126,7 @@ extension KeyIndex {
         default:
             guard block.count == Int(chunk.bytes) else { return false }
             payload.copyMemory(from: block.start, byteCount: block.count)
-            return true
+            return chunk.kind != .holes || KeyContainer.isWhole(holes: payload, keys: keys, bytes: block.count)
         }
     }
 }

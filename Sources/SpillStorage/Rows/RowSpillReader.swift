@@ -90,13 +90,13 @@ package final class RowSpillReader {
         let before = batch.count
         while !batch.isFull {
             while place >= current.count {
-                guard index < rows.blockCount else { return batch.count > before }
+                guard index < rows.blockCount else { return end(batch.count > before) }
                 index += 1
                 current = index < rows.blockCount ? try rows.read(index) : rows.open
                 block = current
                 if isLast { try rows.discard(before: index) }
                 place = current.lowerBound(nextKey)
-                if index == rows.blockCount && place >= current.count { return batch.count > before }
+                if index == rows.blockCount && place >= current.count { return end(batch.count > before) }
             }
             let key = current.keys[place]
             let row = batch.appendRow(key: key)
@@ -114,6 +114,12 @@ package final class RowSpillReader {
             nextKey = key + 1
         }
         return batch.count > before
+    }
+
+    /// Notes that the last row was read. Blocks that were given back are not looked into again for rows that came since.
+    private func end(_ isFound: Bool) -> Bool {
+        if isLast { isDone = true }
+        return isFound
     }
 
     private func isDeleted(_ key: Int64, _ batch: inout RowBatch, row: Int) throws(MigrationError) -> Bool {

@@ -76,6 +76,18 @@ struct KeyScan {
 
     private static let leastAllowance = 64 << 10
 
+    /// Cuts memory into shares: who needs little gets it, the others share what is left.
+    static func shares(of room: Int, needs: [Int]) -> [Int] {
+        var shares = Array(repeating: leastAllowance, count: needs.count)
+        var (left, count) = (room, needs.count)
+        for index in needs.indices.sorted(by: { (needs[$0], $0) < (needs[$1], $1) }) {
+            shares[index] = max(leastAllowance, min(needs[index], left / count))
+            left = max(0, left - shares[index])
+            count -= 1
+        }
+        return shares
+    }
+
     /// Bytes for each index of a table.
     ///
     /// Keys that rows are looked up by in any order get what they need as long as there is room: reading an index again and
@@ -97,10 +109,7 @@ struct KeyScan {
                 }
                 return argument.table
             })
-        // A bit a key, and a little for their ranks.
-        func need(_ table: Int) -> Int {
-            Int(clamping: session.layout.tables[table].maximumKey / 8) / 32 * 33 + KeyScan.leastAllowance
-        }
+        func need(_ table: Int) -> Int { session.keyBytes(ofTable: table) }
         let ordered = scanned.sorted {
             (referenced.contains($0) ? 0 : 1, need($0), $0) < (referenced.contains($1) ? 0 : 1, need($1), $1)
         }
@@ -190,5 +199,12 @@ struct KeyScan {
             }
         }
         try keys.index.seal()
+    }
+}
+
+extension MigrationSession {
+    /// Bytes that an index of all keys of a source table takes at the most: a bit a key, and a little for their ranks.
+    func keyBytes(ofTable table: Int) -> Int {
+        Int(clamping: layout.tables[table].maximumKey / 8) / 32 * 33 + (64 << 10)
     }
 }
