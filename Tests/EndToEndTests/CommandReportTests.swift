@@ -20,7 +20,7 @@ struct CommandReportTests {
 
     private func rows(_ id: String, in page: XMLElement) throws -> [[String]] {
         try page.nodes(forXPath: "//*[@id='\(id)']//*[local-name()='tr']").map { row in
-            (row.children ?? []).map { $0.stringValue ?? "" }
+            (row.children ?? []).compactMap { $0 as? XMLElement }.map { $0.stringValue ?? "" }
         }
     }
 

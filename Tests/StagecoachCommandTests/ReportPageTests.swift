@@ -113,7 +113,7 @@ struct ReportPageTests {
         #expect(rows.count == 42)
         var sum = Array(repeating: 0, count: 7)
         for (index, row) in rows.dropFirst().enumerated() {
-            let cells = (row.children ?? []).map { $0.stringValue ?? "" }
+            let cells = (row.children ?? []).compactMap { $0 as? XMLElement }.map { $0.stringValue ?? "" }
             let figures = (cells[2...7] + [cells[9]]).map { Int($0.filter(\.isNumber)) ?? -1 }
             #expect(figures[0] == figures[1...5].reduce(0, +))
             if index < 40 { sum = zip(sum, figures).map(+) } else { #expect(figures == sum) }
