@@ -29,7 +29,7 @@ extension CheckCommand {
         switch format {
         case .json: try JSONText.text(outline)
         case .csv: CheckPage(outline).table
-        case .html: CheckPage(outline).text
+        case .html: CheckPage(outline).page()
         }
     }
 }

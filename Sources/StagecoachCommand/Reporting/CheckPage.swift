@@ -2,7 +2,9 @@ import Foundation
 import Stagecoach
 
 /// A check's result as a page and as comma-separated values.
-struct CheckPage {
+///
+/// A class, and its page is never inlined: the optimizer of Swift 6.3 fails on the closures over an inlined value.
+final class CheckPage {
     private let outline: CheckOutline
 
     init(_ outline: CheckOutline) { self.outline = outline }
@@ -27,7 +29,8 @@ struct CheckPage {
     }
 
     /// The page.
-    var text: String {
+    @inline(never)
+    func page() -> String {
         ReportPage.document(title: "Checked: \(outline.report.source)", mark: false) { body in
             body.element(
                 "div", ["class": "verdict " + (outline.fails ? "bad" : "good")],

@@ -12,6 +12,10 @@ struct ReportPage {
 
     /// The whole page.
     var text: String {
+        @inline(never) get { written }
+    }
+
+    private var written: String {
         Self.document(title: "\(title): \(account.source)", mark: account.result == nil) { body in
             header(&body)
             if let error = account.error { failure(error, &body) }
