@@ -45,7 +45,7 @@ struct ReportPage {
                 if mark { head.empty("meta", ["name": "state", "content": ReportFile.unfinishedMark]) }
                 head.empty("link", ["rel": "icon", "href": "data:,"])
                 head.element("title", title.printable)
-                head.element("style", ReportStyle.css)
+                head.raw("<style>\(ReportStyle.css)</style>\n")
             }
             html.element("body") { $0.element("main", [:], content) }
         }

@@ -3,6 +3,7 @@ enum ReportStyle {
     /// Scripts, fonts and anything from elsewhere are forbidden, not only absent.
     static let policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
+    /// Without `<`, `&` and quotes: browsers take what stands in a style element as it is, XML does not.
     static let css = """
         :root{color-scheme:light dark;--page:#f7f7f5;--card:#fff;--ink:#1d2024;--soft:#646b73;--line:#dfe1e4;--band:#f1f3f5;
         --blue:#2468c9;--blue-soft:#dbe7f8;--green:#1f7a46;--green-soft:#dcefe3;--red:#b3261e;--red-soft:#f9dedc;
@@ -13,7 +14,7 @@ enum ReportStyle {
         --orange:#f0a070}}
         *{box-sizing:border-box}
         body{margin:0;background:var(--page);color:var(--ink);
-        font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif;-webkit-text-size-adjust:100%}
+        font:15px/1.5 system-ui,-apple-system,Segoe UI,Roboto,DejaVu Sans,sans-serif;-webkit-text-size-adjust:100%}
         main{max-width:1060px;margin:0 auto;padding:24px 16px 48px}
         h1{font-size:22px;line-height:1.3;margin:0 0 4px;overflow-wrap:anywhere}
         h2{font-size:17px;margin:32px 0 8px}
@@ -42,9 +43,9 @@ enum ReportStyle {
         dl{display:grid;grid-template-columns:minmax(90px,160px) 1fr;gap:4px 12px;margin:0}
         dt{color:var(--soft)}dd{margin:0;overflow-wrap:anywhere;min-width:0}
         ul{margin:4px 0;padding-left:20px}li{overflow-wrap:anywhere;margin:3px 0}
-        pre{margin:0;padding:12px 14px;font:13px/1.5 ui-monospace,"SF Mono",Menlo,"DejaVu Sans Mono",monospace;
+        pre{margin:0;padding:12px 14px;font:13px/1.5 ui-monospace,SF Mono,Menlo,DejaVu Sans Mono,monospace;
         white-space:pre-wrap;overflow-wrap:anywhere}
-        svg{display:block}svg text{font:13px system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif;
+        svg{display:block}svg text{font:13px system-ui,-apple-system,Segoe UI,Roboto,DejaVu Sans,sans-serif;
         fill:var(--ink)}
         svg .soft{fill:var(--soft);font-size:12px}svg .strong{font-weight:600}
         .chart{padding:12px 14px 10px}
