@@ -56,7 +56,7 @@ package final class WaitBoard: Sendable {
                 state.reason = reason
                 state.began = now
             }
-            state.ends = now + .milliseconds(300)
+            state.ends = now + .milliseconds(100)
         }
     }
 }
