@@ -68,6 +68,7 @@ enum ReportStyle {
         .indexes{background:var(--orange)}
         @media (max-width:560px){main{padding:16px 12px 32px}dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:8px}
         .figures{grid-template-columns:1fr 1fr}.figure b{font-size:17px}.stage{grid-template-columns:38% 1fr 60px}
+        .stage>span{white-space:normal;overflow-wrap:anywhere}
         th,td{padding:6px 9px}}
         @media print{.picture{max-height:none}.card,.scroll,.figure{break-inside:avoid}}
 
