@@ -99,7 +99,9 @@ public final class Migration {
             // `now()` is the run's start, whatever evaluates it and for whichever row.
             let earlier = options.restarts ? nil : (try? EarlierRun.read(journalPath)) ?? nil
             let now = earlier?.header.started ?? Date().timeIntervalSinceReferenceDate
-            return try EvaluationScope.$current.withValue(EvaluationScope(now: now)) { try migrate(earlier) }
+            return try EvaluationScope.$current.withValue(EvaluationScope(now: now)) {
+                try WaitBoard.$current.withValue(progress.waits) { try migrate(earlier) }
+            }
         } catch {
             // A statement that the cancellation ended reports an interruption; the caller wants the reason, and where the work
             // is kept.
@@ -124,7 +126,9 @@ public final class Migration {
         }
         let appends = options.appendsToExisting && DestinationPath(path: destinationPath).exists
         let place = appends ? DestinationPath(path: destinationPath).resolved : DestinationPath(path: destinationPath)
+        progress.begin(.opening)
         let prepared = try prepare(place, appends: appends)
+        progress.trace?.note(prepared.plan)
         let isPublished = seen?.isPublished ?? false
         if appends {
             try place.checkReplaceable()
@@ -200,6 +204,7 @@ public final class Migration {
         let idMap = try options.idMap.map { path throws(MigrationError) in
             try ObjectIDMap(path: path, earlier: link?.idMap)
         }
+        progress.expect(bytes: prepared.plan.disk.destination, at: area.storePath)
         // Where objects may be rejected, everything may be loaded twice.
         progress.expect(rows: try prepared.expectedRows() * (options.onInvalid == .reject ? 2 : 1))
         do {
@@ -215,6 +220,7 @@ public final class Migration {
             session.counts.links = session.linksWritten.reduce(0, +)
             try PublicationCheck(session: session, isAppended: appends).run(area.storePath)
             let bytes = try FileSize.bytes(of: area.storePath)
+            progress.complete(bytes: bytes)
             if let error = cancellation.error { throw error }
             try idMap?.write(session, firstMapping: known.count, storePath: area.storePath)
             var rejects = done.rejects

@@ -1,3 +1,4 @@
+import Diagnostics
 import Synchronization
 
 /// How far a migration is: counted while the rows flow, readable from any thread.
@@ -42,6 +43,11 @@ public final class ProgressCounter: Sendable {
         public var passes: Int
         /// Bytes written to spill files and association tables.
         public var spilledBytes: Int
+        /// Bytes of the destination's file so far, and how many it is expected to have, about; 0 where neither is known yet.
+        public var destinationBytes = 0
+        public var expectedBytes = 0
+        /// What the run waits for at this moment, in words for people; nil while it works.
+        public var waitsFor: String?
         /// Step of a chain of versions, from 1, whose rows and passes these are; 1 of 1 where there is no chain.
         public var step = 1
         public var steps = 1
@@ -68,8 +74,16 @@ public final class ProgressCounter: Sendable {
     /// Shows the share done elsewhere too; nil between runs.
     private let mirror = Mutex<ProgressMirror?>(nil)
     private let hasMirror = Atomic<Bool>(false)
+    private let file = Mutex(GrowingFile())
+    /// What a run waits for.
+    package let waits = WaitBoard()
+    /// Keeps what a report tells of the run's course; nil where none was asked for.
+    package let trace: RunTrace?
 
-    public init() {}
+    public init() { trace = nil }
+
+    /// - Parameter trace: takes down plans and stages.
+    package init(trace: RunTrace?) { self.trace = trace }
 
     /// Runs that began and that ended.
     var runsBegun: Int { begun.load(ordering: .acquiring) }
@@ -100,11 +114,13 @@ public final class ProgressCounter: Sendable {
     }
 
     public var snapshot: Snapshot {
-        Snapshot(
+        let bytes = file.withLock { file in (file.current, file.expected) }
+        return Snapshot(
             phase: Phase(rawValue: phase.load(ordering: .relaxed)) ?? .opening,
             rows: max(rows.load(ordering: .relaxed), resumedRows.load(ordering: .relaxed)),
             totalRows: total.load(ordering: .relaxed), pass: pass.load(ordering: .relaxed),
             passes: passes.load(ordering: .relaxed), spilledBytes: spilled.load(ordering: .relaxed),
+            destinationBytes: bytes.0, expectedBytes: bytes.1, waitsFor: waits.reason?.rawValue,
             step: step.load(ordering: .relaxed), steps: steps.load(ordering: .relaxed))
     }
 
@@ -126,6 +142,7 @@ public final class ProgressCounter: Sendable {
         spilled.store(0, ordering: .relaxed)
         step.store(1, ordering: .relaxed)
         steps.store(1, ordering: .relaxed)
+        file.withLock { $0 = GrowingFile() }
     }
     /// The run goes on from where a killed one was: until it is there again, that is what is shown.
     func resume(at count: Int) { resumedRows.store(count, ordering: .releasing) }
@@ -133,8 +150,10 @@ public final class ProgressCounter: Sendable {
     public var resumedAt: Int { resumedRows.load(ordering: .acquiring) }
     /// What a killed run had done is done again.
     func go(to count: Int) { rows.store(count, ordering: .relaxed) }
-    func begin(_ next: Phase) {
+    func begin(_ next: Phase, _ subject: @autoclosure () -> String = "") {
         phase.store(next.rawValue, ordering: .relaxed)
+        trace?.begin(
+            next, subject(), pass: pass.load(ordering: .relaxed), step: step.load(ordering: .relaxed))
         reflect()
     }
     func advance(rows count: Int) {
@@ -142,6 +161,12 @@ public final class ProgressCounter: Sendable {
         reflect()
     }
     func expect(rows count: Int) { total.store(count, ordering: .relaxed) }
+    /// Says where the destination is built, and how many bytes it is expected to have.
+    func expect(bytes count: Int, at path: String) {
+        file.withLock { $0 = GrowingFile(path: path, planned: count) }
+    }
+    /// The destination is complete: so many bytes.
+    func complete(bytes count: Int) { file.withLock { $0 = GrowingFile(complete: count) } }
     func enter(pass number: Int, of count: Int) {
         pass.store(number, ordering: .relaxed)
         passes.store(count, ordering: .relaxed)

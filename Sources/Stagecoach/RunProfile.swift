@@ -120,7 +120,7 @@ extension MigrationSession {
     ///
     /// - Parameter subjects: names of what it works on.
     func begin(_ phase: ProgressCounter.Phase, _ subjects: @autoclosure () -> [String] = []) {
-        progress.begin(phase)
+        progress.begin(phase, subjects().joined(separator: ", "))
         profile?.begin(phase, subjects().joined(separator: ", "))
     }
 }

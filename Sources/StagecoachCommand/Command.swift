@@ -32,7 +32,7 @@ package enum Command {
         let work: () throws -> Void
         switch name {
         case "migrate":
-            let command = try MigrateCommand(arguments, console: console)
+            let command = try MigrateCommand(arguments, commandLine: commandLine, console: console)
             work = { try command.run() }
         case "plan":
             let command = try PlanCommand(arguments, console: console)
@@ -46,7 +46,8 @@ package enum Command {
         case "batch":
             let command = try BatchCommand(arguments, commandLine: commandLine, console: console)
             work = { try command.run() }
-        case "merge-reports": work = { try MergeReportsCommand.run(arguments, console: console) }
+        case "merge-reports":
+            work = { try MergeReportsCommand.run(arguments, commandLine: commandLine, console: console) }
         case "infer": work = { try InferCommand.run(arguments, console: console) }
         case "port": work = { try PortCommand.run(arguments, console: console) }
         case "convert": work = { try ConvertCommand.run(arguments, console: console) }

@@ -1,4 +1,5 @@
 import Foundation
+import FoundationXML
 import ManagedModel
 import PersistentStore
 import TestSupport
@@ -129,11 +130,18 @@ struct CommandBatchTests {
         let manifest = try manifest(3, in: folder)
         #expect(try batch([manifest, "--shard", "0/2"]).code == 0)
         let results = manifest + ".results-0-of-2.jsonl"
-        let merged = try CommandBinary.run(["merge-reports", results, "--manifest", manifest])
+        let page = folder.file("batch.html")
+        let table = folder.file("batch.csv")
+        let merged = try CommandBinary.run(
+            ["merge-reports", results, "--manifest", manifest, "--report", page, "--report", table])
         #expect(merged.code == 75)
+        let text = try XMLDocument(data: Data(contentsOf: URL(fileURLWithPath: page))).rootElement()?.stringValue ?? ""
+        #expect(text.contains("1 of 3 stores not done") && text.contains("in/2.sqlite"))
+        let lines = try String(contentsOfFile: table, encoding: .utf8).split(separator: "\r\n")
+        #expect(lines.count == 4 && lines.filter { $0.hasPrefix("done,0,") }.count == 2)
         #expect(merged.output.contains("Without a result") && merged.output.contains("in/2.sqlite"))
-        let lines = try String(contentsOfFile: results, encoding: .utf8).split(separator: "\n")
-        try (lines[0] + "\n").write(toFile: results, atomically: true, encoding: .utf8)
+        let kept = try String(contentsOfFile: results, encoding: .utf8).split(separator: "\n")
+        try (kept[0] + "\n").write(toFile: results, atomically: true, encoding: .utf8)
         let begun = try CommandBinary.run(["merge-reports", results])
         #expect(begun.code == 75 && begun.output.contains("began and has no end"))
     }

@@ -143,10 +143,17 @@ struct CommandHelpTests {
                                             all keys are kept.
                       --new-uuid            Give the destination a UUID of its own.
                       --check full          Run SQLite's integrity check before publishing.
-                      --report FILE         Write the report to a new file, NAME.json.
-                      --progress CHOICE     auto (on a terminal only), bar (elsewhere a line
-                                            every ten seconds), json (an object a line on
-                                            standard error), or none.
+                      --report FILE         Write a report to a new file: NAME.html (a page to
+                                            read), NAME.json or NAME.csv. May be given several
+                                            times. A run that fails or is interrupted writes one
+                                            too, which the next run's replaces.
+                      --progress CHOICE     auto (on a terminal one line that is redrawn,
+                                            elsewhere a line every ten seconds), bar (also on a
+                                            terminal that says it is dumb), lines (a line every
+                                            ten seconds), json (an object a line on standard
+                                            error), or none.
+                      --progress-file FILE  With --progress json: add the lines to this file,
+                                            which may be a pipe, instead of standard error.
                       --writer CHOICE       How a fresh store's rows are written: pages (faster)
                                             or sqlite, to compare the two. The rows are the
                                             same.

@@ -11,7 +11,7 @@ struct ArgumentParserTests {
                 .init("to", .text, "MODEL", help: ""), .init("output", letter: "o", .text, "FILE", help: ""),
                 .init("limit", .size, "SIZE", help: ""), .init("count", .count(least: 1), "N", help: ""),
                 .init("keys", .choice(["auto", "kept"]), "CHOICE", help: ""), .init("quick", .flag, help: ""),
-                .init("report", .file(ending: ".json"), "FILE", help: ""),
+                .init("report", .file(endings: [".json"]), "FILE", help: ""),
             ], examples: []),
         CommandSpecification(
             "need", summary: "", discussion: "", operands: [],
@@ -103,7 +103,7 @@ struct ArgumentParserTests {
                 ["copy", "--keys", "kpet"],
                 .notAChoice(option: "--keys", value: "kpet", choices: ["auto", "kept"], nearest: "kept")
             ),
-            (["copy", "--report", "r.txt"], .wrongEnding(option: "--report", value: "r.txt", ending: ".json")),
+            (["copy", "--report", "r.txt"], .wrongEnding(option: "--report", value: "r.txt", endings: [".json"])),
             (["need"], .missingOption("--to")),
         ] as [([String], UsageError)])
     func refusals(line: [String], expected: UsageError) {

@@ -6,23 +6,31 @@ import Testing
 @Suite("Progress")
 struct ProgressTests {
     private let figures = ProgressFigures(
-        phase: .load, pass: 2, passes: 5, rows: 86_000, totalRows: 200_000, share: 0.43, elapsed: 43, rate: 2_000,
-        memory: 41 << 20, spilledBytes: 3 << 20)
+        phase: .load, pass: 2, passes: 5, rows: 86_000, totalRows: 200_000, bytes: 210 << 20, totalBytes: 508 << 20,
+        share: 0.43, elapsed: 43, rate: 2_000, memory: 41 << 20, spilledBytes: 3 << 20)
 
     @Test("a wide terminal shows everything")
     func wide() {
         #expect(
             figures.line(width: 200)
-                == "load  [########------------]  43 %  pass 2/5  86,000 of 200,000 rows  2,000 rows/s  57 s left  memory 41.0 MiB  spilled 3.00 MiB"
+                == "load  [########------------]  43 %  pass 2/5  86,000 of 200,000 rows  210.0 MiB of 508.0 MiB  2,000 rows/s  57 s left  memory 41.0 MiB  spilled 3.00 MiB"
         )
     }
 
     @Test("a narrow terminal shows what matters, and never fills its last column")
     func narrow() {
-        for width in 1...140 { #expect(figures.line(width: width).count <= max(1, width - 1)) }
+        for width in 1...160 { #expect(figures.line(width: width).count <= max(1, width - 1)) }
         #expect(figures.line(width: 60) == "load  43 %  pass 2/5  2,000 rows/s  57 s left")
         #expect(figures.line(width: 12) == "load  43 %")
         #expect(figures.line(width: 5) == "43 %")
+    }
+
+    @Test("what the run waits for comes before its figures")
+    func waiting() {
+        var figures = figures
+        figures.waitsFor = "the disk"
+        #expect(figures.plainLine.hasPrefix("load, waiting for the disk, 43 %, pass 2/5"))
+        #expect(figures.line(width: 40) == "load  waiting for the disk  43 %")
     }
 
     @Test("no time left is given before 1 %, nor at the end")
@@ -32,6 +40,12 @@ struct ProgressTests {
         #expect(figures.timeLeft == nil)
         figures.share = 0.5
         #expect(figures.timeLeft == 43)
+        // What a killed run had done took this one no time.
+        figures.doneBefore = 0.4
+        #expect(figures.timeLeft.map { ($0 * 1000).rounded() } == 215_000)
+        figures.doneBefore = 0.495
+        #expect(figures.timeLeft == nil)
+        figures.doneBefore = 0
         figures.phase = .done
         #expect(figures.timeLeft == nil)
         #expect(ProgressFigures().plainLine == "opening")
@@ -41,9 +55,9 @@ struct ProgressTests {
     @Test(
         "the style follows choice, terminal and environment",
         arguments: [
-            (nil, true, [:], .redrawn), (nil, false, [:], .none), ("auto", true, ["TERM": "dumb"], .lines),
+            (nil, true, [:], .redrawn), (nil, false, [:], .lines), ("auto", true, ["TERM": "dumb"], .lines),
             ("auto", true, ["NO_COLOR": "1"], .redrawn), ("bar", false, [:], .lines), ("bar", true, [:], .redrawn),
-            ("bar", true, ["TERM": "dumb"], .lines), ("json", true, [:], .events),
+            ("bar", true, ["TERM": "dumb"], .redrawn), ("lines", true, [:], .lines), ("json", true, [:], .events),
             ("json", false, ["TERM": "dumb"], .events), ("none", true, [:], .none), ("none", false, [:], .none),
         ] as [(String?, Bool, [String: String], ProgressDisplay.Style)])
     func styles(choice: String?, isTerminal: Bool, environment: [String: String], style: ProgressDisplay.Style) {

@@ -139,7 +139,15 @@ extension Connection {
         _ = stagecoach_db_config(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         // Old schemas may hold double-quoted strings in an index; that is no reason to refuse the store.
         _ = stagecoach_db_config(handle, SQLITE_DBCONFIG_DQS_DDL, 1)
-        sqlite3_busy_timeout(handle, 2000)
+        // Two seconds in steps of 25 ms, each told to whoever shows the progress of the thread's run.
+        sqlite3_busy_handler(
+            handle,
+            { _, attempts in
+                guard attempts < 80 else { return 0 }
+                WaitBoard.current?.tell(.sourceLock)
+                usleep(25_000)
+                return 1
+            }, nil)
         // Before the first read: this mode is what keeps the wal-index out of shared memory.
         try connection.execute("PRAGMA locking_mode=EXCLUSIVE")
         return connection

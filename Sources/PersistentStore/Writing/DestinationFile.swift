@@ -66,7 +66,8 @@ enum DestinationFile {
                 "The written file is inconsistent: \(pages) pages of \(pageSize) bytes in \(size) bytes",
                 context: .init(path: path))
         }
-        guard SystemCall.uninterrupted({ fsync(descriptor) }) == 0 else { throw failure("Syncing", path) }
+        let code = WaitBoard.during(.disk) { SystemCall.uninterrupted { fsync(descriptor) } }
+        guard code == 0 else { throw failure("Syncing", path) }
     }
 
     private static func failure(_ doing: String, _ path: String) -> MigrationError {

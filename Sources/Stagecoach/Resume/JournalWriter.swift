@@ -69,17 +69,19 @@ final class JournalWriter: @unchecked Sendable {
     ) throws(MigrationError) {
         try drain()
         var result: MigrationError?
-        queue.sync {
-            do throws(MigrationError) {
-                try write(record, synchronizes: synchronizes, everything: everything)
-            } catch { result = error }
+        WaitBoard.during(.disk) {
+            queue.sync {
+                do throws(MigrationError) {
+                    try write(record, synchronizes: synchronizes, everything: everything)
+                } catch { result = error }
+            }
         }
         if let result { throw result }
     }
 
     /// Waits for the record on its way.
     func drain() throws(MigrationError) {
-        queue.sync {}
+        WaitBoard.during(.disk) { queue.sync {} }
         try rethrow()
     }
 

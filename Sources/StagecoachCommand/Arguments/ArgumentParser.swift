@@ -168,8 +168,10 @@ package struct ArgumentParser: Sendable {
                     option: name, value: value, choices: choices,
                     nearest: EditDistance.nearest(to: value, among: choices))
             }
-        case .file(let ending):
-            guard value.hasSuffix(ending) else { throw .wrongEnding(option: name, value: value, ending: ending) }
+        case .file(let endings):
+            guard endings.contains(where: value.hasSuffix) else {
+                throw .wrongEnding(option: name, value: value, endings: endings)
+            }
         }
         parsed.texts[option.name] = value
         if option.isRepeatable { parsed.repeated[option.name, default: []].append(value) }

@@ -69,9 +69,21 @@ extension CommandCatalog {
         operands: ["RESULTS"], repeatsLastOperand: true,
         options: [
             .init("manifest", .text, "FILE", help: "Name the stores of this manifest that have no result."),
+            .init(
+                "report", .file(endings: ReportFormat.endings), "FILE", isRepeatable: true,
+                help:
+                    "Write a report to a new file: NAME.html (a page that lists the stores), NAME.json or NAME.csv (a line a store). May be given several times."
+            ),
             .init("json", .flag, help: "Print one JSON object."),
         ],
         examples: [
-            ("stagecoach merge-reports stores.jsonl.results-*.jsonl --manifest stores.jsonl", "all shares of one batch")
+            (
+                "stagecoach merge-reports stores.jsonl.results-*.jsonl --manifest stores.jsonl",
+                "all shares of one batch"
+            ),
+            (
+                "stagecoach merge-reports stores.jsonl.results.jsonl --report batch.html",
+                "a page of what became of each"
+            ),
         ])
 }

@@ -92,12 +92,19 @@ package enum CommandCatalog {
         ),
         .init("new-uuid", .flag, help: "Give the destination a UUID of its own."),
         .init("check", .choice(["full"]), "full", help: "Run SQLite's integrity check before publishing."),
-        .init("report", .file(ending: ".json"), "FILE", help: "Write the report to a new file, NAME.json."),
         .init(
-            "progress", .choice(["auto", "bar", "json", "none"]), "CHOICE",
+            "report", .file(endings: ReportFormat.endings), "FILE", isRepeatable: true,
             help:
-                "auto (on a terminal only), bar (elsewhere a line every ten seconds), json (an object a line on standard error), or none."
+                "Write a report to a new file: NAME.html (a page to read), NAME.json or NAME.csv. May be given several times. A run that fails or is interrupted writes one too, which the next run's replaces."
         ),
+        .init(
+            "progress", .choice(["auto", "bar", "lines", "json", "none"]), "CHOICE",
+            help:
+                "auto (on a terminal one line that is redrawn, elsewhere a line every ten seconds), bar (also on a terminal that says it is dumb), lines (a line every ten seconds), json (an object a line on standard error), or none."
+        ),
+        .init(
+            "progress-file", .text, "FILE",
+            help: "With --progress json: add the lines to this file, which may be a pipe, instead of standard error."),
     ]
 
     /// How rows are written and read, to compare.
@@ -174,7 +181,7 @@ package enum CommandCatalog {
                 "format", .choice(["text", "json", "dot"]), "FORMAT",
                 help: "text, json, or dot: a graph for Graphviz."),
             .init(
-                "save", .file(ending: ".json"), "FILE",
+                "save", .file(endings: [".json"]), "FILE",
                 help: "Write the plan to a new file, NAME.json, for migrate --plan."),
         ],
         examples: [

@@ -10,8 +10,8 @@ package enum OptionValue: Sendable, Equatable {
     case size
     /// One of some words.
     case choice([String])
-    /// A file name of an ending.
-    case file(ending: String)
+    /// A file name of one of some endings.
+    case file(endings: [String])
 }
 
 /// An option of a command.

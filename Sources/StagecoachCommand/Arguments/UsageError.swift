@@ -15,7 +15,7 @@ package enum UsageError: Error, Equatable, Sendable {
     case notACount(option: String, value: String, least: Int)
     case notASize(option: String, value: String)
     case notAChoice(option: String, value: String, choices: [String], nearest: String?)
-    case wrongEnding(option: String, value: String, ending: String)
+    case wrongEnding(option: String, value: String, endings: [String])
     /// A cut that is neither a number nor names of entity mappings.
     case notACut(option: String, value: String)
     /// Two options that cannot be given together.

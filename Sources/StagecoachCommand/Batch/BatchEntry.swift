@@ -12,7 +12,7 @@ struct BatchEntry: Equatable {
     var from: String?
     /// In the place of `--mapping`; nil where the manifest names none.
     var mappings: [String]?
-    /// A new file for the store's report, `NAME.json`.
+    /// A new file for the store's report, `NAME.html`, `NAME.json` or `NAME.csv`.
     var report: String?
     /// A new file for the store's rejected objects.
     var rejectFile: String?

@@ -70,7 +70,9 @@ final class BatchRun: Sendable {
         if work.jobs == 1 {
             while let place = take() {
                 attempt(place) { entry, request in
-                    StoreMigration(entry: entry, request: request, cancellation: cancellation).run()
+                    StoreMigration(
+                        entry: entry, request: request, cancellation: cancellation, commandLine: work.commandLine
+                    ).run()
                 }
             }
         } else {

@@ -6,6 +6,8 @@ struct StoreMigration {
     let entry: BatchEntry
     let request: MigrationRequest
     let cancellation: CancellationFlag
+    /// Of the batch, without the program's name: what a report tells to run again.
+    let commandLine: [String]
 
     /// Migrates, and tells what became of it. No error ends the batch.
     func run() -> BatchResult {
@@ -27,16 +29,28 @@ struct StoreMigration {
     }
 
     private func migrate() throws -> MigrationReport {
+        let reporter = RunReporter(request, commandLine: commandLine)
+        do {
+            return try reporter.during { try migrate(reporter) }
+        } catch {
+            // The store's own error is what its line tells.
+            _ = reporter.write(error)
+            throw error
+        }
+    }
+
+    private func migrate(_ reporter: RunReporter) throws -> MigrationReport {
         let inputs = try MigrationInputs(request)
-        let migration = inputs.migration(cancellation: cancellation)
-        if let file = request.report { try OutputFile.check(file) }
+        reporter.inputs = inputs
+        let migration = inputs.migration(progress: reporter.counter, cancellation: cancellation)
+        try reporter.check()
         // Only a store that the command line names goes where nobody has looked yet.
         if entry.place == nil, let slash = entry.destination.lastIndex(of: "/") {
             try OutputFile.makeFolder(String(entry.destination[..<slash]))
         }
         var report = try migration.run()
         report.notes += inputs.notes
-        if let file = request.report { try MigrationResult(inputs: inputs, report: report).write(to: file) }
+        try reporter.write(MigrationResult(inputs: inputs, report: report))
         return report
     }
 }

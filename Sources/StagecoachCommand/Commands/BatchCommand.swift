@@ -90,8 +90,10 @@ struct BatchCommand {
                 postponed.message = "\(entry.source): The batch was interrupted before it"
                 result = postponed
             } else {
-                result = StoreMigration(entry: entry, request: try work.request(entry), cancellation: cancellation)
-                    .run()
+                result = StoreMigration(
+                    entry: entry, request: try work.request(entry), cancellation: cancellation,
+                    commandLine: commandLine
+                ).run()
             }
             console.output.write((try? result.line()) ?? "\n")
         }

@@ -13,15 +13,24 @@ struct CheckCommand {
     ///
     /// - Throws: errors of the inputs and of the work; `check.violations` (65) where a migration would fail.
     func run() throws {
-        let file = work.request.report
+        let files = work.request.reports
         let (inputs, checked) = try work.run(
-            preparing: { _ in if let file { try OutputFile.check(file) } }, { try $0.check() })
+            preparing: { _, _ in for file in files { try OutputFile.check(file) } }, { try $0.check() })
         let outline = CheckOutline(checked.report, checkedVersion: checked.version, inputs: inputs)
-        let json = file != nil || work.printsJSON ? try JSONText.text(outline) : ""
-        work.console.output.write(work.printsJSON ? json : CheckWording.text(outline))
-        if let file { try OutputFile.create(file, json) }
+        work.console.output.write(work.printsJSON ? try JSONText.text(outline) : CheckWording.text(outline))
+        for file in files { try ReportFile.write(file, try text(outline, ReportFormat(path: file) ?? .json)) }
         guard outline.fails else { return }
         throw MigrationError("check.violations", .data, CheckWording.verdict(outline))
+    }
+}
+
+extension CheckCommand {
+    private func text(_ outline: CheckOutline, _ format: ReportFormat) throws -> String {
+        switch format {
+        case .json: try JSONText.text(outline)
+        case .csv: CheckPage(outline).table
+        case .html: CheckPage(outline).page()
+        }
     }
 }
 

@@ -7,7 +7,8 @@ enum MergeReportsCommand {
     ///
     /// - Throws: what ``BatchLog/read(_:_:)`` and ``BatchManifest`` throw; ``BatchUnfinished`` where not all are done.
     /// - Complexity: O(lines) of time, O(destinations) of memory.
-    static func run(_ arguments: ParsedArguments, console: Console) throws {
+    static func run(_ arguments: ParsedArguments, commandLine: [String], console: Console) throws {
+        for file in arguments.all("report") { try OutputFile.check(file) }
         var last: [String: BatchResult] = [:]
         var order: [String] = []
         for file in arguments.operands {
@@ -22,6 +23,7 @@ enum MergeReportsCommand {
             }
         }
         var summary = BatchSummary()
+        var results: [BatchResult] = []
         for key in order {
             guard var result = last[key] else { continue }
             if result.status == .started {
@@ -30,6 +32,7 @@ enum MergeReportsCommand {
                 result.message = "\(result.source): The migration began and has no end: killed, or still at work"
             }
             summary.add(result)
+            if !arguments.all("report").isEmpty { results.append(result) }
         }
         if let path = arguments[option: "manifest"] {
             for entry in try BatchManifest.read(path) where last[PathIdentity.canonical(entry.destination)] == nil {
@@ -40,6 +43,10 @@ enum MergeReportsCommand {
             console.output.write(try JSONText.text(summary))
         } else {
             console.output.write(BatchWording.summary(summary, results: arguments.operands))
+        }
+        let page = BatchPage(summary: summary, results: results, command: ["stagecoach"] + commandLine)
+        for file in arguments.all("report") {
+            try ReportFile.write(file, try page.text(ReportFormat(path: file) ?? .json))
         }
         try BatchUnfinished.check(summary)
     }

@@ -5,39 +5,43 @@ import Stagecoach
 /// `stagecoach migrate`.
 struct MigrateCommand {
     private let work: MigrationWork
+    private let reporter: RunReporter
 
-    init(_ arguments: ParsedArguments, console: Console) throws(UsageError) {
+    /// - Parameter commandLine: without the program's name.
+    init(_ arguments: ParsedArguments, commandLine: [String], console: Console) throws(UsageError) {
         work = try MigrationWork(arguments, console: console)
+        reporter = RunReporter(work.request, commandLine: commandLine)
     }
 
-    /// Migrates and prints the summary or the report.
+    /// Migrates, prints the summary or the report, and writes the report files, also those of a run that fails.
     ///
     /// - Throws: errors of the inputs, the destination and the run.
     func run() throws {
-        let file = work.request.report
-        let (inputs, report) = try work.run(
-            preparing: { if let file { try check(file, before: $0) } }, { try $0.run() })
-        var noted = report
-        noted.notes += inputs.notes
-        let result = MigrationResult(inputs: inputs, report: noted)
-        let json = file != nil || work.printsJSON ? try result.json() : ""
-        work.console.output.write(work.printsJSON ? json : SummaryWording.text(result))
-        for line in ProfileWording.lines(noted) { work.console.messages.write(line + "\n") }
-        if let file {
-            do throws(MigrationError) {
-                try OutputFile.create(file, json)
-            } catch {
-                var error = error
-                if !work.request.options.isDryRun { error.message += "; the migration itself succeeded" }
-                throw error
-            }
+        let result: MigrationResult
+        do {
+            let (inputs, report) = try work.run(
+                counter: reporter.counter,
+                preparing: { inputs, migration in
+                    reporter.inputs = inputs
+                    try check(before: migration)
+                },
+                { migration in try reporter.during { try migration.run() } })
+            var noted = report
+            noted.notes += inputs.notes
+            result = MigrationResult(inputs: inputs, report: noted)
+        } catch {
+            for problem in reporter.write(error) { work.console.messages.write(ErrorWording.text(problem)) }
+            throw error
         }
+        work.console.output.write(work.printsJSON ? try result.json() : SummaryWording.text(result))
+        for line in ProfileWording.lines(result.report) { work.console.messages.write(line + "\n") }
+        try reporter.write(result)
     }
 
-    /// Refuses an impossible report file before the work, but after what is wrong with the inputs.
-    private func check(_ report: String, before migration: ChainedMigration) throws {
+    /// Refuses impossible report files before the work, but after what is wrong with the inputs.
+    private func check(before migration: ChainedMigration) throws {
         do throws(MigrationError) {
-            try OutputFile.check(report)
+            try reporter.check()
         } catch {
             _ = try migration.plan()
             throw error
@@ -68,6 +72,7 @@ struct MigrationResult: Encodable {
     }
 
     private enum Key: String, CodingKey {
+        case outcome
         case sourceVersion
         case destinationVersion
         case mapping
@@ -76,6 +81,8 @@ struct MigrationResult: Encodable {
     func encode(to encoder: any Encoder) throws {
         try report.encode(to: encoder)
         var container = encoder.container(keyedBy: Key.self)
+        let outcome = report.isDryRun ? RunAccount.Outcome.dryRun : .migrated
+        try container.encode(outcome.rawValue, forKey: .outcome)
         try container.encodeIfPresent(sourceVersion, forKey: .sourceVersion)
         try container.encodeIfPresent(destinationVersion, forKey: .destinationVersion)
         try container.encodeIfPresent(mapping, forKey: .mapping)
@@ -83,20 +90,6 @@ struct MigrationResult: Encodable {
 
     /// One JSON object with sorted keys and a line end.
     func json() throws -> String { try JSONText.text(self) }
-
-    /// Writes the report to a new file, after the destination is there.
-    ///
-    /// - Throws: what ``OutputFile`` throws, saying that the migration itself succeeded.
-    func write(to file: String) throws {
-        let text = try json()
-        do throws(MigrationError) {
-            try OutputFile.create(file, text)
-        } catch {
-            var error = error
-            if !report.isDryRun { error.message += "; the migration itself succeeded" }
-            throw error
-        }
-    }
 }
 
 /// Values as JSON for people and programs: sorted keys, indented, a line end.

@@ -9,10 +9,14 @@ struct MigrationWork {
     let printsJSON: Bool
     let console: Console
     private let style: ProgressDisplay.Style
+    /// Where lines of JSON go; nil: standard error.
+    private let progressFile: String?
 
     init(_ arguments: ParsedArguments, console: Console) throws(UsageError) {
         request = try MigrationRequest(arguments)
         style = ProgressDisplay.Style(choice: arguments[option: "progress"], console: console)
+        progressFile = arguments[option: "progress-file"]
+        if progressFile != nil, style != .events { throw .needsOption("--progress-file", other: "--progress json") }
         printsJSON = arguments.has("json")
         self.console = console
     }
@@ -20,21 +24,25 @@ struct MigrationWork {
     /// Reads the inputs and works on them.
     ///
     /// - Parameters:
+    ///   - counter: counts how far the work is.
     ///   - prepare: what may stop the work once the inputs are known to be sound.
     ///   - work: shows its progress.
     /// - Throws: errors of the inputs, of the preparation and of the work.
     func run<Report>(
-        preparing prepare: (ChainedMigration) throws -> Void, _ work: (ChainedMigration) throws -> Report
+        counter: ProgressCounter = ProgressCounter(),
+        preparing prepare: (MigrationInputs, ChainedMigration) throws -> Void,
+        _ work: (ChainedMigration) throws -> Report
     ) throws -> (inputs: MigrationInputs, report: Report) {
-        let progress = ProgressCounter()
         let cancellation = CancellationFlag()
+        let file = try progressFile.map { path throws(MigrationError) in try EventFile(path) }
         return try console.interruption.during(cancellation) {
-            let inputs = try MigrationInputs(request)
-            let migration = inputs.migration(progress: progress, cancellation: cancellation)
-            try prepare(migration)
-            return (
-                inputs, try ProgressDisplay.during(progress, console: console, style: style) { try work(migration) }
-            )
+            try ProgressDisplay.during(counter, console: console, style: style, events: file) {
+                // A source that another process has locked is waited for here already.
+                let inputs = try WaitBoard.$current.withValue(counter.waits) { try MigrationInputs(request) }
+                let migration = inputs.migration(progress: counter, cancellation: cancellation)
+                try prepare(inputs, migration)
+                return (inputs, try work(migration))
+            }
         }
     }
 }

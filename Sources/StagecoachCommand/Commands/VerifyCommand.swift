@@ -17,7 +17,7 @@ struct VerifyCommand {
     ///   migration makes.
     func run() throws {
         let (inputs, report) = try work.run(
-            preparing: { _ in },
+            preparing: { _, _ in },
             { migration in
                 let verification = StoreVerification(migration)
                 if let limit { verification.limit = limit }

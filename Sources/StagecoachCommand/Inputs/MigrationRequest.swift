@@ -12,7 +12,8 @@ struct MigrationRequest {
     let mappings: [String]
     /// Versions to go through, in order.
     let via: [String]
-    let report: String?
+    /// New files for the report, each in the form of its ending.
+    let reports: [String]
     /// Shared libraries of policies, in the order given.
     let policies: [String]
     var options: MigrationOptions
@@ -38,7 +39,10 @@ struct MigrationRequest {
         from = entry.from ?? arguments[option: "from"]
         mappings = entry.mappings ?? arguments.all("mapping")
         via = arguments.all("via")
-        report = entry.report ?? arguments[option: "report"]
+        reports = entry.report.map { [$0] } ?? arguments.all("report")
+        for path in reports where ReportFormat(path: path) == nil {
+            throw .wrongEnding(option: "--report", value: path, endings: ReportFormat.endings)
+        }
         policies = arguments.all("policies")
         var options = MigrationOptions()
         options.memoryLimit = arguments.number("memory-limit")
@@ -48,7 +52,7 @@ struct MigrationRequest {
         if let passes = arguments[option: "passes"] { try Self.readPasses(passes, into: &options) }
         options.idMap = entry.idMap ?? arguments[option: "id-map"]
         if let path = options.idMap, !path.hasSuffix(".csv"), !path.hasSuffix(".sqlite") {
-            throw .wrongEnding(option: "--id-map", value: path, ending: ".csv or .sqlite")
+            throw .wrongEnding(option: "--id-map", value: path, endings: [".csv", ".sqlite"])
         }
         plan = arguments[option: "plan"]
         for name in ["passes", "keys"] where plan != nil && arguments[option: name] != nil {
@@ -102,16 +106,16 @@ struct MigrationRequest {
 
     private func refuseSamePaths() throws(UsageError) {
         if !destination.isEmpty { try refuseSameStores() }
-        for (option, path) in [
-            ("--report", report), ("--reject-file", options.rejectFile), ("--id-map", options.idMap),
-        ] {
+        let results: [(String, String?)] =
+            reports.map { ("--report", $0) }
+            + [("--reject-file", options.rejectFile), ("--id-map", options.idMap)]
+        for (option, path) in results {
             guard let path else { continue }
             if !destination.isEmpty, PathIdentity.isSame(path, destination) {
                 throw .samePath(path, destination, what: "\(option) and DESTINATION")
             }
             if PathIdentity.isSame(path, source) { throw .samePath(path, source, what: "\(option) and SOURCE") }
         }
-        let results = [("--report", report), ("--reject-file", options.rejectFile), ("--id-map", options.idMap)]
         for (index, (option, path)) in results.enumerated() {
             for (other, otherPath) in results.dropFirst(index + 1) {
                 guard let path, let otherPath, PathIdentity.isSame(path, otherPath) else { continue }

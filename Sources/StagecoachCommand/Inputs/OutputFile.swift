@@ -30,9 +30,14 @@ enum OutputFile {
         if close(descriptor) != 0, failure == 0 { failure = errno }
         guard failure != 0 else { return }
         unlink(path)
-        throw MigrationError(
-            "output.io", .io, "Writing the file failed: \(String(cString: strerror(failure)))",
-            remedy: failure == ENOSPC ? "Free space on the disk" : nil, context: .init(path: path))
+        throw writingFailure(failure, path)
+    }
+
+    /// What is thrown where a file cannot be written to its end: `output.io` (74).
+    static func writingFailure(_ number: Int32, _ path: String) -> MigrationError {
+        MigrationError(
+            "output.io", .io, "Writing the file failed: \(String(cString: strerror(number)))",
+            remedy: number == ENOSPC ? "Free space on the disk" : nil, context: .init(path: path))
     }
 
     /// Makes a folder and those that it stands in, where they are missing.
@@ -53,7 +58,8 @@ enum OutputFile {
             remedy: "Name another path, or move the file away", context: .init(path: path))
     }
 
-    private static func creationFailure(_ number: Int32, _ path: String) -> MigrationError {
+    /// What is thrown where a file cannot be made.
+    static func creationFailure(_ number: Int32, _ path: String) -> MigrationError {
         let reason = String(cString: strerror(number))
         return switch number {
         case EEXIST: exists(path)

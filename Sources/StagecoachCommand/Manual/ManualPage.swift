@@ -73,5 +73,7 @@ enum ManualPage {
         )
         page.section("ENVIRONMENT")
         page.item("TERM", "With dumb, progress is not redrawn.")
+        page.item("COLUMNS", "The columns that a progress line may take; left out, what the terminal says.")
+        page.item("NO_COLOR", "Nothing is ever coloured, with it or without.")
     }
 }

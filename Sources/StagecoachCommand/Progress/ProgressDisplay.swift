@@ -23,8 +23,9 @@ final class ProgressDisplay: Sendable {
             switch choice ?? "auto" {
             case "none": self = .none
             case "json": self = .events
-            case "bar": self = console.isTerminal && !isDumb ? .redrawn : .lines
-            default: self = !console.isTerminal ? .none : isDumb ? .lines : .redrawn
+            case "lines": self = .lines
+            case "bar": self = console.isTerminal ? .redrawn : .lines
+            default: self = console.isTerminal && !isDumb ? .redrawn : .lines
             }
         }
     }
@@ -35,7 +36,9 @@ final class ProgressDisplay: Sendable {
         /// Lines of JSON so far.
         var sequence = 0
         /// What the last of them showed.
-        var shown: (phase: ProgressCounter.Phase, pass: Int, elapsed: Double)?
+        var shown: (phase: ProgressCounter.Phase, pass: Int, elapsed: Double, waitsFor: String?)?
+        /// What an earlier run had done, once this one has begun to go on from it.
+        var doneBefore: Double?
         /// Whether it was told that the run goes on from where an earlier one was.
         var hasResumed = false
     }
@@ -47,19 +50,24 @@ final class ProgressDisplay: Sendable {
     private let state = Mutex(State())
     private let queue = DispatchQueue(label: "progress")
     private let run = UUID().uuidString
+    private let events: EventFile?
 
-    private init(counter: ProgressCounter, console: Console, style: Style) {
+    private init(counter: ProgressCounter, console: Console, style: Style, events: EventFile?) {
         self.counter = counter
         self.console = console
         self.style = style
+        self.events = events
     }
 
     /// Shows the progress during a piece of work; the line is gone afterwards, however the work ends.
+    ///
+    /// - Parameter events: where lines of JSON go; nil: standard error.
     static func during<Result>(
-        _ counter: ProgressCounter, console: Console, style: Style, _ work: () throws -> Result
+        _ counter: ProgressCounter, console: Console, style: Style, events: EventFile? = nil,
+        _ work: () throws -> Result
     ) rethrows -> Result {
         guard style != .none else { return try work() }
-        let display = ProgressDisplay(counter: counter, console: console, style: style)
+        let display = ProgressDisplay(counter: counter, console: console, style: style, events: events)
         let timer = DispatchSource.makeTimerSource(queue: display.queue)
         let interval: DispatchTimeInterval = style == .lines ? .seconds(10) : .milliseconds(100)
         timer.schedule(deadline: .now() + interval, repeating: interval)
@@ -91,7 +99,7 @@ final class ProgressDisplay: Sendable {
         let figures = figures()
         let sequence = state.withLock { state in
             state.sequence += 1
-            state.shown = (figures.phase, figures.pass, figures.elapsed)
+            state.shown = (figures.phase, figures.pass, figures.elapsed, figures.waitsFor)
             return state.sequence
         }
         var event = ProgressEvent(kind, run: run, sequence: sequence, figures)
@@ -102,7 +110,8 @@ final class ProgressDisplay: Sendable {
             event.error = known?.code.rawValue
             event.message = known.map(\.description) ?? "\(error)"
         }
-        if let line = event.line { console.messages.write(line) }
+        guard let line = event.line else { return }
+        if let events { events.write(line) } else { console.messages.write(line) }
     }
 
     /// Tells once that the run goes on from where an earlier one was.
@@ -122,6 +131,7 @@ final class ProgressDisplay: Sendable {
         return state.withLock { state in
             guard let shown = state.shown else { return true }
             return snapshot.phase != shown.phase || snapshot.pass != shown.pass
+                || snapshot.waitsFor != shown.waitsFor
                 || passed >= .seconds(1) + .seconds(shown.elapsed)
         }
     }
@@ -144,18 +154,34 @@ final class ProgressDisplay: Sendable {
         let snapshot = counter.snapshot
         let passed = start.duration(to: .now).components
         let elapsed = Double(passed.seconds) + Double(passed.attoseconds) / 1e18
-        let rate = state.withLock { state -> Double in
+        let resumed = counter.resumedAt
+        let (rate, doneBefore) = state.withLock { state -> (Double, Double) in
+            if state.doneBefore == nil, snapshot.fraction > 0 {
+                state.doneBefore = resumed > 0 ? snapshot.fraction(ofRows: resumed) : 0
+            }
+            let doneBefore = state.doneBefore ?? 0
             state.looks.append((elapsed, snapshot.rows))
             if state.looks.count > 30 { state.looks.removeFirst() }
             guard let first = state.looks.first, elapsed > first.elapsed else {
-                return elapsed > 0 ? Double(snapshot.rows) / elapsed : 0
+                return (elapsed > 0 ? Double(snapshot.rows) / elapsed : 0, doneBefore)
             }
-            return Double(snapshot.rows - first.rows) / (elapsed - first.elapsed)
+            return (Double(snapshot.rows - first.rows) / (elapsed - first.elapsed), doneBefore)
         }
         return ProgressFigures(
             phase: snapshot.phase, pass: snapshot.pass, passes: snapshot.passes,
             step: snapshot.step, steps: snapshot.steps, rows: snapshot.rows,
-            totalRows: snapshot.totalRows, share: snapshot.fraction, elapsed: elapsed, rate: rate,
-            memory: ProcessMemory.currentResident(), spilledBytes: snapshot.spilledBytes)
+            totalRows: snapshot.totalRows, bytes: snapshot.destinationBytes, totalBytes: snapshot.expectedBytes,
+            share: snapshot.fraction, doneBefore: doneBefore, elapsed: elapsed, rate: rate,
+            memory: ProcessMemory.currentResident(), spilledBytes: snapshot.spilledBytes,
+            waitsFor: snapshot.waitsFor)
+    }
+}
+
+extension ProgressCounter.Snapshot {
+    /// The share that a number of rows of the step at work is, over all steps.
+    fileprivate func fraction(ofRows count: Int) -> Double {
+        var copy = self
+        copy.rows = count
+        return copy.fraction
     }
 }

@@ -10,7 +10,7 @@ struct ProgressEvent: Encodable {
         case started
         /// The run goes on from where an earlier one was that did not end: from here its figures count.
         case resumed
-        /// Figures, every second and where the phase or the pass changes.
+        /// Figures, every second and where the phase, the pass or what is waited for changes.
         case progress
         /// The last line: the run has ended well.
         case finished
@@ -29,6 +29,9 @@ struct ProgressEvent: Encodable {
     let passes: Int
     let rows: Int
     let totalRows: Int
+    /// Bytes of the destination's file so far, and how many it is expected to have, about.
+    let bytes: Int
+    let totalBytes: Int
     /// 0 to 1.
     let fraction: Double
     /// Seconds since the run began.
@@ -39,6 +42,8 @@ struct ProgressEvent: Encodable {
     /// Resident bytes.
     let memory: Int?
     let spilledBytes: Int
+    /// What the run waits for, in words; missing while it works.
+    let waitsFor: String?
     /// Of the last line.
     var exitCode: Int32?
     /// The error's stable code.
@@ -54,12 +59,15 @@ struct ProgressEvent: Encodable {
         passes = figures.passes
         rows = figures.rows
         totalRows = figures.totalRows
+        bytes = figures.bytes
+        totalBytes = figures.totalBytes
         fraction = event == .finished ? 1 : figures.share
         elapsed = Self.rounded(figures.elapsed)
         rowsPerSecond = figures.rate.rounded()
         secondsLeft = event == .progress ? figures.timeLeft.map(Self.rounded) : nil
         memory = figures.memory
         spilledBytes = figures.spilledBytes
+        waitsFor = figures.waitsFor
     }
 
     /// The line, with its end; nil where a figure is no number.

@@ -11,8 +11,13 @@ struct ProgressFigures {
     var steps = 1
     var rows = 0
     var totalRows = 0
+    /// Bytes of the destination so far, and of the whole, about.
+    var bytes = 0
+    var totalBytes = 0
     /// 0 to 1.
     var share = 0.0
+    /// What an earlier run had done of it, from which this one goes on.
+    var doneBefore = 0.0
     /// Seconds since the start.
     var elapsed = 0.0
     /// Rows a second lately.
@@ -20,11 +25,14 @@ struct ProgressFigures {
     /// Bytes resident now.
     var memory: Int?
     var spilledBytes = 0
+    /// In words; nil while the run works.
+    var waitsFor: String?
 
-    /// Seconds left; nil before 1 % are done, when any figure would be a guess.
+    /// Seconds left; nil before this run has done 1 %, when any figure would be a guess.
     var timeLeft: Double? {
-        guard share >= 0.01, phase != .done else { return nil }
-        return elapsed * (1 - share) / share
+        let own = share - doneBefore
+        guard own >= 0.01, phase != .done else { return nil }
+        return elapsed * (1 - share) / own
     }
 
     /// The line for a log: all figures.
@@ -48,8 +56,9 @@ struct ProgressFigures {
     /// The figures in order of appearance; a higher rank is left out earlier.
     private func parts(hasBar: Bool) -> [(text: String, rank: Int)] {
         var parts: [(String, Int)] = [(phase.label, 1)]
+        if let waitsFor { parts.append(("waiting for \(waitsFor)", 2)) }
         if totalRows > 0 {
-            if hasBar { parts.append((bar, 8)) }
+            if hasBar { parts.append((bar, 9)) }
             parts.append(("\(Int(share * 100)) %", 0))
         }
         if steps > 1 { parts.append(("migration \(step)/\(steps)", 2)) }
@@ -57,10 +66,13 @@ struct ProgressFigures {
         if totalRows > 0 {
             parts.append(("\(Figures.count(rows)) of \(Figures.count(max(rows, totalRows))) rows", 5))
         }
+        if totalBytes > 0 {
+            parts.append(("\(Figures.size(bytes)) of \(Figures.size(max(bytes, totalBytes)))", 6))
+        }
         if rate >= 1 { parts.append(("\(Figures.count(Int(min(rate, 1e15)))) rows/s", 4)) }
         if let timeLeft { parts.append(("\(Self.coarse(timeLeft)) left", 3)) }
-        if let memory { parts.append(("memory \(Figures.size(memory))", 6)) }
-        if spilledBytes > 0 { parts.append(("spilled \(Figures.size(spilledBytes))", 7)) }
+        if let memory { parts.append(("memory \(Figures.size(memory))", 7)) }
+        if spilledBytes > 0 { parts.append(("spilled \(Figures.size(spilledBytes))", 8)) }
         return parts
     }
 

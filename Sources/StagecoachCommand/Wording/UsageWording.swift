@@ -30,8 +30,9 @@ package enum UsageWording {
             return "option '\(option)' needs a size such as 64M or 1G, not '\(value)'"
         case .notAChoice(let option, let value, let choices, let nearest):
             return "option '\(option)' knows \(choices.joined(separator: ", ")), not '\(value)'\(meant(nearest))"
-        case .wrongEnding(let option, let value, let ending):
-            return "option '\(option)' needs a file name ending in \(ending), not '\(value)'"
+        case .wrongEnding(let option, let value, let endings):
+            let words = endings.dropLast().joined(separator: ", ") + (endings.count > 1 ? " or " : "")
+            return "option '\(option)' needs a file name ending in \(words)\(endings.last ?? ""), not '\(value)'"
         case .notACut(let option, let value):
             return "option '\(option)' needs a number or names of entity mappings as \"A,B;C\", not '\(value)'"
         case .contradiction(let first, let second): return "options '\(first)' and '\(second)' exclude each other"

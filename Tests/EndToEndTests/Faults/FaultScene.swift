@@ -68,7 +68,7 @@ struct FaultResult: Equatable, Sendable {
     init(out: String) throws {
         let path = out + "/new.sqlite"
         store = FileManager.default.fileExists(atPath: path) ? try StoreImage(of: path) : nil
-        files = try Self.files(in: out).filter { $0.key != "new.sqlite" && $0.key != "report.json" }
+        files = try Self.files(in: out).filter { $0.key != "new.sqlite" }
     }
 
     /// Names of what differs.
@@ -80,7 +80,8 @@ struct FaultResult: Equatable, Sendable {
 
     /// Files below a folder by path, without a work directory and files that are being written.
     static func files(in folder: String) throws -> [String: Data] {
-        try CommandBinary.contents(of: folder).filter { !isUnfinished($0.key) }
+        // A run that fails writes a report too.
+        try CommandBinary.contents(of: folder).filter { !isUnfinished($0.key) && $0.key != "report.json" }
     }
 
     /// Whether a path belongs to a work directory or is a result that has not got its name.

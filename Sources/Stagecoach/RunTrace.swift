@@ -1,0 +1,74 @@
+import Synchronization
+
+/// A stretch of a run: one stage at work on something.
+package struct StageSpan: Sendable, Equatable {
+    /// The word of the phase: `keys`, `load`, …
+    package var stage: String
+    /// The entity mappings at work, separated by commas; a join table's name; empty where the stage is of all.
+    package var subject: String
+    /// From 1; 0 before the first.
+    package var pass: Int
+    /// Migration of a chain of versions, from 1.
+    package var step: Int
+    /// Seconds since the trace began.
+    package var begin: Double
+    package var end: Double
+}
+
+/// The course of a run: what was planned and which stage was at work when, for a report.
+///
+/// Memory: a plan for each migration of a chain, and at most ``RunTrace/limit`` stretches; further ones become one.
+package final class RunTrace: Sendable {
+    /// Stretches that are told apart.
+    package static let limit = 1000
+
+    private struct State {
+        var plans: [MigrationPlan] = []
+        var spans: [StageSpan] = []
+    }
+
+    private let start = ContinuousClock.now
+    private let state = Mutex(State())
+
+    package init() {}
+
+    /// Seconds since the trace began.
+    package var elapsed: Double { start.duration(to: .now) / .seconds(1) }
+
+    /// The plans that were run, in order.
+    package var plans: [MigrationPlan] { state.withLock { $0.plans } }
+
+    /// The stretches so far; the last one ends now, unless the run is done.
+    package var spans: [StageSpan] {
+        let now = elapsed
+        return state.withLock { state in
+            var spans = state.spans
+            if let last = spans.indices.last { spans[last].end = max(spans[last].begin, now) }
+            return spans.filter { $0.stage != ProgressCounter.Phase.done.label }
+        }
+    }
+
+    /// Takes down what a migration will do.
+    func note(_ plan: MigrationPlan) { state.withLock { $0.plans.append(plan) } }
+
+    /// A stage begins, and the one before it ends.
+    func begin(_ phase: ProgressCounter.Phase, _ subject: String, pass: Int, step: Int) {
+        let now = elapsed
+        state.withLock { state in
+            if let last = state.spans.indices.last {
+                state.spans[last].end = now
+                let before = state.spans[last]
+                if before.stage == phase.label, before.subject == subject, before.step == step {
+                    state.spans[last].pass = max(before.pass, pass)
+                    return
+                }
+            }
+            guard state.spans.count < Self.limit || phase == .done else {
+                state.spans[state.spans.count - 1].subject = "all that came after"
+                return
+            }
+            state.spans.append(
+                StageSpan(stage: phase.label, subject: subject, pass: pass, step: step, begin: now, end: now))
+        }
+    }
+}

@@ -1,0 +1,111 @@
+import Stagecoach
+
+/// What became of the stores of a batch, as a page and as comma-separated values.
+///
+/// Memory: the results that are given.
+struct BatchPage {
+    /// Stores that a page lists, those that are not done first.
+    static let listed = 5000
+
+    let summary: BatchSummary
+    /// The last line of each store.
+    let results: [BatchResult]
+    /// Words of the command line, the program's name first.
+    let command: [String]
+
+    /// In the form of a file's ending.
+    func text(_ format: ReportFormat) throws -> String {
+        switch format {
+        case .html: page
+        case .csv: table
+        case .json: try JSONText.text(summary)
+        }
+    }
+
+    private var table: String {
+        let header = [
+            "status", "exitCode", "source", "destination", "objects", "rejected", "destinationBytes", "seconds",
+            "peakMemory", "error", "message",
+        ]
+        func text(_ figure: Int?) -> String { figure.map { "\($0)" } ?? "" }
+        var rows = [header]
+        for result in results {
+            var row = [result.status.rawValue, "\(result.exitCode)", result.source, result.destination]
+            row += [text(result.objects), text(result.rejected), text(result.destinationBytes)]
+            row += [result.seconds.map { "\($0)" } ?? "", text(result.peakMemory)]
+            row += [result.error ?? "", result.message ?? ""]
+            rows.append(row)
+        }
+        let empty = Array(repeating: "", count: header.count - 3)
+        for source in summary.missing { rows.append(["missing", "", source] + empty) }
+        return rows.map { $0.map(ReportTable.field).joined(separator: ",") + "\r\n" }.joined()
+    }
+
+    private var page: String {
+        let open = summary.failed + summary.postponed + summary.missing.count
+        let all = summary.stores + summary.missing.count
+        let verdict =
+            open == 0 ? "All stores are done" : "\(Figures.count(open)) of \(Figures.count(all, "store")) not done"
+        return ReportPage.document(title: "Batch: \(verdict)", mark: false) { body in
+            body.element(
+                "div",
+                ["class": "verdict " + (open == 0 ? "good" : summary.failed > 0 ? "bad" : "warn")], verdict)
+            body.element("h1", "Batch of \(Figures.count(all, "store"))")
+            body.element("div", ["class": "figures"]) { figures in
+                func figure(_ value: String, _ name: String) {
+                    figures.element("div", ["class": "figure"]) { figure in
+                        figure.element("b", value)
+                        figure.element("span", name)
+                    }
+                }
+                figure(Figures.count(summary.done + summary.skipped), "done")
+                if summary.failed > 0 { figure(Figures.count(summary.failed), "failed") }
+                if summary.postponed > 0 { figure(Figures.count(summary.postponed), "postponed to another run") }
+                if !summary.missing.isEmpty { figure(Figures.count(summary.missing.count), "without a result") }
+                figure(Figures.count(summary.objects), "objects made")
+                if summary.rejected > 0 { figure(Figures.count(summary.rejected), "objects rejected") }
+                figure(
+                    Figures.duration(summary.seconds),
+                    "time of all stores, \(Figures.duration(summary.processorSeconds)) of processor")
+                figure(Figures.size(summary.peakMemory), "peak memory of a process")
+                figure(Figures.size(summary.destinationBytes), "destinations")
+            }
+            stores("Not done", "failures", results.filter { $0.status == .failed || $0.status == .postponed }, &body)
+            if !summary.missing.isEmpty {
+                body.element("h2", "Without a result")
+                ReportPage.table(
+                    &body, id: "missing", header: [("source", false)],
+                    rows: summary.missing.prefix(Self.listed).map { [$0] })
+            }
+            stores("Done", "done", results.filter { $0.status == .done || $0.status == .skipped }, &body)
+            body.element("h2", "Run it again")
+            body.element("div", ["class": "scroll"]) { box in
+                box.element("pre", ["id": "command"], ShellCommand.text(command))
+            }
+        }
+    }
+
+    private func stores(_ title: String, _ id: String, _ stores: [BatchResult], _ body: inout Markup) {
+        guard !stores.isEmpty else { return }
+        body.element("h2", title)
+        let isDone = id == "done"
+        var header: [(name: String, isNumber: Bool)] = [("source", false), ("destination", false)]
+        header +=
+            isDone ? [("objects", true), ("rejected", true), ("time", true)] : [("exit code", true), ("why", false)]
+        var rows: [[String]] = []
+        for store in stores.prefix(Self.listed) {
+            var row = [store.source, store.destination]
+            if isDone {
+                row += [Figures.count(store.objects ?? 0), Figures.count(store.rejected ?? 0)]
+                row.append(store.seconds.map { Figures.duration($0) } ?? "–")
+            } else {
+                row += ["\(store.exitCode)", store.message ?? "–"]
+            }
+            rows.append(row)
+        }
+        ReportPage.table(&body, id: id, header: header, rows: rows)
+        if stores.count > Self.listed {
+            body.element("p", ["class": "soft"], "And \(Figures.count(stores.count - Self.listed)) more.")
+        }
+    }
+}

@@ -1,0 +1,82 @@
+import Foundation
+import Stagecoach
+
+/// A check's result as a page and as comma-separated values.
+///
+/// A class, and its page is never inlined: the optimizer of Swift 6.3 fails on the closures over an inlined value.
+final class CheckPage {
+    private let outline: CheckOutline
+
+    init(_ outline: CheckOutline) { self.outline = outline }
+
+    /// A line for each broken rule under a line of names.
+    var table: String {
+        var rows = [["kind", "entity", "property", "rule", "objects", "first"]]
+        func add(_ kind: String, _ lines: [CheckReport.Line]) {
+            rows += lines.map { line in
+                [
+                    kind, line.entity, line.property, line.rule.rawValue, "\(line.count)",
+                    line.samples.map { $0.sourceID ?? $0.id }.joined(separator: " "),
+                ]
+            }
+        }
+        add("broken", outline.report.violations)
+        add("warning", outline.report.warnings)
+        rows += outline.report.danglingReferences.map {
+            ["dangling", $0.entity, $0.property, "", "\($0.count)", $0.samples.joined(separator: " ")]
+        }
+        return rows.map { $0.map(ReportTable.field).joined(separator: ",") + "\r\n" }.joined()
+    }
+
+    /// The page.
+    @inline(never)
+    func page() -> String {
+        ReportPage.document(title: "Checked: \(outline.report.source)", mark: false) { body in
+            body.element(
+                "div", ["class": "verdict " + (outline.fails ? "bad" : "good")],
+                outline.fails ? "A migration would fail" : "A migration would not fail")
+            body.element("h1", outline.report.source)
+            body.element(
+                "p", ["class": "soft"],
+                "\(Versions.text(outline.sourceVersion, outline.destinationVersion)), mapping "
+                    + "\(outline.mapping ?? "inferred"). Checked, nothing written.")
+            body.element("div", ["class": "figures"]) { figures in
+                func figure(_ value: Int, _ name: String) {
+                    figures.element("div", ["class": "figure"]) { figure in
+                        figure.element("b", Figures.count(value))
+                        figure.element("span", name)
+                    }
+                }
+                figure(outline.report.objects, "objects")
+                figure(outline.report.rejectedObjects, "would be rejected with --on-invalid reject")
+            }
+            rules("Broken rules", "violations", outline.report.violations, &body)
+            rules("Warnings: broken in the source already", "warnings", outline.report.warnings, &body)
+            guard !outline.report.danglingReferences.isEmpty else { return }
+            body.element("h2", "References to rows that do not exist, which become nil")
+            ReportPage.table(
+                &body, id: "dangling",
+                header: [("entity", false), ("property", false), ("objects", true), ("first", false)],
+                rows: outline.report.danglingReferences.map {
+                    [$0.entity, $0.property, Figures.count($0.count), $0.samples.joined(separator: ", ")]
+                })
+        }
+    }
+
+    private func rules(_ title: String, _ id: String, _ lines: [CheckReport.Line], _ body: inout Markup) {
+        guard !lines.isEmpty else { return }
+        body.element("h2", title)
+        ReportPage.table(
+            &body, id: id,
+            header: [("entity", false), ("property", false), ("rule", false), ("objects", true), ("first", false)],
+            rows: lines.map { line in
+                [
+                    line.entity, line.property, line.rule.rawValue, Figures.count(line.count),
+                    line.samples.map { sample in
+                        let id = sample.sourceID ?? sample.id
+                        return sample.value.map { "\(id) \u{2018}\($0)\u{2019}" } ?? id
+                    }.joined(separator: ", "),
+                ]
+            })
+    }
+}

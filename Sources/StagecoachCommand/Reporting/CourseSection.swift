@@ -1,0 +1,234 @@
+import Stagecoach
+
+/// The part of a page that shows the course of a run: a time line of its stages, memory, spills, rows per second.
+struct CourseSection {
+    /// Lines of the time line: what is longest has one of its own.
+    static let lines = 40
+
+    private let account: RunAccount
+
+    init(_ account: RunAccount) { self.account = account }
+
+    func write(_ body: inout Markup) {
+        if !account.spans.isEmpty {
+            body.element("h2", "Time line")
+            timeLine(&body)
+        }
+        guard account.samples.count > 1 else { return }
+        body.element("h2", "Memory, spills, speed")
+        charts(&body)
+    }
+
+    // MARK: - Stages
+
+    /// One line of the time line.
+    struct Line: Equatable {
+        var stage: String
+        var subject: String
+        /// Begins and ends, in seconds.
+        var stretches: [(begin: Double, end: Double)] = []
+        var seconds: Double { stretches.reduce(0) { $0 + $1.end - $1.begin } }
+        var name: String { subject.isEmpty ? stage : "\(stage) \(subject)" }
+
+        static func == (one: Line, other: Line) -> Bool {
+            one.name == other.name && one.stretches.map(\.begin) == other.stretches.map(\.begin)
+        }
+    }
+
+    /// The stages by their work, in the order in which they began; the shortest ones together.
+    static func lines(_ spans: [StageSpan], isChain: Bool) -> [Line] {
+        var lines: [Line] = []
+        for span in spans {
+            let prefix = isChain ? "\(span.step): " : ""
+            let subject = span.subject.isEmpty ? "" : span.subject
+            let name = prefix.isEmpty ? subject : prefix + subject
+            if let place = lines.firstIndex(where: { $0.stage == span.stage && $0.subject == name }) {
+                lines[place].stretches.append((span.begin, span.end))
+            } else {
+                lines.append(Line(stage: span.stage, subject: name, stretches: [(span.begin, span.end)]))
+            }
+        }
+        guard lines.count > Self.lines else { return lines }
+        let least = lines.map(\.seconds).sorted(by: >)[Self.lines - 8]
+        var shown: [Line] = []
+        var others: [String: Int] = [:]
+        for line in lines where line.seconds <= least { others[line.stage, default: 0] += 1 }
+        for line in lines {
+            if line.seconds > least || others[line.stage] == 1 {
+                shown.append(line)
+            } else if let place = shown.firstIndex(where: { $0.stage == line.stage && $0.subject.hasSuffix("others") })
+            {
+                shown[place].stretches += line.stretches
+            } else {
+                shown.append(
+                    Line(
+                        stage: line.stage, subject: "\(others[line.stage] ?? 0) others", stretches: line.stretches))
+            }
+        }
+        return shown
+    }
+
+    private func timeLine(_ body: inout Markup) {
+        let end = max(account.spans.map(\.end).max() ?? 0, 1e-6)
+        let isChain = (account.spans.map(\.step).max() ?? 1) > 1
+        body.element("div", ["class": "scroll"]) { box in
+            box.element("div", ["class": "stages", "id": "stages"]) { stages in
+                for line in Self.lines(account.spans, isChain: isChain) {
+                    stages.element("div", ["class": "stage"]) { row in
+                        row.element("span", ["title": line.name], line.name)
+                        row.element("div", ["class": "track"]) { track in
+                            for stretch in line.stretches.prefix(200) {
+                                let left = Figures.decimal(stretch.begin / end * 100, places: 2)
+                                let width = Figures.decimal((stretch.end - stretch.begin) / end * 100, places: 2)
+                                track.element(
+                                    "i",
+                                    [
+                                        "class": line.stage,
+                                        "style": "left:min(\(left)%,calc(100% - 2px));width:\(width)%",
+                                    ],
+                                    "")
+                            }
+                        }
+                        row.element("span", ["class": "n"], Figures.duration(line.seconds))
+                    }
+                }
+                stages.element("div", ["class": "stage"]) { row in
+                    row.element("span", "")
+                    row.element("div", ["class": "axis"]) { axis in
+                        axis.element("span", "0 s")
+                        axis.element("span", Figures.duration(end))
+                    }
+                    row.element("span", "")
+                }
+            }
+        }
+    }
+
+    // MARK: - Charts
+
+    private func charts(_ body: inout Markup) {
+        let samples = account.samples
+        let end = max(samples.last?.elapsed ?? 0, 1e-6)
+        func chart(_ id: String, _ title: String, _ words: String, _ plot: SeriesPlot) {
+            body.element("div", ["class": "card chart", "id": id]) { card in
+                card.element("header") { header in
+                    header.element("b", title)
+                    header.element("span", ["class": "soft"], words)
+                }
+                plot.write(&card, label: "\(title): \(words)")
+                card.element("div", ["class": "axis"]) { axis in
+                    axis.element("span", "0 s")
+                    axis.element("span", Figures.duration(end))
+                }
+            }
+        }
+        let limit = account.memoryLimit
+        let peak = max(samples.map(\.memory).max() ?? 0, account.peakMemory)
+        chart(
+            "memory", "Resident memory",
+            "peak \(Figures.size(peak))" + (limit.map { " of \(Figures.size($0)) allowed" } ?? ""),
+            SeriesPlot(
+                points: samples.map { ($0.elapsed / end, Double($0.memory)) },
+                top: Double(max(peak, limit ?? 0)) * 1.08,
+                color: "--blue", mark: limit.map { (Double($0), "limit \(Figures.size($0))") }))
+        let spilled = samples.map(\.spilledBytes).max() ?? 0
+        if spilled > 0 {
+            chart(
+                "spill", "Spilled to disk", "\(Figures.size(account.spilledBytes)) in all",
+                SeriesPlot(
+                    points: samples.map { ($0.elapsed / end, Double($0.spilledBytes)) }, top: Double(spilled) * 1.08,
+                    color: "--violet"))
+        }
+        let rates = Self.rates(samples)
+        let most = rates.map(\.rate).max() ?? 0
+        guard most >= 1 else { return }
+        let rows = samples.map(\.rows).max() ?? 0
+        chart(
+            "rate", "Rows a second",
+            "at most \(Figures.count(Int(min(most, 1e15)))), \(Figures.count(Int(min(Double(rows) / end, 1e15)))) on average",
+            SeriesPlot(
+                points: rates.map { ($0.elapsed / end, $0.rate) }, top: most * 1.08, color: "--green", isStepped: true))
+    }
+
+    /// Rows a second from sample to sample; where the count begins at nothing again, in a chain, nothing is taken off.
+    static func rates(_ samples: [RunSample]) -> [(elapsed: Double, rate: Double)] {
+        zip(samples, samples.dropFirst()).map { before, sample in
+            let seconds = max(sample.elapsed - before.elapsed, 1e-3)
+            let rows = sample.rows >= before.rows ? sample.rows - before.rows : sample.rows
+            return (sample.elapsed, Double(rows) / seconds)
+        }
+    }
+}
+
+/// A line over time, filled beneath, that takes the width it is given.
+struct SeriesPlot {
+    /// Time from 0 to 1, and values.
+    var points: [(x: Double, y: Double)]
+    /// The value at the upper edge.
+    var top: Double
+    /// The style sheet's name of its colour.
+    var color: String
+    /// A value with a name, drawn across.
+    var mark: (value: Double, name: String)?
+    /// Whether each value holds since the point before.
+    var isStepped = false
+
+    func write(_ card: inout Markup, label: String) {
+        guard top > 0, top.isFinite else { return }
+        func place(_ value: Double, _ size: Double) -> String {
+            Self.number(min(1, max(0, value.isFinite ? value : 0)) * size)
+        }
+        var line: [String] = []
+        var last: String?
+        for point in points {
+            let x = place(point.x, 1000)
+            let y = place(1 - point.y / top, 100)
+            if isStepped { line.append("\(last ?? "0"),\(y)") }
+            line.append("\(x),\(y)")
+            last = x
+        }
+        guard let last, let first = line.first?.split(separator: ",").first else { return }
+        card.element("div", ["class": "plot"]) { plot in
+            plot.element(
+                "svg",
+                [
+                    "xmlns": "http://www.w3.org/2000/svg", "viewBox": "0 0 1000 100", "preserveAspectRatio": "none",
+                    "role": "img", "aria-label": label,
+                ]
+            ) { svg in
+                svg.empty(
+                    "polygon",
+                    [
+                        "points": "\(first),100 \(line.joined(separator: " ")) \(last),100",
+                        "style": "fill:var(\(color));opacity:.16",
+                    ])
+                svg.empty(
+                    "polyline",
+                    [
+                        "points": line.joined(separator: " "), "vector-effect": "non-scaling-stroke",
+                        "style": "fill:none;stroke:var(\(color));stroke-width:1.6;stroke-linejoin:round",
+                    ])
+                if let mark {
+                    let y = place(1 - mark.value / top, 100)
+                    svg.empty(
+                        "line",
+                        [
+                            "x1": "0", "x2": "1000", "y1": y, "y2": y, "vector-effect": "non-scaling-stroke",
+                            "style": "stroke:var(--red);stroke-width:1.2;stroke-dasharray:5 4",
+                        ])
+                }
+            }
+            if let mark {
+                plot.element(
+                    "span", ["class": "mark", "style": "color:var(--red);top:\(place(1 - mark.value / top, 100))%"],
+                    mark.name)
+            }
+        }
+    }
+
+    /// A number without thousands' commas, which attributes do not know.
+    private static func number(_ value: Double) -> String {
+        let text = Figures.decimal(value, places: 1)
+        return String(text.filter { $0 != "," })
+    }
+}

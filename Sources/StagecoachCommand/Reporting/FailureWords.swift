@@ -1,0 +1,27 @@
+import Diagnostics
+
+/// An error in the words of a report.
+struct FailureWords {
+    /// The stable code; nil for an error of a foreign type.
+    let code: String?
+    /// Where and what, without the remedy.
+    let message: String
+    let remedy: String?
+    let exitCode: Int32
+
+    init(_ error: any Error) {
+        exitCode = ErrorWording.exitCode(error)
+        guard var known = error as? MigrationError else {
+            code = nil
+            message = "\(error)".printable
+            remedy = nil
+            return
+        }
+        code = known.code.rawValue
+        remedy = known.remedy.flatMap { $0.isEmpty ? nil : $0.printable }
+        known.remedy = nil
+        message = known.description.printable
+    }
+
+    var failure: UnfinishedRun.Failure { .init(code: code, message: message, remedy: remedy) }
+}

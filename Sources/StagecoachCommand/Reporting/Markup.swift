@@ -1,0 +1,67 @@
+/// Markup under construction: well-formed XML that browsers read as HTML.
+///
+/// Texts are strangers' words: nothing in them can begin an element, end an attribute, or turn the page around.
+/// Memory: the text so far.
+struct Markup {
+    private(set) var text = ""
+
+    init() {}
+
+    /// Adds an element with what stands in it.
+    ///
+    /// - Parameter attributes: names with their values, which are escaped.
+    mutating func element(
+        _ name: String, _ attributes: KeyValuePairs<String, String> = [:], _ content: (inout Markup) -> Void
+    ) {
+        text += "<\(name)\(Self.written(attributes))>"
+        content(&self)
+        text += "</\(name)>\n"
+    }
+
+    /// Adds an element without attributes, with a text in it.
+    mutating func element(_ name: String, _ content: String) { element(name, [:], content) }
+
+    /// Adds an element with a text in it.
+    mutating func element(_ name: String, _ attributes: KeyValuePairs<String, String>, _ content: String) {
+        text += "<\(name)\(Self.written(attributes))>\(Self.escaped(content))</\(name)>\n"
+    }
+
+    /// Adds an element with nothing in it.
+    mutating func empty(_ name: String, _ attributes: KeyValuePairs<String, String>) {
+        text += "<\(name)\(Self.written(attributes))/>\n"
+    }
+
+    /// Adds a text, escaped.
+    mutating func words(_ words: String) { text += Self.escaped(words) }
+
+    /// Adds markup as it is: our own only.
+    mutating func raw(_ markup: String) { text += markup }
+
+    private static func written(_ attributes: KeyValuePairs<String, String>) -> String {
+        attributes.map { " \($0.key)=\"\(escaped($0.value))\"" }.joined()
+    }
+
+    /// A text that is a text wherever it stands: in an element or in an attribute in double quotes.
+    ///
+    /// Control characters are shown by their pictures, those that turn the direction of what follows by U+FFFD, as is what
+    /// XML does not allow.
+    static func escaped(_ text: String) -> String {
+        var result = ""
+        for scalar in text.unicodeScalars {
+            switch scalar.value {
+            case 0x26: result += "&amp;"
+            case 0x3C: result += "&lt;"
+            case 0x3E: result += "&gt;"
+            case 0x22: result += "&quot;"
+            case 0x27: result += "&#39;"
+            case 0x0A: result += "\n"
+            case 0x00...0x1F: result.unicodeScalars.append(Unicode.Scalar(0x2400 + scalar.value) ?? "\u{FFFD}")
+            case 0x7F: result += "\u{2421}"
+            case 0x80...0x9F, 0x2028...0x202E, 0x2066...0x2069, 0xFFFE, 0xFFFF: result += "\u{FFFD}"
+            case let value where value & 0xFFFE == 0xFFFE: result += "\u{FFFD}"
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result
+    }
+}

@@ -1,0 +1,90 @@
+import Diagnostics
+import Foundation
+
+/// The file of a report: it appears with all of its content, or not at all, and never in the place of another file but the
+/// report of a run that did not end well.
+enum ReportFile {
+    /// What a report of an unfinished run has in its first bytes, whatever its form.
+    static let unfinishedMark = "stagecoach-unfinished-run"
+    /// Bytes in which the mark is looked for.
+    private static let head = 64 << 10
+    /// Linux's `O_TMPFILE` without its `O_DIRECTORY`, which differs between processors.
+    private static let unnamed: Int32 = 0o20000000 | O_DIRECTORY
+
+    /// Refuses a path where no report can be made; makes nothing.
+    ///
+    /// - Throws: as ``OutputFile/check(_:)``.
+    static func check(_ path: String) throws(MigrationError) {
+        if isUnfinished(path) { return }
+        try OutputFile.check(path)
+    }
+
+    /// Whether the report of a run that did not end well stands there: the next run's takes its place.
+    static func isUnfinished(_ path: String) -> Bool {
+        let descriptor = SystemCall.uninterrupted { open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) }
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return false }
+        var bytes = [UInt8](repeating: 0, count: head)
+        let count = bytes.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, $0.count, 0) }
+        guard count > 0 else { return false }
+        return String(decoding: bytes.prefix(count), as: UTF8.self).contains(unfinishedMark)
+    }
+
+    /// Writes the report.
+    ///
+    /// - Throws: as ``OutputFile/create(_:_:)``.
+    static func write(_ path: String, _ content: String) throws(MigrationError) {
+        let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+        let name = path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
+        let part = "\(folder)/.\(name).stagecoach-part"
+        // A file without a name leaves nothing behind when the process is killed.
+        var descriptor = SystemCall.uninterrupted { open(folder, O_WRONLY | O_CLOEXEC | unnamed, 0o644) }
+        let hasName = descriptor < 0
+        if hasName {
+            descriptor = SystemCall.uninterrupted {
+                open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o644)
+            }
+        }
+        guard descriptor >= 0 else { throw OutputFile.creationFailure(errno, path) }
+        defer { close(descriptor) }
+        do throws(MigrationError) {
+            let sink = DescriptorSink(descriptor)
+            sink.write(content)
+            var failure = sink.failure
+            if failure == 0, SystemCall.uninterrupted({ fsync(descriptor) }) != 0, errno != EINVAL { failure = errno }
+            guard failure == 0 else { throw OutputFile.writingFailure(failure, path) }
+            try place(hasName ? nil : descriptor, part: part, path: path)
+        } catch {
+            if hasName { unlink(part) }
+            throw error
+        }
+    }
+
+    /// Gives the written file its name.
+    private static func place(_ descriptor: Int32?, part: String, path: String) throws(MigrationError) {
+        func link(to target: String) -> Int32 {
+            guard let descriptor else { return linkat(AT_FDCWD, part, AT_FDCWD, target, 0) }
+            return linkat(AT_FDCWD, "/proc/self/fd/\(descriptor)", AT_FDCWD, target, AT_SYMLINK_FOLLOW)
+        }
+        if link(to: path) == 0 {
+            if descriptor == nil { unlink(part) }
+            return
+        }
+        let reason = errno
+        let replaces = reason == EEXIST && isUnfinished(path)
+        // A file system without hard links: only a name that nobody has is taken.
+        let isWithoutLinks = descriptor == nil && reason != EEXIST && access(path, F_OK) != 0
+        guard replaces || isWithoutLinks else { throw OutputFile.creationFailure(reason, path) }
+        if descriptor != nil {
+            unlink(part)
+            guard link(to: part) == 0 else { throw OutputFile.creationFailure(errno, path) }
+        }
+        guard rename(part, path) == 0 else {
+            let reason = errno
+            unlink(part)
+            throw OutputFile.creationFailure(reason, path)
+        }
+    }
+}

@@ -1,0 +1,290 @@
+import Foundation
+import Stagecoach
+
+/// A report as one page: well-formed XHTML with its style and pictures in it, without a script, and without anything from
+/// elsewhere.
+///
+/// Memory: the page; what is counted by object is bounded (rejects, samples, stages).
+struct ReportPage {
+    let account: RunAccount
+
+    init(_ account: RunAccount) { self.account = account }
+
+    /// The whole page.
+    var text: String {
+        @inline(never) get { written }
+    }
+
+    private var written: String {
+        Self.document(title: "\(title): \(account.source)", mark: account.result == nil) { body in
+            header(&body)
+            if let error = account.error { failure(error, &body) }
+            figures(&body)
+            facts(&body)
+            counts(&body)
+            rejects(&body)
+            warnings(&body)
+            PlanSection(account).write(&body)
+            CourseSection(account).write(&body)
+            again(&body)
+        }
+    }
+
+    /// A page around its content.
+    ///
+    /// - Parameter mark: whether another run's report may take its place.
+    static func document(title: String, mark: Bool, _ content: (inout Markup) -> Void) -> String {
+        var page = Markup()
+        page.raw("<!DOCTYPE html>\n")
+        page.element("html", ["xmlns": "http://www.w3.org/1999/xhtml", "lang": "en"]) { html in
+            html.element("head") { head in
+                head.empty("meta", ["charset": "utf-8"])
+                head.empty("meta", ["http-equiv": "Content-Security-Policy", "content": ReportStyle.policy])
+                head.empty("meta", ["name": "viewport", "content": "width=device-width, initial-scale=1"])
+                head.empty("meta", ["name": "generator", "content": "stagecoach \(CommandCatalog.version)"])
+                if mark { head.empty("meta", ["name": "state", "content": ReportFile.unfinishedMark]) }
+                head.empty("link", ["rel": "icon", "href": "data:,"])
+                head.element("title", title.printable)
+                head.raw("<style>\(ReportStyle.css)</style>\n")
+            }
+            html.element("body") { $0.element("main", [:], content) }
+        }
+        return page.text
+    }
+
+    private var title: String {
+        switch account.outcome {
+        case .migrated: account.report?.isAppended ?? false ? "Appended" : "Migrated"
+        case .dryRun: "Dry run, nothing published"
+        case .failed: "Failed, no destination was made"
+        case .interrupted: "Interrupted, no destination was made"
+        }
+    }
+
+    private func header(_ body: inout Markup) {
+        let kind = account.outcome
+        body.element(
+            "div",
+            ["class": "verdict " + (kind == .failed ? "bad" : kind == .migrated ? "good" : "warn")], title)
+        body.element("h1", "\(account.source) → \(account.destination)")
+        var words = Versions.text(account.sourceVersion, account.destinationVersion)
+        words += ", mapping \(account.mapping ?? "inferred")"
+        body.element("p", ["class": "soft"], "\(words). Begun \(Self.time(account.started)).")
+    }
+
+    /// A moment in UTC, to the second.
+    static func time(_ date: Date) -> String {
+        let formatter = ISO8601DateFormatter()
+        return formatter.string(from: date).replacing("T", with: " ").replacing("Z", with: " UTC")
+    }
+
+    private func failure(_ error: any Error, _ body: inout Markup) {
+        let words = FailureWords(error)
+        body.element("div", ["class": "card failure", "id": "failure"]) { card in
+            card.element("p") { $0.element("strong", words.message) }
+            if let remedy = words.remedy { card.element("p", remedy) }
+            var small = "Exit code \(words.exitCode)"
+            if let code = words.code { small += ", \(code)" }
+            if let span = account.spans.last {
+                small += "; it was at: \(span.stage)" + (span.subject.isEmpty ? "" : " \(span.subject)")
+            }
+            card.element("p", ["class": "soft"], small + ". The source was not changed.")
+        }
+    }
+
+    private func figures(_ body: inout Markup) {
+        body.element("div", ["class": "figures"]) { figures in
+            func figure(_ value: String, _ name: String) {
+                figures.element("div", ["class": "figure"]) { figure in
+                    figure.element("b", value)
+                    figure.element("span", name)
+                }
+            }
+            if let report = account.report {
+                let objects = SummaryWording.objects(report.counts).reduce(0) { $0 + $1.count }
+                figure(Figures.count(objects), "objects made")
+                if let rejects = report.rejects, rejects.objects > 0 {
+                    figure(Figures.count(rejects.objects), "objects rejected")
+                }
+            }
+            figure(
+                Figures.duration(account.seconds), "time, \(Figures.duration(account.processorSeconds)) of processor")
+            let limit = account.memoryLimit.map { "peak memory of \(Figures.size($0)) allowed" }
+            figure(Figures.size(account.peakMemory), limit ?? "peak memory")
+            figure(Figures.size(account.spilledBytes), "spilled to disk")
+            if let report = account.report { figure(Figures.size(report.destinationBytes), "destination") }
+        }
+    }
+
+    private func facts(_ body: inout Markup) {
+        guard let report = account.report else { return }
+        body.element("div", ["class": "card"]) { card in
+            card.element("dl") { list in
+                func fact(_ name: String, _ value: String) {
+                    list.element("dt", name)
+                    list.element("dd", value)
+                }
+                let keys = report.keys.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
+                fact("Keys", keys.isEmpty ? "no objects" : keys.joined(separator: ", "))
+                fact("Passes", "\(report.passes), \(report.isStaged ? "stages with barriers" : "stages fused")")
+                if report.mappingModels > 1 { fact("Mapping models", "\(report.mappingModels) in turn") }
+                if report.counts.links > 0 { fact("Links in join tables", Figures.count(report.counts.links)) }
+                if report.peakMemory > report.memoryLimit { fact("Memory", "above the limit") }
+            }
+        }
+        guard let steps = report.steps, !steps.isEmpty else { return }
+        body.element("h2", "Versions")
+        Self.table(
+            &body, id: "versions", header: [("way", false), ("mapping", false), ("objects", true), ("time", true)],
+            rows: steps.map { step in
+                let versions =
+                    [step.sourceVersion ?? "unnamed version"] + step.through
+                    + [step.destinationVersion ?? "unnamed version"]
+                return [
+                    versions.joined(separator: " → ") + (step.through.isEmpty ? "" : " (fused)"),
+                    step.mappings.joined(separator: "; "),
+                    Figures.count(SummaryWording.objects(step.report.counts).reduce(0) { $0 + $1.count }),
+                    Figures.duration(step.report.seconds),
+                ]
+            })
+    }
+
+    private func counts(_ body: inout Markup) {
+        for (index, step) in account.counts.enumerated() {
+            let suffix = step.title.isEmpty ? "" : ", \(step.title)"
+            let number = index == 0 ? "" : "-\(index + 1)"
+            let lines = MappingCount.lines(step.counts)
+            let sum = MappingCount.sum(lines)
+            body.element("h2", "Entity mappings" + suffix)
+            func cells(_ line: MappingCount) -> [String] {
+                [line.read, line.migrated, line.filtered, line.dropped, line.rejected, line.removed].map(Figures.count)
+            }
+            Self.table(
+                &body, id: "counts" + number,
+                header: [
+                    ("entity mapping", false), ("from", false), ("read", true), ("= migrated", true),
+                    ("+ filtered", true), ("+ dropped", true), ("+ rejected", true), ("+ removed", true), ("to", false),
+                    ("made", true),
+                ],
+                rows: lines.map {
+                    [$0.name, $0.source ?? "–"] + cells($0) + [$0.destination ?? "–", Figures.count($0.made)]
+                },
+                footer: ["in all", ""] + cells(sum) + ["", Figures.count(sum.made)])
+            let made =
+                sum.madeByPolicy > 0 ? ", \(Figures.count(sum.madeByPolicy)) of them without a source object" : ""
+            body.element(
+                "p", ["class": "soft"],
+                "Every line adds up: what was read was migrated, or left out for the reason above its figure. "
+                    + "Made are objects of the destination\(made).")
+            let left = leftOut(step.counts)
+            if !left.isEmpty {
+                body.element("h3", "Source objects that no entity mapping migrates")
+                Self.table(
+                    &body, id: "left" + number, header: [("entity", false), ("objects", true), ("why", false)],
+                    rows: left)
+            }
+            body.element("h3", "Objects by destination entity")
+            let objects = SummaryWording.objects(step.counts)
+            Self.table(
+                &body, id: "objects" + number, header: [("entity", false), ("objects", true)],
+                rows: objects.map { [$0.entity, Figures.count($0.count)] },
+                footer: ["in all", Figures.count(objects.reduce(0) { $0 + $1.count })])
+        }
+    }
+
+    private func leftOut(_ counts: MigrationCounts) -> [[String]] {
+        var rows = counts.withoutMapping.sorted { $0.key < $1.key }.map {
+            [$0.key, Figures.count($0.value), "no entity mapping reads them"]
+        }
+        if counts.strays > 0 { rows.append(["–", Figures.count(counts.strays), "of no entity of the source model"]) }
+        return rows
+    }
+
+    /// Rejected objects that a page lists.
+    private static let listedRejects = 50
+
+    private func rejects(_ body: inout Markup) {
+        guard let rejects = account.report?.rejects, rejects.objects > 0 else { return }
+        body.element("h2", "Rejected objects")
+        Self.table(
+            &body, id: "rejects-by-rule", header: [("broken rule", false), ("objects", true)],
+            rows: rejects.byRule.sorted { $0.key < $1.key }.map { [$0.key, Figures.count($0.value)] },
+            footer: ["in all", Figures.count(rejects.objects)])
+        let shown = rejects.sample.prefix(Self.listedRejects)
+        if !shown.isEmpty {
+            body.element("h3", "The first by entity and key")
+            Self.table(
+                &body, id: "rejects",
+                header: [
+                    ("source object", false), ("not made", false), ("property", false), ("rule", false),
+                    ("value", false), ("entity mapping", false),
+                ],
+                rows: shown.map { object in
+                    [
+                        object.sourceID ?? "–", object.id, object.property, object.rule.rawValue, object.value ?? "–",
+                        object.mapping ?? "–",
+                    ]
+                })
+        }
+        let more = rejects.objects - shown.count
+        let place = rejects.file.map { "All of them are in \($0)." } ?? "--reject-file FILE lists all of them."
+        body.element("p", ["class": "soft"], (more > 0 ? "And \(Figures.count(more)) more. " : "") + place)
+        if rejects.removedReferences > 0 {
+            body.element(
+                "p", ["class": "soft"],
+                "\(Figures.count(rejects.removedReferences, "reference")) to rejected objects became nil.")
+        }
+    }
+
+    private func warnings(_ body: inout Markup) {
+        guard let report = account.report else { return }
+        let warned = account.counts.flatMap { $0.counts.warnings }.sorted { $0.key < $1.key }
+        guard !warned.isEmpty || !report.notes.isEmpty else { return }
+        body.element("h2", "Warnings")
+        body.element("div", ["class": "card", "id": "warnings"]) { card in
+            card.element("ul") { list in
+                for note in report.notes { list.element("li", note) }
+                for (name, count) in warned {
+                    list.element("li", "\(name), broken by \(Figures.count(count, "value")) of the source already")
+                }
+            }
+        }
+    }
+
+    private func again(_ body: inout Markup) {
+        body.element("h2", "Run it again")
+        body.element("div", ["class": "scroll"]) { box in
+            box.element("pre", ["id": "command"], ShellCommand.text(account.command))
+        }
+        body.element(
+            "p", ["class": "soft"], "In the folder \(account.folder), with stagecoach \(CommandCatalog.version).")
+    }
+
+    /// A table that scrolls inside its box.
+    static func table(
+        _ body: inout Markup, id: String, header: [(name: String, isNumber: Bool)], rows: [[String]],
+        footer: [String]? = nil
+    ) {
+        func row(_ cells: [String], _ rows: inout Markup) {
+            rows.element("tr") { row in
+                for (index, cell) in cells.enumerated() {
+                    let isNumber = header.indices.contains(index) && header[index].isNumber
+                    row.element("td", ["class": isNumber ? "n" : index == 0 ? "name" : "word"], cell)
+                }
+            }
+        }
+        body.element("div", ["class": "scroll", "tabindex": "0"]) { box in
+            box.element("table", ["id": id]) { table in
+                table.element("thead") { head in
+                    head.element("tr") { line in
+                        for column in header {
+                            line.element("th", ["class": column.isNumber ? "n" : "word", "scope": "col"], column.name)
+                        }
+                    }
+                }
+                table.element("tbody") { body in for cells in rows { row(cells, &body) } }
+                if let footer { table.element("tfoot") { row(footer, &$0) } }
+            }
+        }
+    }
+}

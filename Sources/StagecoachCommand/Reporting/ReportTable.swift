@@ -1,0 +1,93 @@
+import Stagecoach
+
+/// A report as comma-separated values: a line for each entity mapping under a line of names, RFC 4180.
+///
+/// In each line `read` is the sum of `migrated`, `filtered`, `dropped`, `rejected` and `removed`.
+enum ReportTable {
+    static let columns = [
+        "outcome", "step", "mapping", "sourceEntity", "destinationEntity", "read", "migrated", "filtered", "dropped",
+        "rejected", "removed", "made", "madeByPolicy", "exitCode", "error", "report",
+    ]
+
+    static func text(_ account: RunAccount) -> String {
+        var rows = [columns]
+        for (index, step) in account.counts.enumerated() {
+            for line in MappingCount.lines(step.counts) {
+                var row = [account.outcome.rawValue, "\(index + 1)", line.name]
+                row += [line.source ?? "", line.destination ?? ""]
+                let left = [line.filtered, line.dropped, line.rejected, line.removed]
+                row += ([line.read, line.migrated] + left + [line.made, line.madeByPolicy]).map { "\($0)" }
+                rows.append(row + ["0", "", ""])
+            }
+        }
+        if let error = account.error {
+            let words = FailureWords(error)
+            var row = [account.outcome.rawValue] + Array(repeating: "", count: columns.count - 4)
+            row += ["\(words.exitCode)", words.message, ReportFile.unfinishedMark]
+            rows.append(row)
+        }
+        return rows.map { $0.map(field).joined(separator: ",") + "\r\n" }.joined()
+    }
+
+    /// A value, quoted where it has to be.
+    static func field(_ text: String) -> String {
+        guard text.utf8.contains(where: { [0x22, 0x2C, 0x0A, 0x0D].contains($0) }) else { return text }
+        return "\"" + text.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
+    }
+}
+
+/// One line of counts, which adds up: what was read is what was migrated or left out.
+struct MappingCount: Equatable {
+    var name: String
+    /// Nil for objects made of nothing.
+    var source: String?
+    /// Nil where no object is made.
+    var destination: String?
+    var read = 0
+    var migrated = 0
+    var filtered = 0
+    var dropped = 0
+    var rejected = 0
+    /// Source objects of an entity mapping that removes them.
+    var removed = 0
+    var made = 0
+    var madeByPolicy = 0
+
+    /// Whether the line adds up.
+    var isBalanced: Bool { read == migrated + filtered + dropped + rejected + removed }
+
+    /// A line for each entity mapping.
+    static func lines(_ counts: MigrationCounts) -> [MappingCount] {
+        counts.mappings.map { mapping in
+            var line = MappingCount(
+                name: mapping.name, source: mapping.sourceEntity, destination: mapping.destinationEntity)
+            line.read = mapping.sourceObjects
+            line.migrated = mapping.migrated
+            line.filtered = mapping.filtered
+            line.dropped = mapping.droppedByPolicy
+            line.rejected = mapping.rejected
+            line.made = mapping.created
+            line.madeByPolicy = mapping.createdByPolicy
+            if mapping.destinationEntity == nil {
+                line.removed = max(0, line.read - line.migrated - line.filtered - line.dropped - line.rejected)
+            }
+            return line
+        }
+    }
+
+    /// The sum of lines.
+    static func sum(_ lines: [MappingCount]) -> MappingCount {
+        var whole = MappingCount(name: "in all")
+        for line in lines {
+            whole.read += line.read
+            whole.migrated += line.migrated
+            whole.filtered += line.filtered
+            whole.dropped += line.dropped
+            whole.rejected += line.rejected
+            whole.removed += line.removed
+            whole.made += line.made
+            whole.madeByPolicy += line.madeByPolicy
+        }
+        return whole
+    }
+}
