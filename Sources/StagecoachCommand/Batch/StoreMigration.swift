@@ -6,6 +6,8 @@ struct StoreMigration {
     let entry: BatchEntry
     let request: MigrationRequest
     let cancellation: CancellationFlag
+    /// Whether an earlier run began it and a destination stands: it was killed after the rename.
+    let wasBegun: Bool
 
     /// Migrates, and tells what became of it. No error ends the batch.
     func run() -> BatchResult {
@@ -18,6 +20,10 @@ struct StoreMigration {
             result.destinationBytes = report.destinationBytes
             result.peakMemory = report.peakMemory
             result.result = BatchConfiguration.result(entry.destination)
+        } catch let error as MigrationError where wasBegun && error.category == .cannotCreate {
+            // The killed run had done all but its line: no destination stood when it began, and one comes by a rename
+            // of a finished store only. What it left of its work directory is gone now.
+            result.result = BatchConfiguration.result(entry.destination)
         } catch {
             result.fail(error)
         }
@@ -29,7 +35,7 @@ struct StoreMigration {
     private func migrate() throws -> MigrationReport {
         let inputs = try MigrationInputs(request)
         let migration = inputs.migration(cancellation: cancellation)
-        if let file = request.report { try OutputFile.check(file) }
+        if let file = request.report, !wasBegun { try OutputFile.check(file) }
         // Only a store that the command line names goes where nobody has looked yet.
         if entry.place == nil, let slash = entry.destination.lastIndex(of: "/") {
             try OutputFile.makeFolder(String(entry.destination[..<slash]))

@@ -1,3 +1,4 @@
+import CLinux
 import Diagnostics
 import Foundation
 import SpillStorage
@@ -51,7 +52,7 @@ struct BatchCommand {
         }
         try BatchEntry.refuseClashes(entries)
         for entry in entries { _ = try work.request(entry) }
-        let log = try BatchLog(path: results, sisters: Self.sisters(of: results))
+        let log = try BatchLog(path: results, sisters: { Self.sisters(of: results) })
         let showsProgress =
             console.isTerminal && console.environment["TERM"] != "dumb" && arguments[option: "progress"] != "none"
         let (printsJSON, console) = (arguments.has("json"), console)
@@ -81,7 +82,9 @@ struct BatchCommand {
 
     /// A worker's work: an entry a line on standard input, its result a line on standard output.
     private func serve(_ work: BatchRun.Work, _ cancellation: CancellationFlag) throws {
-        while let line = readLine(), let place = Int(line), work.entries.indices.contains(place) {
+        // A batch that is killed leaves nobody at work: the next run would find the destination held.
+        _ = signal_at_end_of_parent(SIGTERM)
+        while let line = readLine(), let place = Int(line.prefix { $0 != " " }), work.entries.indices.contains(place) {
             let entry = work.entries[place]
             let result: BatchResult
             if cancellation.error != nil {
@@ -90,8 +93,10 @@ struct BatchCommand {
                 postponed.message = "\(entry.source): The batch was interrupted before it"
                 result = postponed
             } else {
-                result = StoreMigration(entry: entry, request: try work.request(entry), cancellation: cancellation)
-                    .run()
+                result = StoreMigration(
+                    entry: entry, request: try work.request(entry), cancellation: cancellation,
+                    wasBegun: line.hasSuffix(BatchWorker.begunMark)
+                ).run()
             }
             console.output.write((try? result.line()) ?? "\n")
         }
