@@ -4,14 +4,23 @@ import Synchronization
 public final class ProgressCounter: Sendable {
     /// What is being done.
     public enum Phase: Int, Sendable {
+        /// Stores, models and mapping models are read, and the work is planned.
         case opening
+        /// New keys are handed out, and source keys brought into tables.
         case keys
+        /// Objects are made.
         case create
+        /// Relationships are set.
         case relate
+        /// Rules are checked.
         case validate
+        /// Rows are written.
         case load
+        /// Indexes are built.
         case indexes
+        /// The destination gets its name.
         case publish
+        /// All is done.
         case done
 
         /// The word for people.
@@ -32,6 +41,7 @@ public final class ProgressCounter: Sendable {
 
     /// A moment's figures.
     public struct Snapshot: Sendable, Equatable {
+        /// What is being done.
         public var phase: Phase
         /// Rows worked on so far, over all phases.
         public var rows: Int
@@ -39,11 +49,13 @@ public final class ProgressCounter: Sendable {
         public var totalRows: Int
         /// Pass, from 1; 0 before the first.
         public var pass: Int
+        /// Passes in all.
         public var passes: Int
         /// Bytes written to spill files and association tables.
         public var spilledBytes: Int
         /// Step of a chain of versions, from 1, whose rows and passes these are; 1 of 1 where there is no chain.
         public var step = 1
+        /// Migrations of a chain in all.
         public var steps = 1
 
         /// Share done, 0 to 1, over all steps.
@@ -69,6 +81,7 @@ public final class ProgressCounter: Sendable {
     private let mirror = Mutex<ProgressMirror?>(nil)
     private let hasMirror = Atomic<Bool>(false)
 
+    /// A counter of a run that has not begun.
     public init() {}
 
     /// Runs that began and that ended.
@@ -99,6 +112,7 @@ public final class ProgressCounter: Sendable {
         mirror.withLock { $0 }?.show(snapshot.fraction)
     }
 
+    /// How far the run is now.
     public var snapshot: Snapshot {
         Snapshot(
             phase: Phase(rawValue: phase.load(ordering: .relaxed)) ?? .opening,
@@ -154,6 +168,7 @@ public final class CancellationFlag: Sendable {
     private let state = Mutex<(any Error)?>(nil)
     private let isSet = Atomic<Bool>(false)
 
+    /// A flag that nobody has raised.
     public init() {}
 
     /// Asks for the end; the first error stays.

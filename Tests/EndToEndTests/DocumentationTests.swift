@@ -72,6 +72,39 @@ struct DocumentationTests {
         }
     }
 
+    @Test("The catalogue builds without a warning, and every public symbol has a comment", .timeLimit(.minutes(30)))
+    func catalogue() throws {
+        let folder = try TemporaryFolder()
+        let outcome = try CommandBinary.run(
+            [folder.file("archive")],
+            environment: ["BUILD_FOLDER": (CommandBinary.path as NSString).deletingLastPathComponent],
+            through: [SharedStores.repository.appendingPathComponent("Tests/Documentation/build").path], command: nil)
+        #expect(outcome.code == 0, "\(outcome.output.suffix(4000))\(outcome.messages.suffix(4000))")
+    }
+
+    @Test("Every test that the articles name is there")
+    func tests() throws {
+        let root = SharedStores.repository
+        var declared: Set<String> = []
+        let folder = root.appendingPathComponent("Tests").path
+        for name in try FileManager.default.subpathsOfDirectory(atPath: folder) where name.hasSuffix(".swift") {
+            let text = try String(contentsOfFile: folder + "/" + name, encoding: .utf8)
+            for match in text.matches(of: /(struct|class|enum) ([A-Za-z0-9]+Tests)\b/) {
+                declared.insert(String(match.2))
+            }
+        }
+        for document in try DocumentCode.all() {
+            let text = try String(contentsOf: root.appendingPathComponent(document.name), encoding: .utf8)
+            for match in text.matches(of: /`([A-Z][A-Za-z0-9]+Tests)`/) {
+                #expect(declared.contains(String(match.1)), "\(document.name): no \(match.1)")
+            }
+            for match in text.matches(of: /`((Tests|Fixtures|Benchmarks)\/[A-Za-z\/]+)`/) {
+                let path = root.appendingPathComponent(String(match.1)).path
+                #expect(FileManager.default.fileExists(atPath: path), "\(document.name): no \(match.1)")
+            }
+        }
+    }
+
     @Test("Every block of JSON is JSON")
     func json() throws {
         for document in try DocumentCode.all() {
@@ -115,7 +148,8 @@ struct DocumentationTests {
                 for key in Int64(first)..<Int64(first + 5) {
                     store.insert("Author", key, ["name": .text("Author \(key)")])
                     store.insert(
-                        "Book", key + 10, ["title": .text("Book \(key)"), "isbn": .text("\(key)"), "pageCount": .integer(300)])
+                        "Book", key + 10,
+                        ["title": .text("Book \(key)"), "isbn": .text("\(key)"), "pageCount": .integer(300)])
                 }
             }.write(path: folder.file("\(name).sqlite"))
         }
