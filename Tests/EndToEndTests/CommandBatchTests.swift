@@ -78,13 +78,14 @@ struct CommandBatchTests {
         let manifest = try manifest(2, in: folder)
         #expect(try batch([manifest]).code == 0)
         let other = try batch([manifest, "--keys", "sequential"])
-        #expect(other.code == 65 && other.output.contains("The destination exists already"))
+        #expect(other.code == 65 && other.output.contains("it was made with other models, mapping models, policies or"))
         #expect(try batch([manifest]).code == 0)
         try FileManager.default.removeItem(atPath: folder.file("in/1.sqlite"))
         try FileManager.default.copyItem(atPath: folder.file("in/2.sqlite"), toPath: folder.file("in/1.sqlite"))
         let replaced = try batch([manifest])
         #expect(replaced.code == 65)
         #expect(replaced.output.contains("skipped") && replaced.output.contains("failed 73"))
+        #expect(replaced.output.contains("the source has changed since it was migrated to it"))
         #expect(try customers(folder.file("out/1.sqlite")) == 1)
     }
 

@@ -156,6 +156,7 @@ final class BatchRun: Sendable {
                 // Another run, of another share or under another results file, may have been faster.
                 try log.read()
                 if let earlier = done(entry, like: begun) { return note(earlier) }
+                result.message = BatchWording.outdated(result, begun, earlier: log.last(of: entry.destination))
             }
             result.shard = begun.shard
             result.fingerprint = begun.fingerprint

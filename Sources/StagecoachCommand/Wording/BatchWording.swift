@@ -17,6 +17,26 @@ enum BatchWording {
         return text.printable + "\n"
     }
 
+    /// What is to be said of a destination that stands, and is not what the batch would make now.
+    ///
+    /// - Parameters:
+    ///   - result: the failed attempt.
+    ///   - now: what the entry asks for.
+    ///   - earlier: the last migration to the destination; nil where no results file knows it.
+    static func outdated(_ result: BatchResult, _ now: BatchResult, earlier: BatchResult?) -> String? {
+        guard let earlier, earlier.status == .done else { return result.message }
+        let change =
+            if earlier.fingerprint != now.fingerprint {
+                "the source has changed since it was migrated to it"
+            } else if earlier.configuration != now.configuration {
+                "it was made with other models, mapping models, policies or options"
+            } else {
+                "it has changed since it was made"
+            }
+        return "\(result.destination.printable): The destination exists already, and \(change). "
+            + "Move it away to migrate the store again"
+    }
+
     /// What became of all stores.
     static func summary(_ summary: BatchSummary, results: [String]) -> String {
         var counts = [("done", summary.done), ("skipped, done before", summary.skipped), ("failed", summary.failed)]
