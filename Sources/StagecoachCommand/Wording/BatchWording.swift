@@ -54,7 +54,7 @@ enum BatchWording {
         if !summary.failures.isEmpty {
             lines += ["", "Not done"]
             let shown = summary.failures.prefix(20)
-            lines += shown.map { "  \($0.exitCode)  \($0.message ?? $0.source)" }
+            lines += shown.map { "  \($0.exitCode)  \(reason($0))" }
             if summary.failures.count > shown.count {
                 lines.append("  and \(Figures.count(summary.failures.count - shown.count)) more")
             }
@@ -66,6 +66,13 @@ enum BatchWording {
         }
         lines += ["", "Results: \(results.joined(separator: ", "))"]
         return lines.map(\.printable).joined(separator: "\n") + "\n"
+    }
+
+    /// Why a store is not done, with its name where the reason does not say it.
+    private static func reason(_ result: BatchResult) -> String {
+        guard let message = result.message else { return result.source }
+        let isNamed = [result.source, result.destination].contains { message.contains($0) }
+        return isNamed ? message : "\(result.source): \(message)"
     }
 
     /// The line that is redrawn while the batch runs.
