@@ -7,7 +7,8 @@ enum BatchWording {
             switch result.status {
             case .started: "started    \(way)"
             case .done:
-                "done       \(way)  \(Figures.count(result.objects ?? 0, "object"))"
+                "done       \(way)  "
+                    + (result.objects.map { Figures.count($0, "object") } ?? "by a run that was killed after it")
                     + ((result.rejected ?? 0) > 0 ? ", \(Figures.count(result.rejected ?? 0)) rejected" : "")
                     + (result.seconds.map { ", \(Figures.duration($0))" } ?? "")
             case .skipped: "skipped    \(way)  done before"
