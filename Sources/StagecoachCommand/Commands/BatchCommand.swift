@@ -9,8 +9,9 @@ import Synchronization
 struct BatchCommand {
     /// What the batch itself takes of the memory limit while workers do the work.
     private static let ownMemory = 32 << 20
-    /// Less than this is too little for any migration.
-    private static let leastMemory = 40 << 20
+    /// Less than this is too little for any migration: what a process holds before it begins, as this one does, and the
+    /// least that the engine's parts need.
+    private static var leastMemory: Int { (ProcessMemory.currentResident() ?? (32 << 20)) + (19 << 20) }
 
     private let arguments: ParsedArguments
     private let commandLine: [String]
@@ -144,11 +145,12 @@ struct BatchCommand {
         let all = arguments.number("memory-limit") ?? min(jobs * MemoryLimit.standard(), allowed ?? .max)
         guard jobs > 1 else { return all }
         let each = (all - Self.ownMemory) / jobs
-        guard each >= Self.leastMemory else {
+        let least = Self.leastMemory
+        guard each >= least else {
             throw MigrationError(
                 "batch.memory", .configuration,
                 "\(jobs) jobs within \(Figures.size(all)) leave \(Figures.size(max(0, each))) for each",
-                remedy: "Give --jobs \(max(1, (all - Self.ownMemory) / Self.leastMemory)), or more memory")
+                remedy: "Give --jobs \(max(1, (all - Self.ownMemory) / least)), or more memory")
         }
         return each
     }
