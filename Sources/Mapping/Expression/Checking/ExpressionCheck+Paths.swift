@@ -93,7 +93,7 @@ extension ExpressionCheck {
 
     /// The properties that there are, in a sentence; nil where there are none, or too many to read.
     private static func properties(of entity: EntityDescription) -> String? {
-        let names = (entity.attributesByName.keys + entity.relationshipsByName.keys).sorted()
+        let names = (Array(entity.attributesByName.keys) + Array(entity.relationshipsByName.keys)).sorted()
         return names.isEmpty || names.count > 40 ? nil : "It has \(names.joined(separator: ", "))"
     }
 
