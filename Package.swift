@@ -61,6 +61,7 @@ let package = Package(
             name: "StagecoachCommand",
             dependencies: [
                 "Diagnostics", "Rows", "ManagedModel", "Mapping", "PersistentStore", "SpillStorage", "Stagecoach",
+                "CLinux",
             ],
             swiftSettings: strict),
         // Its symbols are exported: shared libraries given with --policies share its Stagecoach.

@@ -8,6 +8,7 @@ import Glibc
 ///     MigrationBenchmarks associations --pairs 100000000
 ///     MigrationBenchmarks plot --folder docs results.json
 ///     MigrationBenchmarks small --stores 1000
+///     MigrationBenchmarks fleet --stores 1000 folder
 ///     MigrationBenchmarks pages --rows 1000000
 ///     MigrationBenchmarks spill --store library.sqlite
 @main
@@ -22,12 +23,13 @@ struct Main {
             case "pages": try PagesCommand.run(Array(arguments))
             case "plot": try PlotCommand.run(Array(arguments))
             case "small": try SmallCommand.run(Array(arguments))
+            case "fleet": try FleetCommand.run(Array(arguments))
             case "spill": try SpillCommand.run(Array(arguments))
             // Not for people: what the children of `run`, and tests of the memory limit, execute.
             case "migrate": try MigrateCommand.run(Array(arguments))
             default:
                 throw Arguments.usage(
-                    "Name a subcommand: store, run, plot, small, pages, associations or spill")
+                    "Name a subcommand: store, run, plot, small, fleet, pages, associations or spill")
             }
         } catch let error as MigrationError {
             complain("\(error)")

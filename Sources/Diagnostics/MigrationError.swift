@@ -52,6 +52,7 @@ public struct MigrationError: Error, Sendable {
         /// Policy class name and method.
         public var policy: String?
 
+        /// A context of what is known; the rest stays nil.
         public init(
             path: String? = nil, line: Int? = nil, column: Int? = nil, entity: String? = nil,
             objectID: String? = nil, property: String? = nil, entityMapping: String? = nil,
@@ -78,16 +79,20 @@ public struct MigrationError: Error, Sendable {
         }
     }
 
+    /// The stable code, `area.problem`.
     public var code: Code
+    /// What kind of failure it is, and the exit code.
     public var category: Category
     /// One sentence without a full stop: what went wrong.
     public var message: String
     /// One sentence: what the user can do. Nil where the message says it.
     public var remedy: String?
+    /// Where it happened.
     public var context: Context
     /// The error beneath, unchanged.
     public var cause: (any Error)?
 
+    /// An error: code, category, what is wrong in a sentence without a full stop, and what to do.
     public init(
         _ code: Code, _ category: Category, _ message: String, remedy: String? = nil,
         context: Context = Context(), cause: (any Error)? = nil

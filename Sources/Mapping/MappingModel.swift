@@ -15,6 +15,7 @@ public final class MappingModel: NSObject {
 
     public override init() { entityMappings = [] }
 
+    /// The entity mappings by name.
     public var entityMappingsByName: [String: EntityMapping] {
         Dictionary(entityMappings.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
     }
@@ -22,11 +23,17 @@ public final class MappingModel: NSObject {
 
 /// What an entity mapping does, with Core Data's codes.
 public enum EntityMappingType: UInt, Sendable {
+    /// Not said; the entities and the policy decide.
     case undefinedEntityMappingType = 0
+    /// A policy does the work.
     case customEntityMappingType = 1
+    /// An entity that is new: nothing is migrated into it.
     case addEntityMappingType = 2
+    /// An entity that goes: its objects are left out.
     case removeEntityMappingType = 3
+    /// Both entities are the same, and objects are carried over as they are.
     case copyEntityMappingType = 4
+    /// Objects are made by the property mappings.
     case transformEntityMappingType = 5
 }
 
@@ -34,20 +41,25 @@ public enum EntityMappingType: UInt, Sendable {
 public final class EntityMapping: NSObject {
     /// Unique in its mapping model.
     public var name: String!
+    /// How objects are made.
     public var mappingType: EntityMappingType
     /// Nil for an add mapping.
     public var sourceEntityName: String?
     /// Nil for a remove mapping.
     public var destinationEntityName: String?
+    /// The version hash that the source entity has to have; nil: any.
     public var sourceEntityVersionHash: Data?
+    /// The version hash that the destination entity has to have; nil: any.
     public var destinationEntityVersionHash: Data?
+    /// How attributes get their values, by name.
     public var attributeMappings: [PropertyMapping]? {
         didSet { PropertyMapping.noteChange() }
     }
+    /// How relationships get their objects, by name.
     public var relationshipMappings: [PropertyMapping]? {
         didSet { PropertyMapping.noteChange() }
     }
-    /// What fetches the source objects; nil means all of the source entity without subentities, under ``sourceFilter``.
+    /// What fetches the source objects; nil means all of the source entity without subentities, under the filter.
     ///
     /// An expression that gives more or others (subentities, an order, a limit, a set operation) is evaluated once, when
     /// the mapping's first stage begins: `$manager`, `$entityMapping` and `$entityPolicy` have values, `$source` has
@@ -64,6 +76,7 @@ public final class EntityMapping: NSObject {
     /// `Module.Class` or `Class`; nil or empty means no policy.
     public var entityMigrationPolicyClassName: String?
     // Computed: as in Core Data, an assignment to a member of it may read it (`userInfo?["n"] = userInfo?["n"] …`).
+    /// What the mapping model's author noted, for policies.
     public var userInfo: [AnyHashable: Any]? {
         get { givenUserInfo }
         set { givenUserInfo = newValue }
@@ -114,6 +127,7 @@ public final class PropertyMapping: NSObject {
         }
     }
     // Computed: as in Core Data, an assignment to a member of it may read it (`userInfo?["n"] = userInfo?["n"] …`).
+    /// What the mapping model's author noted, for policies.
     public var userInfo: [AnyHashable: Any]? {
         get { givenUserInfo }
         set { givenUserInfo = newValue }

@@ -13,6 +13,7 @@ public struct CheckReport: Sendable, Codable {
         public var entity: String
         /// Attribute, relationship, or the attributes of a uniqueness constraint.
         public var property: String
+        /// The rule that is broken.
         public var rule: ValidationRule
         /// Objects that break it.
         public var count: Int
@@ -28,6 +29,7 @@ public struct CheckReport: Sendable, Codable {
         public var sourceID: String?
         /// The value, shortened; nil where there is none.
         public var value: String?
+        /// The entity mapping that made the object.
         public var mapping: String?
     }
 
@@ -35,17 +37,21 @@ public struct CheckReport: Sendable, Codable {
     public struct Dangling: Sendable, Codable, Equatable {
         /// Source entity.
         public var entity: String
+        /// The relationship.
         public var property: String
+        /// References that lead nowhere.
         public var count: Int
         /// The first objects that refer to nothing, `Entity/p<key>`, five at most.
         public var samples: [String]
     }
 
+    /// The store that was checked.
     public var source: String
     /// Rules that would end a run or reject objects.
     public var violations: [Line] = []
     /// Broken rules that the source model had already: warnings in a run without strict validation.
     public var warnings: [Line] = []
+    /// References of the source that lead nowhere, by relationship.
     public var danglingReferences: [Dangling] = []
     /// Destination objects that would be made, valid or not.
     public var objects = 0

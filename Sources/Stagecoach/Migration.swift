@@ -16,16 +16,23 @@ import SpillStorage
 ///            indexes, counts of relationships
 ///     → metadata → publish
 public final class Migration {
+    /// The store to migrate.
     public let sourcePath: String
+    /// Where the migrated store is to stand.
     public let destinationPath: String
+    /// The version of the source.
     public let sourceModel: ManagedObjectModel
+    /// The version of the destination.
     public let destinationModel: ManagedObjectModel
     /// In order. Each has the meaning of a run of its own that appends to what the earlier ones made.
     public let mappingModels: [MappingModel]
+    /// What was asked for.
     public let options: MigrationOptions
     /// The manager that policies see.
     let manager: MigrationManager
+    /// How far the run is; may be read from any thread.
     public let progress: ProgressCounter
+    /// Stops the run from any thread.
     public let cancellation: CancellationFlag
     /// Associations of earlier migrations to the same destination; nil: lookups reach this one's only.
     let archive: AssociationArchive?

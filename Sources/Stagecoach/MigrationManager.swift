@@ -9,7 +9,9 @@ import Synchronization
 /// A policy finds here the associations, the contexts and the models. Between runs the manager is idle and its
 /// contexts are nil.
 open class MigrationManager: NSObject {
+    /// The version of the source.
     public let sourceModel: ManagedObjectModel
+    /// The version of the destination.
     public let destinationModel: ManagedObjectModel
     /// Where policies are found by name.
     public var policies: PolicyRegistry = .shared
@@ -48,6 +50,7 @@ open class MigrationManager: NSObject {
     /// What the last run did.
     public private(set) var report: MigrationReport?
 
+    /// A manager that has migrated nothing yet.
     public init(sourceModel: ManagedObjectModel, destinationModel: ManagedObjectModel) {
         self.sourceModel = sourceModel
         self.destinationModel = destinationModel
@@ -55,7 +58,9 @@ open class MigrationManager: NSObject {
 
     /// The kind of a store. Only SQLite stores are migrated.
     public struct StoreType: Sendable, Hashable {
+        /// Core Data's name of the type.
         public let rawValue: String
+        /// The one type of store that is read and written.
         public static let sqlite = StoreType(rawValue: "SQLite")
     }
 
@@ -67,8 +72,12 @@ open class MigrationManager: NSObject {
     ///
     /// - Parameters:
     ///   - source: URL of the store; it is not changed by a byte.
+    ///   - type: the source's type; there is one.
+    ///   - sourceOptions: Core Data's options of the source, which change nothing here.
     ///   - mapping: nil: inferred.
     ///   - destination: URL of the destination; the store there stays as it is until the call succeeds.
+    ///   - destinationType: the destination's type; there is one.
+    ///   - destinationOptions: Core Data's options of the destination, which change nothing here.
     /// - Throws: ``MigrationError``; the error of a policy's method or of the cancellation as it is.
     open func migrateStore(
         from source: URL, type: StoreType, options sourceOptions: [AnyHashable: Any]? = nil,
@@ -128,9 +137,11 @@ open class MigrationManager: NSObject {
     private let idleSource = ManagedObjectContext(idle: false)
     private let idleDestination = ManagedObjectContext(idle: true)
 
+    /// The source entity of an entity mapping; nil where it has none.
     open func sourceEntity(for mapping: EntityMapping) -> EntityDescription? {
         mapping.sourceEntityName.flatMap(sourceModel.entity(named:))
     }
+    /// The destination entity of an entity mapping; nil where it has none.
     open func destinationEntity(for mapping: EntityMapping) -> EntityDescription? {
         mapping.destinationEntityName.flatMap(destinationModel.entity(named:))
     }

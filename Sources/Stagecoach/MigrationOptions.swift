@@ -12,6 +12,7 @@ public struct MigrationOptions: Sendable {
     public var batchSize: Int?
     /// Folder for spills and association tables; nil: beside the destination.
     public var workDirectory: String?
+    /// Which keys destination rows get.
     public var keys: KeyChoice = .auto
     /// Passes to cut the work into, tables by key range where they are fewer; nil lets the planner decide.
     public var passes: Int?
@@ -59,6 +60,7 @@ public struct MigrationOptions: Sendable {
     /// ``StoreVersion/Evidence/schema``. Else a store whose hashes are not the source model's is refused.
     public var sourceIsKnownByTables = false
 
+    /// The defaults.
     public init() {}
 }
 

@@ -5,14 +5,23 @@ import Synchronization
 public final class ProgressCounter: Sendable {
     /// What is being done.
     public enum Phase: Int, Sendable {
+        /// Stores, models and mapping models are read, and the work is planned.
         case opening
+        /// New keys are handed out, and source keys brought into tables.
         case keys
+        /// Objects are made.
         case create
+        /// Relationships are set.
         case relate
+        /// Rules are checked.
         case validate
+        /// Rows are written.
         case load
+        /// Indexes are built.
         case indexes
+        /// The destination gets its name.
         case publish
+        /// All is done.
         case done
 
         /// The word for people.
@@ -33,6 +42,7 @@ public final class ProgressCounter: Sendable {
 
     /// A moment's figures.
     public struct Snapshot: Sendable, Equatable {
+        /// What is being done.
         public var phase: Phase
         /// Rows worked on so far, over all phases.
         public var rows: Int
@@ -40,6 +50,7 @@ public final class ProgressCounter: Sendable {
         public var totalRows: Int
         /// Pass, from 1; 0 before the first.
         public var pass: Int
+        /// Passes in all.
         public var passes: Int
         /// Bytes written to spill files and association tables.
         public var spilledBytes: Int
@@ -50,6 +61,7 @@ public final class ProgressCounter: Sendable {
         public var waitsFor: String?
         /// Step of a chain of versions, from 1, whose rows and passes these are; 1 of 1 where there is no chain.
         public var step = 1
+        /// Migrations of a chain in all.
         public var steps = 1
 
         /// Share done, 0 to 1, over all steps.
@@ -80,6 +92,7 @@ public final class ProgressCounter: Sendable {
     /// Keeps what a report tells of the run's course; nil where none was asked for.
     package let trace: RunTrace?
 
+    /// A counter of a run that has not begun.
     public init() { trace = nil }
 
     /// - Parameter trace: takes down plans and stages.
@@ -113,6 +126,7 @@ public final class ProgressCounter: Sendable {
         mirror.withLock { $0 }?.show(snapshot.fraction)
     }
 
+    /// How far the run is now.
     public var snapshot: Snapshot {
         let bytes = file.withLock { file in (file.current, file.expected) }
         return Snapshot(
@@ -179,6 +193,7 @@ public final class CancellationFlag: Sendable {
     private let state = Mutex<(any Error)?>(nil)
     private let isSet = Atomic<Bool>(false)
 
+    /// A flag that nobody has raised.
     public init() {}
 
     /// Asks for the end; the first error stays.

@@ -2,7 +2,9 @@ import Foundation
 
 /// What a migration did: a value that can be encoded.
 public struct MigrationReport: Sendable, Codable {
+    /// The store that was migrated.
     public var source: String
+    /// Where the migrated store stands.
     public var destination: String
     /// Mapping models that ran, in turn.
     public var mappingModels: Int
@@ -12,6 +14,7 @@ public struct MigrationReport: Sendable, Codable {
     public var counts: MigrationCounts
     /// Objects that were left out because they are invalid; nil where the first one would have ended the run.
     public var rejects: RejectReport?
+    /// Passes that the work was cut into.
     public var passes: Int
     /// Whether the stages were barriers, because user code may run.
     public var isStaged: Bool
@@ -23,11 +26,13 @@ public struct MigrationReport: Sendable, Codable {
     public var processorSeconds: Double
     /// VmHWM of the process at the end, in bytes.
     public var peakMemory: Int
+    /// The limit that was kept, in bytes.
     public var memoryLimit: Int
     /// Bytes written to association tables and spill files.
     public var spilledBytes: Int
     /// Bytes of the destination's file.
     public var destinationBytes: Int
+    /// Whether nothing was published.
     public var isDryRun: Bool
     /// Sentences that a person should read.
     public var notes: [String]

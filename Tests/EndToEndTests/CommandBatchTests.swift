@@ -79,13 +79,14 @@ struct CommandBatchTests {
         let manifest = try manifest(2, in: folder)
         #expect(try batch([manifest]).code == 0)
         let other = try batch([manifest, "--keys", "sequential"])
-        #expect(other.code == 65 && other.output.contains("The destination exists already"))
+        #expect(other.code == 65 && other.output.contains("it was made with other models, mapping models, policies or"))
         #expect(try batch([manifest]).code == 0)
         try FileManager.default.removeItem(atPath: folder.file("in/1.sqlite"))
         try FileManager.default.copyItem(atPath: folder.file("in/2.sqlite"), toPath: folder.file("in/1.sqlite"))
         let replaced = try batch([manifest])
         #expect(replaced.code == 65)
         #expect(replaced.output.contains("skipped") && replaced.output.contains("failed 73"))
+        #expect(replaced.output.contains("the source has changed since it was migrated to it"))
         #expect(try customers(folder.file("out/1.sqlite")) == 1)
     }
 
@@ -97,10 +98,108 @@ struct CommandBatchTests {
         let results = manifest + ".results.jsonl"
         let lines = try String(contentsOfFile: results, encoding: .utf8).split(separator: "\n")
         #expect(lines.count == 2)
-        try (lines[0] + "\n{\"status\": \"do").write(toFile: results, atomically: true, encoding: .utf8)
-        let again = try batch([manifest])
-        #expect(again.code == 0 && again.output.contains("done  "), "\(again.output)")
-        #expect(try batch([manifest]).output.contains("skipped"))
+        for jobs in ["1", "2"] {
+            try (lines[0] + "\n{\"status\": \"do").write(toFile: results, atomically: true, encoding: .utf8)
+            // What a run leaves that was killed between the rename and the removal of its work directory.
+            let work = folder.file("out/.1.sqlite.stagecoach")
+            try FileManager.default.createDirectory(atPath: work, withIntermediateDirectories: false)
+            try Data("rest".utf8).write(to: URL(fileURLWithPath: work + "/store.sqlite"))
+            let again = try batch([manifest, "--jobs", jobs, "--memory-limit", "200M"])
+            #expect(again.code == 0 && again.output.contains("done  "), "\(again.output)")
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.file("out")) == ["1.sqlite"])
+            #expect(try batch([manifest]).output.contains("skipped"))
+        }
+    }
+
+    @Test("A store that another run does meanwhile, under another results file, counts as done before")
+    func overtaken() throws {
+        let folder = try stores(2)
+        let manifest = try manifest(2, in: folder)
+        let source = try CommandBinary.librarySource()
+        let line =
+            "{\"source\": \"\(source)\", \"destination\": \"out/library.sqlite\", "
+            + "\"model\": \"\(CommandBinary.models)\"}\n"
+        let text = try String(contentsOfFile: manifest, encoding: .utf8)
+        try (line + text).write(toFile: manifest, atomically: true, encoding: .utf8)
+        // The first is at work on the library while the second does the others.
+        let (process, output, messages) = try CommandBinary.start(["batch", manifest, "--to", Self.models])
+        let results = manifest + ".results.jsonl"
+        while process.isRunning, FileManager.default.contents(atPath: results)?.isEmpty ?? true { usleep(2000) }
+        let other = manifest + ".results-other.jsonl"
+        let second = try batch([manifest, "--results", other])
+        let first = CommandBinary.finish(process, output, messages)
+        #expect(first.code == 0, "\(first.output)\(first.messages)")
+        // The library was held by the first, or done.
+        #expect([0, 75].contains(second.code), "\(second.output)\(second.messages)")
+        #expect(try batch([manifest]).output.split(separator: "\n").count { $0.hasPrefix("skipped    /") } == 3)
+    }
+
+    @Test("A batch that is killed takes its workers with it, and the next run does the rest")
+    func killedBatch() throws {
+        let folder = try stores(1)
+        let path = folder.file("stores.jsonl")
+        let source = try CommandBinary.librarySource()
+        try (0..<4).map {
+            "{\"source\": \"\(source)\", \"destination\": \"out/\($0).sqlite\", \"model\": \"\(CommandBinary.models)\"}\n"
+        }.joined().write(toFile: path, atomically: true, encoding: .utf8)
+        let arguments = ["batch", path, "--jobs", "2", "--memory-limit", "300M"]
+        let (process, output, messages) = try CommandBinary.start(arguments)
+        while process.isRunning, Self.children(of: process.processIdentifier).count < 2 { usleep(2000) }
+        usleep(300_000)
+        let workers = Self.children(of: process.processIdentifier)
+        kill(process.processIdentifier, SIGKILL)
+        #expect(CommandBinary.finish(process, output, messages).code == -SIGKILL)
+        // They end where they can be gone on from.
+        for worker in workers {
+            for _ in 0..<6000 where kill(worker, 0) == 0 { usleep(10_000) }
+            #expect(kill(worker, 0) != 0)
+        }
+        let again = try CommandBinary.run(arguments)
+        #expect(again.code == 0, "\(again.output)\(again.messages)")
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: folder.file("out")).sorted()
+                == (0..<4).map { "\($0).sqlite" })
+    }
+
+    @Test("GNU parallel spreads shares", .enabled(if: parallel != nil, "GNU parallel is not installed"))
+    func gnuParallel() throws {
+        let folder = try stores(5)
+        let manifest = try manifest(5, in: folder)
+        let outcome = try CommandBinary.run(
+            ["--retries", "3", CommandBinary.path, "batch", manifest, "--to", Self.models, "--shard", "{}/3", ":::"]
+                + ["0", "1", "2"],
+            environment: ["PARALLEL_HOME": folder.file("parallel")], through: [try #require(Self.parallel)],
+            command: nil)
+        #expect(outcome.code == 0, "\(outcome.messages)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.file("out")).count == 5)
+    }
+
+    private static let parallel = ["/usr/bin/parallel", "/usr/local/bin/parallel"].first {
+        FileManager.default.isExecutableFile(atPath: $0)
+    }
+
+    @Test("Paths with spaces, quotes and line ends are paths; CR LF and a byte order mark are no part of them")
+    func paths() throws {
+        let folder = try stores(3)
+        let names = ["in/a b.sqlite", "in/\"q\".sqlite", "in/line\nend.sqlite"]
+        for (index, name) in names.enumerated() {
+            try FileManager.default.moveItem(
+                atPath: folder.file("in/\(index + 1).sqlite"), toPath: folder.file(name))
+        }
+        let rows = names.map { name in
+            let field = name.replacing("\"", with: "\"\"")
+            return "\"\(field)\",\"\(field.replacing("in/", with: "out/"))\"\r\n"
+        }
+        let path = folder.file("stores.csv")
+        try ("\u{feff}source, destination\r\n\r\n" + rows.joined()).write(
+            toFile: path, atomically: true, encoding: .utf8)
+        let outcome = try batch([path, "--jobs", "2", "--memory-limit", "200M"])
+        #expect(outcome.code == 0, "\(outcome.output)\(outcome.messages)")
+        for name in names {
+            #expect(FileManager.default.fileExists(atPath: folder.file(name.replacing("in/", with: "out/"))))
+        }
+        #expect(outcome.output.split(separator: "\n").count { $0.hasPrefix("done ") } == 3)
+        #expect(try batch([path]).code == 0)
     }
 
     @Test("Shares of a pattern's stores make the whole, by option or scheduler, and add up")

@@ -39,10 +39,10 @@ enum CommandBinary {
     /// A process that was started and not waited for.
     static func start(
         _ arguments: [String], in folder: String? = nil, environment: [String: String] = [:],
-        through: [String] = [], command: String = path
+        through: [String] = [], command: String? = path
     ) throws -> (process: Process, output: Pipe, messages: Pipe) {
         let process = Process()
-        let line = through + [command] + arguments
+        let line = through + (command.map { [$0] } ?? []) + arguments
         process.executableURL = URL(fileURLWithPath: line[0])
         process.arguments = Array(line.dropFirst())
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
@@ -58,11 +58,15 @@ enum CommandBinary {
 
     /// Runs to the end.
     ///
-    /// - Parameter through: a program, with its arguments, that runs the command.
+    /// - Parameters:
+    ///   - through: a program, with its arguments, that runs the command.
+    ///   - command: nil where `through` is all there is to run.
     static func run(
-        _ arguments: [String], in folder: String? = nil, environment: [String: String] = [:], through: [String] = []
+        _ arguments: [String], in folder: String? = nil, environment: [String: String] = [:], through: [String] = [],
+        command: String? = path
     ) throws -> Outcome {
-        let (process, output, messages) = try start(arguments, in: folder, environment: environment, through: through)
+        let (process, output, messages) = try start(
+            arguments, in: folder, environment: environment, through: through, command: command)
         return finish(process, output, messages)
     }
 

@@ -183,8 +183,11 @@ struct CommandHelpTests {
 
     @Test("every command has help, and the version is said")
     func others() throws {
-        for command in ["plan", "check", "inspect", "demo"] {
+        #expect(try CommandBinary.run(["help"]).output == CommandBinary.run(["--help"]).output)
+        #expect(try CommandBinary.run(["help", "migrat"]).messages.contains("did you mean 'migrate'?"))
+        for command in ["plan", "check", "inspect", "demo", "batch", "merge-reports", "verify", "man"] {
             let outcome = try CommandBinary.run([command, "--help"])
+            #expect(try CommandBinary.run(["help", command]).output == outcome.output)
             #expect(outcome.code == 0 && outcome.output.hasPrefix("Usage: stagecoach \(command)"))
             #expect(outcome.output.contains("\n  stagecoach \(command) "))
         }

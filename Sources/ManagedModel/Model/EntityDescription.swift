@@ -1,5 +1,6 @@
 /// An entity of a model. A value that holds its model; two are equal when they are the same entity of one model.
 public struct EntityDescription: Sendable, Hashable {
+    /// The model that the entity is part of.
     public let managedObjectModel: ManagedObjectModel
     /// Position in ``ManagedObjectModel/entities``.
     package let index: Int
@@ -27,15 +28,22 @@ public struct EntityDescription: Sendable, Hashable {
     public var name: String! { resolved.definition.name }
     /// What the entity declares itself.
     public var definition: EntityDefinition { resolved.definition }
+    /// Whether the entity has no objects of its own.
     public var isAbstract: Bool { resolved.definition.isAbstract }
+    /// The class of the entity's objects in Core Data; `NSManagedObject` where the model names none.
     public var managedObjectClassName: String! { resolved.definition.managedObjectClassName ?? "NSManagedObject" }
+    /// What the entity is matched by in inference: its name where the model gives none.
     public var renamingIdentifier: String? { resolved.definition.renamingIdentifier ?? resolved.definition.name }
+    /// A text of the model's author that enters the version hash.
     public var versionHashModifier: String? { resolved.definition.versionHashModifier }
+    /// What the model's author noted.
     public var userInfo: [AnyHashable: Any]? { resolved.definition.userInfo }
 
+    /// The parent; nil for a root.
     public var superentity: EntityDescription? { resolved.superentity.map(entity) }
     /// Direct subentities, by name.
     public var subentities: [EntityDescription] { resolved.subentities.map(entity) }
+    /// The children, without theirs.
     public var subentitiesByName: [String: EntityDescription] {
         Dictionary(uniqueKeysWithValues: subentities.map { ($0.definition.name, $0) })
     }

@@ -50,6 +50,7 @@ public final class ManagedObjectModel: Sendable {
         resolved.indices.map { EntityDescription(managedObjectModel: self, index: $0) }
     }
 
+    /// All entities by name.
     public var entitiesByName: [String: EntityDescription] {
         indexByName.mapValues { EntityDescription(managedObjectModel: self, index: $0) }
     }

@@ -1,10 +1,16 @@
 /// A property of an entity: an ``AttributeDescription`` or a ``RelationshipDescription``.
 public protocol PropertyDescription: Sendable {
+    /// The property's name.
     var name: String { get }
+    /// Whether an object may have no value.
     var isOptional: Bool { get }
+    /// Whether it is left out of stores.
     var isTransient: Bool { get }
+    /// What it is matched by in inference: its name where the model gives none.
     var renamingIdentifier: String? { get }
+    /// A text of the model's author that enters the version hash.
     var versionHashModifier: String? { get }
+    /// What the model's author noted.
     var userInfo: [AnyHashable: Any]? { get }
     /// Whether an index is asked for.
     var isIndexed: Bool { get }
@@ -14,7 +20,9 @@ extension AttributeDescription: PropertyDescription {
     public var isIndexed: Bool { definition.isIndexed }
     /// Whether large values may lie in files of their own.
     public var allowsExternalBinaryDataStorage: Bool { definition.allowsExternalBinaryDataStorage }
+    /// The class that turns a transformable attribute's objects into bytes; it is not run here.
     public var valueTransformerName: String? { definition.valueTransformerName }
+    /// Whether persistent history keeps the value of a deleted object.
     public var preservesValueInHistoryOnDeletion: Bool { definition.preservesValueInHistoryOnDeletion }
 
     /// The class of the attribute's values, under Core Data's name.
@@ -34,6 +42,7 @@ extension AttributeDescription: PropertyDescription {
 }
 
 extension RelationshipDescription: PropertyDescription {
+    /// A text of the model's author that enters the version hash.
     public var versionHashModifier: String? { definition.versionHashModifier }
     public var isIndexed: Bool { definition.isIndexed }
 }
@@ -57,30 +66,50 @@ extension EntityDescription {
 
 /// Core Data's names of the types.
 extension AttributeType {
+    /// Core Data's name of ``undefined``.
     public static var undefinedAttributeType: AttributeType { .undefined }
+    /// Core Data's name of ``integer16``.
     public static var integer16AttributeType: AttributeType { .integer16 }
+    /// Core Data's name of ``integer32``.
     public static var integer32AttributeType: AttributeType { .integer32 }
+    /// Core Data's name of ``integer64``.
     public static var integer64AttributeType: AttributeType { .integer64 }
+    /// Core Data's name of ``decimal``.
     public static var decimalAttributeType: AttributeType { .decimal }
+    /// Core Data's name of ``double``.
     public static var doubleAttributeType: AttributeType { .double }
+    /// Core Data's name of ``float``.
     public static var floatAttributeType: AttributeType { .float }
+    /// Core Data's name of ``string``.
     public static var stringAttributeType: AttributeType { .string }
+    /// Core Data's name of ``boolean``.
     public static var booleanAttributeType: AttributeType { .boolean }
+    /// Core Data's name of ``date``.
     public static var dateAttributeType: AttributeType { .date }
+    /// Core Data's name of ``binaryData``.
     public static var binaryDataAttributeType: AttributeType { .binaryData }
     // swift-format-ignore: AlwaysUseLowerCamelCase
+    /// Core Data's name of ``uuid``.
     public static var UUIDAttributeType: AttributeType { .uuid }
     // swift-format-ignore: AlwaysUseLowerCamelCase
+    /// Core Data's name of ``uri``.
     public static var URIAttributeType: AttributeType { .uri }
+    /// Core Data's name of ``transformable``.
     public static var transformableAttributeType: AttributeType { .transformable }
+    /// Core Data's name of ``objectID``.
     public static var objectIDAttributeType: AttributeType { .objectID }
+    /// Core Data's name of ``composite``.
     public static var compositeAttributeType: AttributeType { .composite }
 }
 
 /// Core Data's names of the delete rules.
 extension DeleteRule {
+    /// Core Data's name of ``noAction``.
     public static var noActionDeleteRule: DeleteRule { .noAction }
+    /// Core Data's name of ``nullify``.
     public static var nullifyDeleteRule: DeleteRule { .nullify }
+    /// Core Data's name of ``cascade``.
     public static var cascadeDeleteRule: DeleteRule { .cascade }
+    /// Core Data's name of ``deny``.
     public static var denyDeleteRule: DeleteRule { .deny }
 }

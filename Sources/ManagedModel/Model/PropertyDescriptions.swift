@@ -2,18 +2,26 @@ import Foundation
 
 /// An attribute of an entity, own or inherited.
 public struct AttributeDescription: Sendable, Equatable {
+    /// What the model's file says.
     public let definition: AttributeDefinition
     /// Index of the entity that declares it.
     package let declaringEntityIndex: Int
     /// Name of the entity that declares it.
     package let entityName: String
 
+    /// The property's name.
     public var name: String { definition.name }
+    /// What its values are.
     public var attributeType: AttributeType { definition.type }
+    /// Whether an object may have no value.
     public var isOptional: Bool { definition.isOptional }
+    /// Whether it is left out of stores.
     public var isTransient: Bool { definition.isTransient }
+    /// What it is matched by in inference: its name where the model gives none.
     public var renamingIdentifier: String? { definition.renamingIdentifier ?? definition.name }
+    /// A text of the model's author that enters the version hash.
     public var versionHashModifier: String? { definition.versionHashModifier }
+    /// What the model's author noted.
     public var userInfo: [AnyHashable: Any]? { definition.userInfo }
     /// Whether the attribute has a column.
     package var isStored: Bool { !definition.isTransient && definition.type != .undefined }
@@ -51,17 +59,27 @@ public struct RelationshipDescription: Sendable, Equatable {
             && left.resolved.declaringEntity == right.resolved.declaringEntity && left.name == right.name
     }
 
+    /// What the model's file says.
     public var definition: RelationshipDefinition { resolved.definition }
+    /// The property's name.
     public var name: String { resolved.definition.name }
+    /// Whether there may be more than one other object.
     public var isToMany: Bool { resolved.definition.isToMany }
     /// Only a to-many has an order, whatever is declared.
     public var isOrdered: Bool { resolved.definition.isOrdered && resolved.definition.isToMany }
+    /// Whether an object may have no value.
     public var isOptional: Bool { resolved.definition.isOptional }
+    /// Whether it is left out of stores.
     public var isTransient: Bool { resolved.definition.isTransient }
+    /// The fewest others that a valid object has, where it has any.
     public var minCount: Int { resolved.definition.minimumCount }
+    /// The most others that a valid object has; 0: any number.
     public var maxCount: Int { resolved.definition.maximumCount }
+    /// What becomes of the others where the object is deleted.
     public var deleteRule: DeleteRule { resolved.definition.deleteRule }
+    /// What it is matched by in inference: its name where the model gives none.
     public var renamingIdentifier: String? { resolved.definition.renamingIdentifier ?? resolved.definition.name }
+    /// What the model's author noted.
     public var userInfo: [AnyHashable: Any]? { resolved.definition.userInfo }
 
     /// The entity that declares the relationship (not the subentity it was asked of).

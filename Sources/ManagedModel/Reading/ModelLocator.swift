@@ -3,6 +3,7 @@ import Foundation
 
 /// A model as found on disk.
 public struct LoadedModel: Sendable {
+    /// The version that was loaded.
     public let model: ManagedObjectModel
     /// The file that was read.
     public let path: String
@@ -23,7 +24,7 @@ public enum ModelLocator {
     /// - Throws: `model.notFound`, `model.unknownVersion` (66), `model.permission` (77), `model.unreadable` (74),
     ///   `model.noVersion`, `model.currentVersion`, `model.ambiguousVersion`, `model.oldFormat`,
     ///   `model.unknownKind`, `model.versionInfo`, `model.versionHash`, `model.archive` (78: the archive's error is the
-    ///   cause), and what ``ModelXMLReader`` throws (78).
+    ///   cause), and what the reader of Xcode's XML throws (`model.…`, 78).
     /// - Complexity: O(file) time and memory.
     public static func load(_ argument: String) throws(MigrationError) -> LoadedModel {
         let (path, version) = split(argument)

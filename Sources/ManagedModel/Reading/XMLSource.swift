@@ -135,7 +135,7 @@ package struct XMLSource {
     }
 
     /// Line and column of a byte offset. O(offset).
-    private func position(at offset: Int) -> TextPosition {
+    func position(at offset: Int) -> TextPosition {
         var line = 1
         var column = 1
         for byte in bytes.prefix(offset) {

@@ -57,14 +57,17 @@ extension ValueExpression {
             node: .aggregate(subexpressions.map { ($0 as? ValueExpression)?.node ?? ExpressionNode.value($0) }))
     }
 
+    /// The members of either of two collections.
     public init(forUnionSet left: ValueExpression, with right: ValueExpression) {
         self.init(node: .setOperation(.union, left.node, right.node))
     }
 
+    /// The members of both of two collections.
     public init(forIntersectSet left: ValueExpression, with right: ValueExpression) {
         self.init(node: .setOperation(.intersection, left.node, right.node))
     }
 
+    /// The members of the first collection that are not in the second.
     public init(forMinusSet left: ValueExpression, with right: ValueExpression) {
         self.init(node: .setOperation(.difference, left.node, right.node))
     }

@@ -5,21 +5,35 @@ import Foundation
 extension ValueExpression {
     /// The kinds of expressions, with Core Data's codes.
     public enum ExpressionType: UInt, Sendable {
+        /// A value that the text holds.
         case constantValue = 0
+        /// `SELF`
         case evaluatedObject
+        /// `$name`
         case variable
+        /// Keys, joined by dots.
         case keyPath
+        /// A call of a function or method.
         case function
+        /// `UNION`
         case unionSet
+        /// `INTERSECT`
         case intersectSet
+        /// `MINUS`
         case minusSet
+        /// `SUBQUERY(…)`
         case subquery = 13
+        /// A list in braces.
         case aggregate = 14
+        /// A wildcard of Spotlight's; it evaluates to nothing here.
         case anyKey = 15
+        /// A closure, which no text can hold.
         case block = 19
+        /// `TERNARY(…)`
         case conditional = 20
     }
 
+    /// What the expression is at its outermost.
     public var expressionType: ExpressionType {
         switch node {
         case .constant, .predicate: .constantValue

@@ -4,8 +4,8 @@ import ManagedModel
 extension MappingModel {
     /// Infers the mapping model between two versions, as Core Data's lightweight migration does.
     ///
-    /// Entities are matched as ``CounterpartMatching`` says, every source entity at most once; their properties get the
-    /// expressions of ``AutomaticMapping``. The mappings are named as Core Data names them:
+    /// Entities are matched by their renaming identifiers and names, every source entity at most once; their properties
+    /// get the expressions that copy what has the same identifier or name. The mappings are named as Core Data names them:
     ///
     /// | destination entity | mapping | type |
     /// |---|---|---|

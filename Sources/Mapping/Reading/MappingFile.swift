@@ -93,16 +93,18 @@ package struct MappingFile {
     private static func read(_ path: String) throws(MigrationError) -> [UInt8] {
         func failure(
             _ code: MigrationError.Code, _ category: MigrationError.Category, _ message: String,
-            _ cause: (any Error)? = nil
+            remedy: String? = nil, _ cause: (any Error)? = nil
         ) -> MigrationError {
-            MigrationError(code, category, message, context: .init(path: path), cause: cause)
+            MigrationError(code, category, message, remedy: remedy, context: .init(path: path), cause: cause)
         }
         var status = stat()
         guard stat(path, &status) == 0 else {
             if errno == EACCES {
                 throw failure("mapping.permission", .permission, "The mapping model may not be read")
             }
-            throw failure("mapping.notFound", .noInput, "There is no such mapping model")
+            throw failure(
+                "mapping.notFound", .noInput, "There is no such mapping model",
+                remedy: "Name a .json, .xcmappingmodel or .cdm; stagecoach infer writes one")
         }
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw failure("mapping.notAFile", .noInput, "The mapping model is not a regular file")

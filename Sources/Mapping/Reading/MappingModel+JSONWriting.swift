@@ -5,7 +5,7 @@ extension MappingModel {
     /// keys in a fixed order, properties by name, a line end at the end. Equal mapping models give equal texts.
     ///
     /// Every property is listed, with two exceptions, which reading restores: the automatic expression of an attribute
-    /// that was optional and is now required with a default (see ``reading(json:path:source:destination:)``), and the
+    /// that was optional and is now required with a default (a listed one is never patched by the default), and the
     /// properties of an entity mapping without source, as long as they have no expression.
     ///
     /// The keys of an entity mapping, those without a value left out: `name`, `mappingType`, `sourceEntity`,
@@ -21,7 +21,7 @@ extension MappingModel {
     /// (without `expression` where reading restores it). With `convertedFrom`, `{}` is what the models suggest, and
     /// `{"keyPath": …, "entityMapping": …}`, of which one may be missing, the objects that an entity mapping made of those
     /// at a key path. Dates, data and decimals in
-    /// a `userInfo` are objects of one key (``UserInfoValue``).
+    /// a `userInfo` are objects of one key.
     ///
     /// Places are not written.
     ///

@@ -140,7 +140,9 @@ package struct DatabaseFile: Sendable {
         let context = MigrationError.Context(path: path)
         switch code {
         case ENOENT, ENOTDIR:
-            return MigrationError("store.notFound", .noInput, "There is no such file", context: context)
+            return MigrationError(
+                "store.notFound", .noInput, "There is no such file", remedy: "Name a store, as Library.sqlite",
+                context: context)
         case EACCES, EPERM:
             return MigrationError(
                 "store.permission", .permission, "The file may not be read", remedy: "Give yourself read permission",

@@ -10,12 +10,15 @@ struct ChainLink {
 
 /// One run of a chain of versions, and what it did.
 public struct ChainStepReport: Sendable, Codable {
+    /// The version that it began with; nil where it has no name.
     public var sourceVersion: String?
+    /// The version that it ended with; nil where it has no name.
     public var destinationVersion: String?
     /// Versions that the run passes by, because its steps are fused.
     public var through: [String]
     /// Files of the mapping models of each fused step, `inferred` where there is none.
     public var mappings: [String]
+    /// What its migration did.
     public var report: MigrationReport
 }
 
@@ -23,6 +26,7 @@ public struct ChainStepReport: Sendable, Codable {
 public struct ChainPlan: Sendable, Encodable {
     /// Steps that run as one migration.
     public struct Run: Sendable, Encodable {
+        /// The steps that run as one migration.
         public var steps: [Step]
         /// Why the next steps are not fused with these; nil for the last.
         public var obstacle: String?
@@ -34,11 +38,14 @@ public struct ChainPlan: Sendable, Encodable {
 
     /// One step from version to version.
     public struct Step: Sendable, Encodable {
+        /// The version that it begins with; nil where it has no name.
         public var source: String?
+        /// The version that it ends with; nil where it has no name.
         public var destination: String?
         /// Files of the mapping models in turn, or `inferred`.
         public var mapping: String
     }
 
+    /// The migrations, in order.
     public var runs: [Run]
 }

@@ -14,11 +14,17 @@ import PersistentStore
 /// The report is of the last run, with ``MigrationReport/steps`` for each; the id map and the reject file are of the whole
 /// chain.
 public final class ChainedMigration {
+    /// The store to migrate.
     public let sourcePath: String
+    /// Where the migrated store is to stand.
     public let destinationPath: String
+    /// From version to version, in order.
     public let steps: [MigrationStep]
+    /// What was asked for.
     public let options: MigrationOptions
+    /// How far the run is; may be read from any thread.
     public let progress: ProgressCounter
+    /// Stops the run from any thread.
     public let cancellation: CancellationFlag
     /// Where policies are found by name.
     public var policies: PolicyRegistry = .shared

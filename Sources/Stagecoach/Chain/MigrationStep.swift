@@ -3,14 +3,22 @@ import Mapping
 
 /// One step of a chain of versions: from one to another, by mapping models in turn.
 public struct MigrationStep {
+    /// The version that it begins with.
     public var source: ModelVersion
+    /// The version that it ends with.
     public var destination: ModelVersion
     /// In turn; a single one that was inferred where no file was given.
     public var mappingModels: [MappingModel]
     /// The mapping models' files; empty where it is inferred.
     public var files: [String]
 
-    /// - Parameter mappingModels: at least one.
+    /// A step between two versions.
+    ///
+    /// - Parameters:
+    ///   - source: the version that it begins with.
+    ///   - destination: the version that it ends with.
+    ///   - mappingModels: at least one.
+    ///   - files: the mapping models' files; empty where it is inferred.
     public init(
         from source: ModelVersion, to destination: ModelVersion, mappingModels: [MappingModel], files: [String] = []
     ) {

@@ -5,8 +5,10 @@ import ManagedModel
 public struct ModelVersion: Sendable {
     /// The version's name in its bundle, or what the model itself says; nil where nobody says.
     public var name: String?
+    /// The version's model.
     public var model: ManagedObjectModel
 
+    /// A version by name; nil where it has none.
     public init(name: String?, model: ManagedObjectModel) {
         self.name = name
         self.model = model

@@ -14,6 +14,7 @@ public struct StoreVersion: Sendable {
         case schema
     }
 
+    /// How it is known.
     public var evidence: Evidence
     /// All versions that match, in the bundle's order; several where they differ in nothing that a store shows.
     public var names: [String]

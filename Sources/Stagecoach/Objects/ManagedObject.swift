@@ -88,6 +88,7 @@ open class ManagedObject: NSObject {
         context.flatMap { $0.isOpen ? $0 : nil }
     }
 
+    /// The object's own entity.
     public final var entity: EntityDescription { place.entity }
 
     // MARK: - Values
@@ -107,7 +108,9 @@ open class ManagedObject: NSObject {
         detached?[key] = ValueBridge.unwrapped(value)
     }
 
+    /// The same as `value(forKey:)`: there are no accessors to go around.
     open func primitiveValue(forKey key: String) -> Any? { value(forKey: key) }
+    /// The same as `setValue(_:forKey:)`: there are no accessors to go around.
     open func setPrimitiveValue(_ value: Any?, forKey key: String) { setValue(value, forKey: key) }
 
     /// The value at the end of a key path; nil where a step is nil. A to-many step gives a set of its members' values,

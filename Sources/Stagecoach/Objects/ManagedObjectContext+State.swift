@@ -88,6 +88,7 @@ public struct ContextObjects: Sequence {
         }
     }
 
+    /// Whether there is no object.
     public var isEmpty: Bool { first == nil }
 
     /// One of the objects; nil where there is none.

@@ -16,6 +16,7 @@ public final class ManagedObjectID: NSObject, @unchecked Sendable {
     let storeUUID: String
     let isDestination: Bool
 
+    /// The object's own entity.
     public var entity: EntityDescription { place.entity }
     /// Z_PK.
     package var key: Int64 { place.key }

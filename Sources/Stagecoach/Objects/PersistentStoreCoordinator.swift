@@ -17,6 +17,7 @@ public final class PersistentStore {
     public let configurationName: String
     /// True for the source.
     public let isReadOnly: Bool
+    /// The coordinator that it belongs to.
     public private(set) weak var persistentStoreCoordinator: PersistentStoreCoordinator?
 
     init(path: String, identifier: String, metadata: [String: Any], isReadOnly: Bool) {
@@ -33,6 +34,7 @@ public final class PersistentStore {
 
 /// The one store of a side of a migration, and its model.
 public final class PersistentStoreCoordinator {
+    /// The model of its store.
     public let managedObjectModel: ManagedObjectModel
     private let store: PersistentStore
     /// Finds the row that an entity and a key name; set by the context's runtime.
@@ -50,6 +52,7 @@ public final class PersistentStoreCoordinator {
 
     var storeUUID: String { store.identifier }
 
+    /// The one store.
     public var persistentStores: [PersistentStore] { [store] }
 
     /// The object id of a URI of the store; nil for a URI of another store or of no entity. The object need not exist.

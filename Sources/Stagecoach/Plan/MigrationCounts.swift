@@ -4,8 +4,11 @@ import ManagedModel
 public struct MigrationCounts: Sendable, Codable, Equatable {
     /// One entity mapping's objects.
     public struct Mapping: Sendable, Codable, Equatable {
+        /// The entity mapping's name.
         public var name: String
+        /// The source entity; nil where it has none.
         public var sourceEntity: String?
+        /// The destination entity; nil where it has none.
         public var destinationEntity: String?
         /// Source objects of the mapping's entity.
         public var sourceObjects = 0

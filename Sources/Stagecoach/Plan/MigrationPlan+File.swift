@@ -11,7 +11,9 @@ extension MigrationPlan {
 
     /// Reads a saved plan.
     ///
-    /// - Parameter path: for messages.
+    /// - Parameters:
+    ///   - json: the text, as a plan is saved.
+    ///   - path: for messages.
     /// - Throws: `plan.parse` (78) saying where the text is no plan; `plan.version` (78) for a form of another version.
     public static func read(json: Data, path: String? = nil) throws(MigrationError) -> MigrationPlan {
         struct Version: Decodable { var formatVersion: Int }

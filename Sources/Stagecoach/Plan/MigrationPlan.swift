@@ -7,6 +7,7 @@ public struct MigrationPlan: Sendable, Codable, Equatable {
     /// The form of a saved plan.
     public static let currentFormatVersion = 1
 
+    /// The version of the JSON that a plan is saved as.
     public var formatVersion = MigrationPlan.currentFormatVersion
     /// What the plan was made for.
     public var inputs: Inputs
@@ -37,6 +38,7 @@ public struct MigrationPlan: Sendable, Codable, Equatable {
         /// Root entities that belong together, because they refer to each other in a circle or share links; in the order
         /// in which they are loaded.
         public var groups: [[String]]
+        /// In order.
         public var passes: [Pass]
         /// From where a run goes on that was killed; nil in plans of older programs.
         public var resume: String?
@@ -44,9 +46,13 @@ public struct MigrationPlan: Sendable, Codable, Equatable {
 
     /// How an entity mapping's objects are made.
     public struct EntityMapping: Sendable, Codable, Equatable {
+        /// The entity mapping's name.
         public var name: String
+        /// The source entity; nil where it has none.
         public var sourceEntity: String?
+        /// The destination entity; nil where it has none.
         public var destinationEntity: String?
+        /// Whether its objects are rows, objects, or nothing.
         public var path: Path
         /// Why it takes that path.
         public var reason: String
@@ -72,6 +78,7 @@ public struct MigrationPlan: Sendable, Codable, Equatable {
         public var rootEntity: String
         /// Names of the entity mappings into the root, in mapping order.
         public var entityMappings: [String]
+        /// Which keys its rows get.
         public var keys: KeyMode
         /// Why the keys are not kept; nil where they are.
         public var reason: String?
@@ -83,16 +90,21 @@ public struct MigrationPlan: Sendable, Codable, Equatable {
     public struct Relationship: Sendable, Codable, Equatable {
         /// The entity that declares it.
         public var entity: String
+        /// The relationship's name.
         public var name: String
+        /// The entity of the other objects.
         public var destinationEntity: String
         /// The root entities of both: their tables.
         public var rootEntity: String
+        /// The root entity of the other objects, whose table they are in.
         public var destinationRootEntity: String
         /// `Entity.name` of the inverse.
         public var inverse: String?
+        /// Whether there may be more than one other object.
         public var isToMany: Bool
         /// `Entity.name` of the side whose column holds the links, or the join table's name.
         public var carrier: String?
+        /// How its links come about.
         public var resolution: Resolution
         /// Pass, from 1, in which its links are resolved; nil where there are none.
         public var pass: Int?
@@ -118,6 +130,7 @@ public struct MigrationPlan: Sendable, Codable, Equatable {
 
     /// A part of the load.
     public struct Pass: Sendable, Codable, Equatable {
+        /// What is loaded, in order.
         public var steps: [Step]
         /// Join tables loaded at the pass's end, when both sides are closed.
         public var joinTables: [String]
@@ -133,12 +146,15 @@ public struct MigrationPlan: Sendable, Codable, Equatable {
 
     /// Rows of one root entity that are loaded at a time.
     public struct Step: Sendable, Codable, Equatable {
+        /// The destination's root entity, whose table is loaded.
         public var rootEntity: String
+        /// Names of the entity mappings whose rows are loaded.
         public var entityMappings: [String]
         /// Only source rows with a greater Z_PK; nil: from the first.
         public var afterKey: Int64?
         /// Only source rows up to this Z_PK; nil: to the last.
         public var throughKey: Int64?
+        /// Source rows, about.
         public var sourceRows: Int
         /// Whether the table closes: its rules are checked, its indexes built.
         public var closes: Bool

@@ -6,11 +6,13 @@ import PersistentStore
 extension MigrationPlan {
     /// What a plan was made for: enough to see whether it still fits, and what differs.
     public struct Inputs: Sendable, Codable, Equatable {
+        /// The source store.
         public var source: Store
         /// The store that is appended to; nil for a fresh destination.
         public var destination: Store?
         /// Version hashes by entity, in hexadecimal digits.
         public var sourceModel: [String: String]
+        /// Version hashes of the destination's entities, base64 by name.
         public var destinationModel: [String: String]
         /// One for each mapping model: digests by entity mapping, in hexadecimal digits.
         public var mappingModels: [[MappingDigest]]
@@ -20,22 +22,27 @@ extension MigrationPlan {
 
     /// An entity mapping and a digest of all that it says.
     public struct MappingDigest: Sendable, Codable, Equatable {
+        /// The entity mapping's name.
         public var name: String
+        /// A digest of all that it says.
         public var digest: String
     }
 
     /// A state of a store.
     public struct Store: Sendable, Codable, Equatable {
+        /// The store's UUID.
         public var uuid: String
         /// Bytes of the main file.
         public var size: Int64
         /// SQLite's counter of changes, and that of changes of the schema.
         public var changeCounter: UInt32
+        /// SQLite's counter of changes of the schema.
         public var schemaCookie: UInt32
         /// Bytes of the -wal; nil where there is none.
         public var logSize: Int64?
         /// The last frame of the -wal that commits, and a hash over its frames.
         public var logFrame: Int64
+        /// A digest of what is in the write-ahead log.
         public var logHash: String
     }
 }

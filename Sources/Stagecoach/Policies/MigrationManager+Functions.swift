@@ -134,7 +134,9 @@ extension MigrationManager: ExpressionFunctions {
     /// The destination objects that any mapping made of source objects: what
     /// `destinationInstancesForSourceRelationshipNamed:sourceInstances:` finds, in mapping order, then of association.
     ///
-    /// - Parameter name: a relationship of the source objects' referrers; every entity mapping is searched.
+    /// - Parameters:
+    ///   - name: a relationship of the source objects' referrers; every entity mapping is searched.
+    ///   - sourceInstances: objects of the source; nil: none.
     public func destinationInstances(
         forSourceRelationshipNamed name: String, sourceInstances: [ManagedObject]?
     ) -> [ManagedObject] {

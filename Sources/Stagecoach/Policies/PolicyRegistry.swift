@@ -15,6 +15,7 @@ public final class PolicyRegistry: Sendable {
     }
     private let contents = Mutex(Contents())
 
+    /// An empty registry, for a manager of its own.
     public init() {}
 
     /// Registers a factory under a name; a later one replaces an earlier one.
@@ -28,6 +29,7 @@ public final class PolicyRegistry: Sendable {
     /// Registers a class and the methods that value expressions call on `$entityPolicy`.
     ///
     /// - Parameters:
+    ///   - type: the class.
     ///   - name: what `@objc(Name)` gave the class in Core Data; nil: the class's own name.
     ///   - functions: adds the methods, each by its selector.
     public func register(

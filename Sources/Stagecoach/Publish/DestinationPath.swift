@@ -71,7 +71,9 @@ struct DestinationPath {
                 remedy: "Move it away: SQLite would take it for the new store's")
         }
         guard stat(folder, &status) == 0 else {
-            throw error("destination.folder", .cannotCreate, "The destination's folder does not exist")
+            throw error(
+                "destination.folder", .cannotCreate, "The destination's folder does not exist",
+                remedy: "Make the folder first")
         }
         guard status.st_mode & S_IFMT == S_IFDIR else {
             throw error("destination.folder", .cannotCreate, "The destination's folder is not a folder")

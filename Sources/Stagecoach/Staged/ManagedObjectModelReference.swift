@@ -11,6 +11,7 @@ public final class ManagedObjectModelReference: NSObject {
         case hashes([String: Data], Bundle?)
     }
 
+    /// The version that the model must have.
     public let versionChecksum: String
     private let place: Place
 
@@ -28,7 +29,10 @@ public final class ManagedObjectModelReference: NSObject {
 
     /// A model in a bundle by its name: `Library` for `Library.momd` or `Library.mom`.
     ///
-    /// - Parameter bundle: nil: the program's own.
+    /// - Parameters:
+    ///   - name: the model's name, without an ending.
+    ///   - bundle: nil: the program's own.
+    ///   - versionChecksum: the version that the model must have.
     public init(name: String, in bundle: Bundle?, versionChecksum: String) {
         place = .named(name, bundle)
         self.versionChecksum = versionChecksum
@@ -36,7 +40,10 @@ public final class ManagedObjectModelReference: NSObject {
 
     /// A model in a bundle by the version hashes of its entities.
     ///
-    /// - Parameter bundle: nil: the program's own.
+    /// - Parameters:
+    ///   - entityVersionHashes: the version hashes by entity.
+    ///   - bundle: nil: the program's own.
+    ///   - versionChecksum: the version that the model must have.
     public init(entityVersionHashes: [String: Data], in bundle: Bundle?, versionChecksum: String) {
         place = .hashes(entityVersionHashes, bundle)
         self.versionChecksum = versionChecksum

@@ -37,7 +37,9 @@ public final class CustomMigrationStage: MigrationStage {
     /// What a handler gets: the manager, whose ``StagedMigrationManager/storeURL`` is the private store, and the stage.
     public typealias Handler = (StagedMigrationManager, CustomMigrationStage) throws -> Void
 
+    /// The version before.
     public let currentModel: ManagedObjectModelReference
+    /// The version after.
     public let nextModel: ManagedObjectModelReference
     /// Called while the private store is of ``currentModel``.
     public var willMigrateHandler: Handler?
@@ -46,6 +48,7 @@ public final class CustomMigrationStage: MigrationStage {
     /// Leads from the one version to the other; nil: inferred.
     public var mappingModel: MappingModel?
 
+    /// A stage between two versions, without handlers.
     public init(
         migratingFrom currentModel: ManagedObjectModelReference, to nextModel: ManagedObjectModelReference
     ) {

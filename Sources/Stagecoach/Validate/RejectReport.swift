@@ -28,6 +28,7 @@ public struct RejectedObject: Sendable, Codable, Equatable {
     public var otherSourceIDs: [String]?
     /// Attribute, relationship, or the attributes of a uniqueness constraint.
     public var property: String
+    /// The rule that is broken.
     public var rule: ValidationRule
     /// The value, shortened; nil where there is none.
     public var value: String?

@@ -8,14 +8,17 @@ public struct VerificationReport: Sendable, Codable {
         case extraObject
         /// An object of another entity than the mapping model says.
         case entity
+        /// An attribute's value.
         case value
         /// A rule of the destination model is broken.
         case rule
+        /// The objects of a relationship.
         case relationship
         /// A place in an ordered relationship.
         case order
         /// A reference to an object that is not there, or is of an entity that the relationship cannot have.
         case dangling
+        /// A uniqueness constraint.
         case unique
         /// Z_MAX of Z_PRIMARYKEY.
         case maximumKey
@@ -23,7 +26,9 @@ public struct VerificationReport: Sendable, Codable {
         case lock
         /// A table, index or trigger is not as the model predicts.
         case schema
+        /// The store's metadata.
         case metadata
+        /// The cached model.
         case modelCache
         /// A file of an external value.
         case external
@@ -55,6 +60,7 @@ public struct VerificationReport: Sendable, Codable {
 
     /// One difference.
     public struct Difference: Sendable, Codable, Equatable {
+        /// What differs.
         public var kind: Kind
         /// Destination entity, where the difference is one object's or one entity's.
         public var entity: String?
@@ -68,6 +74,7 @@ public struct VerificationReport: Sendable, Codable {
         public var found: String?
         /// The source object; nil where there is none or it is not known.
         public var sourceID: String?
+        /// The entity mapping that made the object; nil where that says nothing.
         public var mapping: String?
     }
 
@@ -85,10 +92,13 @@ public struct VerificationReport: Sendable, Codable {
 
     /// An attribute of an entity mapping.
     public struct Property: Sendable, Codable, Equatable {
+        /// The attribute's name.
         public var name: String
+        /// Where its values come from.
         public var origin: Origin
         /// Sums over all objects' keys and values, whatever their order, as 16 hexadecimal digits.
         public var expectedChecksum: String
+        /// The checksum of what was found.
         public var foundChecksum: String
         /// Objects whose values differ.
         public var differing: Int
@@ -96,11 +106,15 @@ public struct VerificationReport: Sendable, Codable {
 
     /// An entity mapping.
     public struct Mapping: Sendable, Codable, Equatable {
+        /// The entity mapping's name.
         public var name: String
+        /// The source entity; nil where it has none.
         public var sourceEntity: String?
+        /// The destination entity; nil where it has none.
         public var destinationEntity: String?
         /// Source objects of the mapping's entity.
         public var sourceObjects: Int
+        /// Source objects that its filter leaves out.
         public var filtered: Int
         /// As the reject file says.
         public var rejected: Int
@@ -108,22 +122,29 @@ public struct VerificationReport: Sendable, Codable {
         public var expected: Int?
         /// Those of them that are there.
         public var found: Int
+        /// Its attributes, in order of their names.
         public var properties: [Property]
     }
 
     /// A relationship of the destination, with its inverse one set of links.
     public struct Relationship: Sendable, Codable, Equatable {
+        /// The entity that declares it.
         public var entity: String
+        /// The relationship's name.
         public var name: String
         /// `Entity.name` of the inverse.
         public var inverse: String?
         /// Whether its links were computed again.
         public var isRecomputed: Bool
+        /// Links that there should be.
         public var expectedLinks: Int
+        /// Links that there are.
         public var foundLinks: Int
         /// Sums over all links and ordering keys, whatever their order.
         public var expectedChecksum: String
+        /// The checksum of the links that were found.
         public var foundChecksum: String
+        /// Objects whose links differ.
         public var differing: Int
     }
 
@@ -131,18 +152,25 @@ public struct VerificationReport: Sendable, Codable {
     public struct NotRecomputed: Sendable, Codable, Equatable, Hashable {
         /// `Entity mapping.property`, an entity mapping, or `Entity.relationship`.
         public var subject: String
+        /// Why it cannot be worked out again.
         public var reason: String
     }
 
+    /// The source store.
     public var source: String
+    /// The store that was verified.
     public var destination: String
+    /// What was compared, by entity mapping.
     public var mappings: [Mapping] = []
+    /// What was compared, by relationship.
     public var relationships: [Relationship] = []
     /// The first differences of each kind, entity and property.
     public var differences: [Difference] = []
     /// All of them.
     public var differenceCount = 0
+    /// Differences by what differs.
     public var countByKind: [String: Int] = [:]
+    /// What was checked by the model's rules only, and why.
     public var notRecomputed: [NotRecomputed] = []
     /// What is no difference but worth knowing.
     public var notes: [String] = []

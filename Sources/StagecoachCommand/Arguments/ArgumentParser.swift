@@ -42,6 +42,10 @@ package struct ArgumentParser: Sendable {
         guard let first = arguments.first else { throw .missingCommand }
         switch first {
         case "-h", "--help": return .help(nil)
+        case "help":
+            // As other programs have it: `help`, `help migrate`.
+            guard arguments.count > 1 else { return .help(nil) }
+            return .help(try command(named: arguments[1]))
         case "--version": return .version
         default: break
         }
@@ -51,10 +55,14 @@ package struct ArgumentParser: Sendable {
                 first.hasPrefix("--") ? "--" + name : first,
                 nearest: EditDistance.nearest(to: name, among: ["help", "version"]).map { "--" + $0 })
         }
-        guard let command = commands.first(where: { $0.name == first }) else {
-            throw .unknownCommand(first, nearest: EditDistance.nearest(to: first, among: commands.map(\.name)))
+        return try parse(Array(arguments.dropFirst()), of: try command(named: first))
+    }
+
+    private func command(named name: String) throws(UsageError) -> CommandSpecification {
+        guard let command = commands.first(where: { $0.name == name }) else {
+            throw .unknownCommand(name, nearest: EditDistance.nearest(to: name, among: commands.map(\.name)))
         }
-        return try parse(Array(arguments.dropFirst()), of: command)
+        return command
     }
 
     private func parse(

@@ -10,17 +10,19 @@ final class BatchLog: Sendable {
     private let descriptor: Int32
     /// Of each destination, by its real path, the last line of a migration that began or was done: what failed since, for
     /// whatever reason, has not undone it.
-    private let known: [String: BatchResult]
+    private let known = Mutex<[String: BatchResult]>([:])
+    /// Files of other shares and earlier runs, as they stand now.
+    private let sisters: @Sendable () -> [String]
     private let writing = Mutex(())
 
     /// Opens a file for adding, and reads what it and its sisters hold.
     ///
     /// - Parameters:
     ///   - path: this run's file.
-    ///   - sisters: files of other shares and earlier runs; one that is missing is no error.
+    ///   - sisters: finds the files of other shares and earlier runs; one that is missing is no error.
     /// - Throws: `batch.busy` (75) where another run adds to the file; `batch.results` (73); what ``read(_:_:)`` throws.
     /// - Complexity: O(lines) of time, O(destinations) of memory.
-    init(path: String, sisters: [String]) throws(MigrationError) {
+    init(path: String, sisters: @escaping @Sendable () -> [String]) throws(MigrationError) {
         descriptor = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else {
             throw MigrationError(
@@ -35,14 +37,22 @@ final class BatchLog: Sendable {
                 remedy: "Wait for it, or give this run a --shard or --results of its own", context: .init(path: path))
         }
         self.path = path
+        self.sisters = sisters
+        try read()
+        // A line that a kill cut off must not swallow the next one.
+        if let last = InputFile.lastByte(of: descriptor), last != 0x0a { _ = Glibc.write(descriptor, "\n", 1) }
+    }
+
+    deinit { close(descriptor) }
+
+    /// Reads all files, as they are now.
+    ///
+    /// - Throws: what ``read(_:_:)`` throws.
+    /// - Complexity: O(lines) of time, O(destinations) of memory.
+    func read() throws(MigrationError) {
         var known: [String: BatchResult] = [:]
-        var own = false
-        for file in sisters + [path] {
-            if PathIdentity.isSame(file, path) {
-                if own { continue }
-                own = true
-            }
-            guard access(file, F_OK) == 0 else { continue }
+        let others = sisters().filter { !PathIdentity.isSame($0, path) }
+        for file in others + [path] where access(file, F_OK) == 0 {
             try Self.read(file) { result in
                 guard result.status == .started || result.status == .done else { return }
                 let key = PathIdentity.canonical(result.destination)
@@ -50,15 +60,11 @@ final class BatchLog: Sendable {
                 known[key] = result
             }
         }
-        self.known = known
-        // A line that a kill cut off must not swallow the next one.
-        if let last = InputFile.lastByte(of: descriptor), last != 0x0a { _ = Glibc.write(descriptor, "\n", 1) }
+        self.known.withLock { $0 = known }
     }
 
-    deinit { close(descriptor) }
-
     /// The last migration into a destination that began or was done.
-    func last(of destination: String) -> BatchResult? { known[PathIdentity.canonical(destination)] }
+    func last(of destination: String) -> BatchResult? { known.withLock { $0[PathIdentity.canonical(destination)] } }
 
     /// Adds a line and sees it to the disk.
     ///

@@ -42,6 +42,12 @@ struct BatchResult: Codable, Equatable {
     /// When the line was written, as ISO 8601.
     var time: String?
 
+    /// Whether another line is of the same source, as it is now, and asked for the same.
+    func isAlike(_ other: BatchResult?) -> Bool {
+        guard let other, let fingerprint else { return false }
+        return fingerprint == other.fingerprint && configuration == other.configuration
+    }
+
     /// The line with its end.
     func line() throws -> String { try JSONText.line(self) }
 }

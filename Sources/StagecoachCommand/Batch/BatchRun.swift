@@ -69,9 +69,10 @@ final class BatchRun: Sendable {
     func run() throws -> BatchSummary {
         if work.jobs == 1 {
             while let place = take() {
-                attempt(place) { entry, request in
+                attempt(place) { entry, request, wasBegun in
                     StoreMigration(
-                        entry: entry, request: request, cancellation: cancellation, commandLine: work.commandLine
+                        entry: entry, request: request, cancellation: cancellation, commandLine: work.commandLine,
+                        wasBegun: wasBegun
                     ).run()
                 }
             }
@@ -116,13 +117,13 @@ final class BatchRun: Sendable {
             return old.end()
         }
         while let place = take() {
-            attempt(place) { entry, _ in
+            attempt(place) { entry, _, wasBegun in
                 if worker == nil {
                     worker = BatchWorker(
                         arguments: work.commandLine, environment: work.environment, memory: work.memory)
                     if let worker { state.withLock { $0.workers.append(worker.process) } }
                 }
-                if let result = worker?.migrate(place) { return result }
+                if let result = worker?.migrate(place, wasBegun: wasBegun) { return result }
                 var result = BatchResult(status: .failed, source: entry.source, destination: entry.destination)
                 result.exitCode = MigrationError.Category.internal.rawValue
                 result.error = "batch.worker"
@@ -138,21 +139,26 @@ final class BatchRun: Sendable {
     }
 
     /// Skips an entry that is done, or lets it be migrated between two lines of the results file.
-    private func attempt(_ place: Int, _ migrate: (BatchEntry, MigrationRequest) -> BatchResult) {
+    private func attempt(_ place: Int, _ migrate: (BatchEntry, MigrationRequest, _ wasBegun: Bool) -> BatchResult) {
         let entry = work.entries[place]
         var begun = BatchResult(status: .started, source: entry.source, destination: entry.destination)
         begun.shard = work.shard.count > 1 ? "\(work.shard.index)/\(work.shard.count)" : nil
         begun.fingerprint = try? BatchConfiguration.source(entry.source)
-        let stands = BatchConfiguration.result(entry.destination)
         do {
             let request = try work.request(entry)
             begun.configuration = configuration.digest(request)
-            if let earlier = done(entry, like: begun, stands: stands) {
-                if earlier.status == .done { try log.add(earlier) }
-                return note(earlier)
+            if let earlier = done(entry, like: begun) { return note(earlier) }
+            let stands = BatchConfiguration.result(entry.destination) != nil
+            let earlier = log.last(of: entry.destination)
+            let wasBegun = stands && earlier?.status == .started && begun.isAlike(earlier)
+            if !stands { try log.add(begun) }
+            var result = migrate(entry, request, wasBegun)
+            if result.error == "destination.exists", !wasBegun {
+                // Another run, of another share or under another results file, may have been faster.
+                try log.read()
+                if let earlier = done(entry, like: begun) { return note(earlier) }
+                result.message = BatchWording.outdated(result, begun, earlier: log.last(of: entry.destination))
             }
-            if stands == nil { try log.add(begun) }
-            var result = migrate(entry, request)
             result.shard = begun.shard
             result.fingerprint = begun.fingerprint
             result.configuration = begun.configuration
@@ -163,24 +169,13 @@ final class BatchRun: Sendable {
         }
     }
 
-    /// What an earlier run did for an entry, where that is all there is to do.
-    ///
-    /// - Returns: status `skipped`; `done` where the run was killed between the destination's rename and its own line.
-    private func done(_ entry: BatchEntry, like now: BatchResult, stands: String?) -> BatchResult? {
-        guard var earlier = log.last(of: entry.destination), let stands, now.fingerprint != nil,
-            earlier.fingerprint == now.fingerprint, earlier.configuration == now.configuration
+    /// What an earlier run did for an entry, where that is all there is to do: status `skipped`.
+    private func done(_ entry: BatchEntry, like now: BatchResult) -> BatchResult? {
+        guard var earlier = log.last(of: entry.destination), earlier.status == .done, now.isAlike(earlier),
+            let result = earlier.result, result == BatchConfiguration.result(entry.destination)
         else { return nil }
-        switch earlier.status {
-        case .done where earlier.result == stands:
-            earlier.status = .skipped
-            return earlier
-        case .started:
-            // No destination stood when it began, and one comes by a rename of a finished store only.
-            earlier.status = .done
-            earlier.result = stands
-            return earlier
-        default: return nil
-        }
+        earlier.status = .skipped
+        return earlier
     }
 
     private func note(_ result: BatchResult) {

@@ -10,6 +10,9 @@ final class BatchWorker {
     /// Holds, in the worker's environment, the memory it may take in bytes.
     static let environmentKey = "STAGECOACH_BATCH_WORKER"
 
+    /// Follows the place of an entry that an earlier run began.
+    static let begunMark = " begun"
+
     let process: pid_t
     private let input: Int32
     private let output: UnsafeMutablePointer<FILE>
@@ -85,10 +88,12 @@ final class BatchWorker {
 
     /// Lets the worker migrate an entry, and waits for it.
     ///
-    /// - Parameter place: of the entry in the batch.
+    /// - Parameters:
+    ///   - place: of the entry in the batch.
+    ///   - wasBegun: as ``StoreMigration/wasBegun``.
     /// - Returns: nil where the worker is gone.
-    func migrate(_ place: Int) -> BatchResult? {
-        var line = Array("\(place)\n".utf8)[...]
+    func migrate(_ place: Int, wasBegun: Bool) -> BatchResult? {
+        var line = Array("\(place)\(wasBegun ? Self.begunMark : "")\n".utf8)[...]
         while !line.isEmpty {
             let count = line.withUnsafeBytes { write(input, $0.baseAddress, $0.count) }
             if count < 0, errno == EINTR { continue }

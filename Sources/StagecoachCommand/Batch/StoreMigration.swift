@@ -8,6 +8,8 @@ struct StoreMigration {
     let cancellation: CancellationFlag
     /// Of the batch, without the program's name: what a report tells to run again.
     let commandLine: [String]
+    /// Whether an earlier run began it and a destination stands: it was killed after the rename.
+    let wasBegun: Bool
 
     /// Migrates, and tells what became of it. No error ends the batch.
     func run() -> BatchResult {
@@ -19,6 +21,10 @@ struct StoreMigration {
             result.rejected = report.rejects?.objects
             result.destinationBytes = report.destinationBytes
             result.peakMemory = report.peakMemory
+            result.result = BatchConfiguration.result(entry.destination)
+        } catch let error as MigrationError where wasBegun && error.category == .cannotCreate {
+            // The killed run had done all but its line: no destination stood when it began, and one comes by a rename
+            // of a finished store only. What it left of its work directory is gone now.
             result.result = BatchConfiguration.result(entry.destination)
         } catch {
             result.fail(error)
@@ -43,7 +49,7 @@ struct StoreMigration {
         let inputs = try MigrationInputs(request)
         reporter.inputs = inputs
         let migration = inputs.migration(progress: reporter.counter, cancellation: cancellation)
-        try reporter.check()
+        if !wasBegun { try reporter.check() }
         // Only a store that the command line names goes where nobody has looked yet.
         if entry.place == nil, let slash = entry.destination.lastIndex(of: "/") {
             try OutputFile.makeFolder(String(entry.destination[..<slash]))

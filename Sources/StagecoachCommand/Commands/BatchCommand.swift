@@ -1,3 +1,4 @@
+import CLinux
 import Diagnostics
 import Foundation
 import SpillStorage
@@ -8,8 +9,9 @@ import Synchronization
 struct BatchCommand {
     /// What the batch itself takes of the memory limit while workers do the work.
     private static let ownMemory = 32 << 20
-    /// Less than this is too little for any migration.
-    private static let leastMemory = 40 << 20
+    /// Less than this is too little for any migration: what a process holds before it begins, as this one does, and the
+    /// least that the engine's parts need.
+    private static var leastMemory: Int { (ProcessMemory.currentResident() ?? (32 << 20)) + (19 << 20) }
 
     private let arguments: ParsedArguments
     private let commandLine: [String]
@@ -51,7 +53,7 @@ struct BatchCommand {
         }
         try BatchEntry.refuseClashes(entries)
         for entry in entries { _ = try work.request(entry) }
-        let log = try BatchLog(path: results, sisters: Self.sisters(of: results))
+        let log = try BatchLog(path: results, sisters: { Self.sisters(of: results) })
         let showsProgress =
             console.isTerminal && console.environment["TERM"] != "dumb" && arguments[option: "progress"] != "none"
         let (printsJSON, console) = (arguments.has("json"), console)
@@ -81,7 +83,9 @@ struct BatchCommand {
 
     /// A worker's work: an entry a line on standard input, its result a line on standard output.
     private func serve(_ work: BatchRun.Work, _ cancellation: CancellationFlag) throws {
-        while let line = readLine(), let place = Int(line), work.entries.indices.contains(place) {
+        // A batch that is killed leaves nobody at work: the next run would find the destination held.
+        _ = signal_at_end_of_parent(SIGTERM)
+        while let line = readLine(), let place = Int(line.prefix { $0 != " " }), work.entries.indices.contains(place) {
             let entry = work.entries[place]
             let result: BatchResult
             if cancellation.error != nil {
@@ -92,7 +96,7 @@ struct BatchCommand {
             } else {
                 result = StoreMigration(
                     entry: entry, request: try work.request(entry), cancellation: cancellation,
-                    commandLine: commandLine
+                    commandLine: commandLine, wasBegun: line.hasSuffix(BatchWorker.begunMark)
                 ).run()
             }
             console.output.write((try? result.line()) ?? "\n")
@@ -141,11 +145,12 @@ struct BatchCommand {
         let all = arguments.number("memory-limit") ?? min(jobs * MemoryLimit.standard(), allowed ?? .max)
         guard jobs > 1 else { return all }
         let each = (all - Self.ownMemory) / jobs
-        guard each >= Self.leastMemory else {
+        let least = Self.leastMemory
+        guard each >= least else {
             throw MigrationError(
                 "batch.memory", .configuration,
                 "\(jobs) jobs within \(Figures.size(all)) leave \(Figures.size(max(0, each))) for each",
-                remedy: "Give --jobs \(max(1, (all - Self.ownMemory) / Self.leastMemory)), or more memory")
+                remedy: "Give --jobs \(max(1, (all - Self.ownMemory) / least)), or more memory")
         }
         return each
     }

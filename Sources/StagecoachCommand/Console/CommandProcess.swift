@@ -38,13 +38,19 @@ package enum CommandProcess {
         // Before any other thread is made: they inherit the mask.
         pthread_sigmask(SIG_BLOCK, &watched, nil)
         let set = watched
+        // A worker is asked by its batch, and by whoever signals all processes of a job: that is one wish, and the batch
+        // says what becomes of it.
+        let isWorker = console.environment[BatchWorker.environmentKey] != nil
         Thread.detachNewThread {
             var set = set
+            var isAsked = false
             while true {
                 var number: Int32 = 0
                 guard sigwait(&set, &number) == 0 else { continue }
                 let name = number == SIGINT ? "SIGINT" : "SIGTERM"
+                defer { isAsked = true }
                 switch console.interruption.interrupt(by: name) {
+                case .stopping where isWorker, .atOnce where isWorker && isAsked: continue
                 case .stopping:
                     console.messages.write(
                         "stagecoach: \(name): stopping where the run can be gone on from; a second signal stops at once\n"

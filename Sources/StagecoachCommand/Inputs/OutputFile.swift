@@ -12,7 +12,8 @@ enum OutputFile {
         let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
         guard stat(folder, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
             throw MigrationError(
-                "output.folder", .cannotCreate, "The file's folder does not exist", context: .init(path: path))
+                "output.folder", .cannotCreate, "The file's folder does not exist", remedy: "Make the folder first",
+                context: .init(path: path))
         }
         guard access(folder, W_OK | X_OK) == 0 else { throw creationFailure(errno, path) }
     }

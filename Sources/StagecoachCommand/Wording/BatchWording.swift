@@ -7,7 +7,8 @@ enum BatchWording {
             switch result.status {
             case .started: "started    \(way)"
             case .done:
-                "done       \(way)  \(Figures.count(result.objects ?? 0, "object"))"
+                "done       \(way)  "
+                    + (result.objects.map { Figures.count($0, "object") } ?? "by a run that was killed after it")
                     + ((result.rejected ?? 0) > 0 ? ", \(Figures.count(result.rejected ?? 0)) rejected" : "")
                     + (result.seconds.map { ", \(Figures.duration($0))" } ?? "")
             case .skipped: "skipped    \(way)  done before"
@@ -15,6 +16,26 @@ enum BatchWording {
             case .postponed: "postponed  \(way)  \(result.message ?? "")"
             }
         return text.printable + "\n"
+    }
+
+    /// What is to be said of a destination that stands, and is not what the batch would make now.
+    ///
+    /// - Parameters:
+    ///   - result: the failed attempt.
+    ///   - now: what the entry asks for.
+    ///   - earlier: the last migration to the destination; nil where no results file knows it.
+    static func outdated(_ result: BatchResult, _ now: BatchResult, earlier: BatchResult?) -> String? {
+        guard let earlier, earlier.status == .done else { return result.message }
+        let change =
+            if earlier.fingerprint != now.fingerprint {
+                "the source has changed since it was migrated to it"
+            } else if earlier.configuration != now.configuration {
+                "it was made with other models, mapping models, policies or options"
+            } else {
+                "it has changed since it was made"
+            }
+        return "\(result.destination.printable): The destination exists already, and \(change). "
+            + "Move it away to migrate the store again"
     }
 
     /// What became of all stores.
@@ -34,7 +55,7 @@ enum BatchWording {
         if !summary.failures.isEmpty {
             lines += ["", "Not done"]
             let shown = summary.failures.prefix(20)
-            lines += shown.map { "  \($0.exitCode)  \($0.message ?? $0.source)" }
+            lines += shown.map { "  \($0.exitCode)  \(reason($0))" }
             if summary.failures.count > shown.count {
                 lines.append("  and \(Figures.count(summary.failures.count - shown.count)) more")
             }
@@ -46,6 +67,13 @@ enum BatchWording {
         }
         lines += ["", "Results: \(results.joined(separator: ", "))"]
         return lines.map(\.printable).joined(separator: "\n") + "\n"
+    }
+
+    /// Why a store is not done, with its name where the reason does not say it.
+    private static func reason(_ result: BatchResult) -> String {
+        guard let message = result.message else { return result.source }
+        let isNamed = [result.source, result.destination].contains { message.contains($0) }
+        return isNamed ? message : "\(result.source): \(message)"
     }
 
     /// The line that is redrawn while the batch runs.

@@ -85,9 +85,16 @@ extension ExpressionCheck {
             isBelow || others.contains(name) || entity.definition.fetchedProperties.contains(where: { $0.name == name })
         else {
             throw mistake(
-                "mapping.unknownKeyPath", "The \(side.rawValue) entity \(entity) has no property \(name)", at: name)
+                "mapping.unknownKeyPath", "The \(side.rawValue) entity \(entity) has no property \(name)", at: name,
+                remedy: Self.properties(of: entity))
         }
         return .unknown
+    }
+
+    /// The properties that there are, in a sentence; nil where there are none, or too many to read.
+    private static func properties(of entity: EntityDescription) -> String? {
+        let names = (Array(entity.attributesByName.keys) + Array(entity.relationshipsByName.keys)).sorted()
+        return names.isEmpty || names.count > 40 ? nil : "It has \(names.joined(separator: ", "))"
     }
 
     /// A collection operator; all that follows it is its own path.

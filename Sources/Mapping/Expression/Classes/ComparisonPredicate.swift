@@ -2,43 +2,70 @@ import Foundation
 
 /// A comparison of two expressions: Core Data's NSComparisonPredicate.
 open class ComparisonPredicate: FormatPredicate, @unchecked Sendable {
+    /// What of a collection on the left side is compared.
     public enum Modifier: UInt, Sendable {
+        /// The value itself.
         case direct = 0
+        /// Every member: the comparison holds for an empty collection.
         case all
+        /// Some member.
         case any
     }
 
     /// The operators, with Core Data's codes.
     public enum Operator: UInt, Sendable {
+        /// `<`
         case lessThan = 0
+        /// `<=`
         case lessThanOrEqualTo
+        /// `>`
         case greaterThan
+        /// `>=`
         case greaterThanOrEqualTo
+        /// `==`
         case equalTo
+        /// `!=`
         case notEqualTo
+        /// `MATCHES`: a regular expression for the whole text.
         case matches
+        /// `LIKE`: `*` stands for any text, `?` for one character.
         case like
+        /// `BEGINSWITH`
         case beginsWith
+        /// `ENDSWITH`
         case endsWith
+        /// `IN`: the right side is a collection, or a text.
         case `in`
+        /// `CONTAINS`: the left side is a collection, or a text.
         case contains = 99
+        /// `BETWEEN`: the right side has the two bounds, which belong to the range.
         case between = 100
     }
 
+    /// How texts are compared.
     public struct Options: OptionSet, Sendable {
         public let rawValue: UInt
         public init(rawValue: UInt) { self.rawValue = rawValue }
+        /// `[c]`: capitals and small letters are equal.
         public static let caseInsensitive = Options(rawValue: 1)
+        /// `[d]`: letters with and without marks are equal.
         public static let diacriticInsensitive = Options(rawValue: 2)
+        /// `[n]`: texts are compared as they are, without regard to a language.
         public static let normalized = Options(rawValue: 4)
     }
 
+    /// What stands on the left.
     public let leftExpression: ValueExpression
+    /// What stands on the right.
     public let rightExpression: ValueExpression
+    /// What of a collection on the left is compared.
     public let comparisonPredicateModifier: Modifier
+    /// The operator.
     public let predicateOperatorType: Operator
+    /// How texts are compared.
     public let options: Options
 
+    /// A comparison of two expressions.
     public init(
         leftExpression: ValueExpression, rightExpression: ValueExpression, modifier: Modifier, type: Operator,
         options: Options = []

@@ -2,16 +2,22 @@ import Foundation
 
 /// AND, OR or NOT of predicates: Core Data's NSCompoundPredicate.
 open class CompoundPredicate: FormatPredicate, @unchecked Sendable {
+    /// How predicates are joined.
     public enum LogicalType: UInt, Sendable {
+        /// The one predicate does not hold.
         case not = 0
+        /// All hold; none is true.
         case and
+        /// One holds; none is false.
         case or
     }
 
+    /// How the parts are joined.
     public let compoundPredicateType: LogicalType
     /// The parts, in order.
     public let subpredicates: [Any]
 
+    /// Joins predicates.
     public init(type: LogicalType, subpredicates: [FormatPredicate]) {
         compoundPredicateType = type
         self.subpredicates = subpredicates

@@ -6,10 +6,12 @@ import Foundation
 /// nil comes before every value, as in Core Data. Values without an order among each other are a failure, which is
 /// recorded with the running migration; they count as equal then.
 open class KeySortDescriptor: NSObject, @unchecked Sendable {
+    /// Compares two values, neither of which is nil.
     public typealias Comparator = (Any, Any) -> ComparisonResult
 
     /// The key path; nil compares the objects themselves.
     public let key: String?
+    /// The direction.
     public let ascending: Bool
     /// The name of the comparison, as Core Data spells its selector; nil is `compare:`.
     package let selectorName: String?
@@ -27,6 +29,7 @@ open class KeySortDescriptor: NSObject, @unchecked Sendable {
         super.init()
     }
 
+    /// Sorts by the values of a key path; nil: by the objects themselves.
     public convenience init(key: String?, ascending: Bool) {
         self.init(key: key, ascending: ascending, selectorName: nil, comparator: nil, reader: nil)
     }
@@ -37,6 +40,7 @@ open class KeySortDescriptor: NSObject, @unchecked Sendable {
         self.init(key: key, ascending: ascending, selectorName: selector, comparator: nil, reader: nil)
     }
 
+    /// Sorts by the values of a key path, which a comparator puts in order.
     public convenience init(key: String?, ascending: Bool, comparator: @escaping Comparator) {
         self.init(key: key, ascending: ascending, selectorName: nil, comparator: comparator, reader: nil)
     }

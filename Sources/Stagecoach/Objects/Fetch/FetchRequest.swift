@@ -15,8 +15,11 @@ public struct FetchRequestResultType: OptionSet, Sendable, Hashable {
 
     /// Objects: the one where none of the others is asked for.
     public static let managedObjectResultType: FetchRequestResultType = []
+    /// The objects' ids.
     public static let managedObjectIDResultType = FetchRequestResultType(rawValue: 1)
+    /// Dictionaries of values.
     public static let dictionaryResultType = FetchRequestResultType(rawValue: 2)
+    /// How many there are.
     public static let countResultType = FetchRequestResultType(rawValue: 4)
 }
 
@@ -37,8 +40,11 @@ public final class FetchRequest<ResultType> {
             storedName = newValue?.definition.name
         }
     }
+    /// The entity whose objects are fetched.
     public var entityName: String? { storedName }
+    /// Which objects; nil: all.
     public var predicate: FormatPredicate?
+    /// The order; nil: any.
     public var sortDescriptors: [KeySortDescriptor]?
     /// Objects at most; 0: all.
     public var fetchLimit = 0

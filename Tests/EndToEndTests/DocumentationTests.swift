@@ -1,0 +1,167 @@
+import Foundation
+import ManagedModel
+import TestSupport
+import Testing
+
+/// All code in the README and in the articles of the documentation.
+@Suite("The code in the documentation")
+struct DocumentationTests {
+    @Test("Every block is of a language that is checked, or says why it is not")
+    func blocks() throws {
+        for document in try DocumentCode.all() {
+            #expect(document.strayLines.isEmpty, "\(document.name): code without a fence in \(document.strayLines)")
+            for block in document.blocks {
+                #expect(
+                    ["sh", "swift", "json", "jsonl", "csv", "text"].contains(block.language) || block.notRun != nil,
+                    "\(document.name):\(block.line): nothing checks '\(block.language)'")
+                #expect(block.notRun != "", "\(document.name):\(block.line): no reason")
+            }
+        }
+    }
+
+    @Test("Every Swift block compiles")
+    func swift() throws {
+        let folder = try TemporaryFolder()
+        var files: [String] = []
+        for document in try DocumentCode.all() {
+            for block in document.blocks where block.language == "swift" && block.notRun == nil {
+                let lines = (block.before + "\n" + block.text).split(separator: "\n", omittingEmptySubsequences: false)
+                let isImport = { (line: Substring) in line.hasPrefix("import ") }
+                var text = lines.filter(isImport).joined(separator: "\n") + "\nimport Stagecoach\n"
+                let rest = lines.filter { !isImport($0) }.joined(separator: "\n")
+                // Statements need a function; what is exported by name cannot stand in one.
+                let isLocal = !rest.contains("@_cdecl")
+                text += isLocal ? "func block\(files.count)() throws {\n\(rest)\n}\n" : rest
+                let stem = (document.name as NSString).lastPathComponent.dropLast(3)
+                let path = folder.file("\(stem)-\(block.line).swift")
+                try text.write(toFile: path, atomically: true, encoding: .utf8)
+                files.append(path)
+            }
+        }
+        #expect(files.count > 5)
+        let root = SharedStores.repository.path
+        let products = (CommandBinary.path as NSString).deletingLastPathComponent
+        var arguments = ["swiftc", "-typecheck", "-parse-as-library", "-swift-version", "6", "-module-name", "Blocks"]
+        arguments += ["-I", products + "/Modules"]
+        for library in ["CSQLite", "CLZ4", "CZlib", "CLinux"] {
+            arguments += ["-Xcc", "-fmodule-map-file=\(root)/Sources/\(library)/module.modulemap"]
+        }
+        let outcome = try CommandBinary.run(arguments + files, through: ["/usr/bin/env"], command: nil)
+        #expect(outcome.code == 0, "\(outcome.messages.suffix(6000))")
+    }
+
+    @Test("Every shell block runs, line by line, with the files that the page shows")
+    func shell() throws {
+        for document in try DocumentCode.all() where document.blocks.contains(where: { $0.language == "sh" }) {
+            let folder = try sandbox()
+            for block in document.blocks {
+                let place = "\(document.name):\(block.line)"
+                if let file = block.file {
+                    try (block.text + "\n").write(toFile: folder.file(file), atomically: true, encoding: .utf8)
+                }
+                guard block.language == "sh", block.notRun == nil else { continue }
+                if !block.before.isEmpty {
+                    let outcome = try run(block.before, in: folder)
+                    #expect(outcome.code == 0, "\(place): before: \(outcome.messages)")
+                }
+                for line in block.text.replacing("\\\n", with: " ").split(separator: "\n") {
+                    let outcome = try run(String(line), in: folder)
+                    #expect(outcome.code == 0, "\(place): \(line)\n\(outcome.output)\(outcome.messages)")
+                }
+            }
+        }
+    }
+
+    @Test("The catalogue builds without a warning, and every public symbol has a comment", .timeLimit(.minutes(30)))
+    func catalogue() throws {
+        let folder = try TemporaryFolder()
+        let outcome = try CommandBinary.run(
+            [folder.file("archive")],
+            environment: ["BUILD_FOLDER": (CommandBinary.path as NSString).deletingLastPathComponent],
+            through: [SharedStores.repository.appendingPathComponent("Tests/Documentation/build").path], command: nil)
+        #expect(outcome.code == 0, "\(outcome.output.suffix(4000))\(outcome.messages.suffix(4000))")
+    }
+
+    @Test("Every test that the articles name is there")
+    func tests() throws {
+        let root = SharedStores.repository
+        var declared: Set<String> = []
+        let folder = root.appendingPathComponent("Tests").path
+        for name in try FileManager.default.subpathsOfDirectory(atPath: folder) where name.hasSuffix(".swift") {
+            let text = try String(contentsOfFile: folder + "/" + name, encoding: .utf8)
+            for match in text.matches(of: /(struct|class|enum) ([A-Za-z0-9]+Tests)\b/) {
+                declared.insert(String(match.2))
+            }
+        }
+        for document in try DocumentCode.all() {
+            let text = try String(contentsOf: root.appendingPathComponent(document.name), encoding: .utf8)
+            for match in text.matches(of: /`([A-Z][A-Za-z0-9]+Tests)`/) {
+                #expect(declared.contains(String(match.1)), "\(document.name): no \(match.1)")
+            }
+            for match in text.matches(of: /`((Tests|Fixtures|Benchmarks)\/[A-Za-z\/]+)`/) {
+                let path = root.appendingPathComponent(String(match.1)).path
+                #expect(FileManager.default.fileExists(atPath: path), "\(document.name): no \(match.1)")
+            }
+        }
+    }
+
+    @Test("Every block of JSON is JSON")
+    func json() throws {
+        for document in try DocumentCode.all() {
+            for block in document.blocks where block.language.hasPrefix("json") && block.notRun == nil {
+                let texts = block.language == "json" ? [block.text[...]] : block.text.split(separator: "\n")
+                for text in texts {
+                    #expect(
+                        (try? JSONSerialization.jsonObject(with: Data(text.utf8))) != nil,
+                        "\(document.name):\(block.line)")
+                }
+            }
+        }
+    }
+
+    /// A line of a page. One that makes `New.sqlite` finds none from the line before.
+    private func run(_ line: String, in folder: TemporaryFolder) throws -> CommandBinary.Outcome {
+        let makesNew = line.contains(" New.sqlite") && !line.contains("--append") && !line.contains("stagecoach verify")
+        let script = (makesNew ? "rm -rf New.sqlite .New.sqlite*\n" : "") + line
+        let path = folder.file("bin") + ":" + (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin")
+        return try CommandBinary.run(
+            ["-euo", "pipefail", "-c", script], in: folder.url.path, environment: ["PATH": path],
+            through: ["/bin/bash"], command: nil)
+    }
+
+    /// A folder with what the pages' commands name: two stores of the library, its model in four versions, a mapping
+    /// model, policies' sources, stores of customers, a manifest, and the command on the path.
+    private func sandbox() throws -> TemporaryFolder {
+        let folder = try TemporaryFolder()
+        let files = FileManager.default
+        let fixtures = SharedStores.repository.appendingPathComponent("Fixtures").path
+        try files.createDirectory(atPath: folder.file("bin"), withIntermediateDirectories: false)
+        try files.createSymbolicLink(
+            atPath: folder.file("bin/stagecoach"), withDestinationPath: CommandBinary.path)
+        try files.copyItem(
+            atPath: fixtures + "/Models/Library.xcdatamodeld", toPath: folder.file("Library.xcdatamodeld"))
+        try files.copyItem(atPath: fixtures + "/Mappings/library.json", toPath: folder.file("library.json"))
+        try files.copyItem(atPath: fixtures + "/PortExamples", toPath: folder.file("Migrations"))
+        let model = try ModelLocator.load(CommandBinary.models + ":Library").model
+        for (name, first) in [("Library", 1), ("Other", 100)] {
+            try ReferenceStore.make(model) { store in
+                for key in Int64(first)..<Int64(first + 5) {
+                    store.insert("Author", key, ["name": .text("Author \(key)")])
+                    store.insert(
+                        "Book", key + 10,
+                        ["title": .text("Book \(key)"), "isbn": .text("\(key)"), "pageCount": .integer(300)])
+                }
+            }.write(path: folder.file("\(name).sqlite"))
+        }
+        for customer in ["1", "2", "3"] {
+            try files.createDirectory(atPath: folder.file("customers/\(customer)"), withIntermediateDirectories: true)
+            try files.copyItem(
+                atPath: folder.file("Library.sqlite"), toPath: folder.file("customers/\(customer)/Library.sqlite"))
+        }
+        try files.createDirectory(atPath: folder.file("new"), withIntermediateDirectories: false)
+        try ["1", "2", "3"].map {
+            "{\"source\": \"customers/\($0)/Library.sqlite\", \"destination\": \"new/\($0).sqlite\"}\n"
+        }.joined().write(toFile: folder.file("stores.jsonl"), atomically: true, encoding: .utf8)
+        return folder
+    }
+}
