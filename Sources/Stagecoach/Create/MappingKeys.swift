@@ -34,9 +34,10 @@ final class MappingKeys {
     }
 }
 
-/// The keys of one mapping, for loops over many rows: what ``MappingKeys`` refers to is counted once.
+/// The keys of one mapping, for loops over many rows: nothing is counted for a look-up. Whoever loops holds the
+/// ``MappingKeys``.
 struct OneMappingsKeys {
-    private let index: KeyIndex
+    private unowned(unsafe) let index: KeyIndex
     private let isKept: Bool
     private let base: Int64
 
