@@ -120,6 +120,9 @@ enum PythonRival: String, CaseIterable {
             metadata.reflect(engine)
             registry, classes = sqlalchemy.orm.registry(), {}
             for name, table in metadata.tables.items():
+                for column in table.columns:
+                    # Seconds since 2001, and decimals as SQLite keeps them.
+                    if isinstance(column.type, (sqlalchemy.DateTime, sqlalchemy.Numeric)): column.type = sqlalchemy.Float()
                 if "Z_PK" in table.columns:
                     classes[name] = type(name, (Row,), {})
                     registry.map_imperatively(classes[name], table)
