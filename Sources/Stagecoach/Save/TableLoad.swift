@@ -239,11 +239,12 @@ struct TableLoad {
 }
 
 extension MigrationSession {
-    /// The size of batches that pass from the reader to the writer at once: both together stay in a processor's own cache.
+    /// The size of batches that pass from the reader to the writer at once: both together stay in a processor's own cache,
+    /// but for rows of many kibibytes.
     ///
     /// - Parameter slots: cells a row of the wider one.
     fileprivate func nearBatch(slots: Int) -> (rows: Int, bytes: Int) {
-        (min(rowCapacity(slots: slots), max(64, (96 << 10) / (16 * max(1, slots)))), min(budget.batch, 160 << 10))
+        (min(rowCapacity(slots: slots), max(64, (96 << 10) / (16 * max(1, slots)))), budget.batch)
     }
 
     /// Columns of a mapping's destination table that an index is over, or that the condition of one names: their values
