@@ -34,10 +34,9 @@ final class MappingKeys {
     }
 }
 
-/// The keys of one mapping, for loops over many rows: nothing is counted for a look-up. Whoever loops holds the
-/// ``MappingKeys``.
+/// The keys of one mapping, for loops over many rows: what ``MappingKeys`` refers to is counted once.
 struct OneMappingsKeys {
-    private unowned(unsafe) let index: KeyIndex
+    private let index: KeyIndex
     private let isKept: Bool
     private let base: Int64
 
