@@ -62,7 +62,7 @@ struct Arguments {
         MigrationError(
             "benchmark.usage", .usage, message,
             remedy:
-                "store --books N [--seed N] OUT | run --store FILE [--rounds N] [--memory-limit 64M] [--json FILE] | "
+                "store --books N [--seed N] OUT | run --store FILE [--rounds N] [--memory-limit 64M] [--json FILE] [--ways a,b] | "
                 + "associations [--pairs N] [--memory 16M] | spill --store FILE [--model MODEL]")
     }
 }

@@ -18,8 +18,11 @@ struct ChildProcess {
     ///   - program: a path, or a name to look up in PATH.
     ///   - arguments: without the program's name.
     ///   - input: a file for standard input; nil: nothing.
+    ///   - isOver: asked every few milliseconds; once it says so, the program is killed.
     /// - Throws: `benchmark.spawn` (70).
-    init(_ program: String, _ arguments: [String], input: String? = nil) throws(MigrationError) {
+    init(
+        _ program: String, _ arguments: [String], input: String? = nil, endingAt isOver: (() -> Bool)? = nil
+    ) throws(MigrationError) {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else { throw Self.failure("pipe", program, errno) }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
@@ -36,6 +39,13 @@ struct ChildProcess {
         close(ends[1])
         defer { close(ends[0]) }
         guard spawned == 0 else { throw Self.failure("start", program, spawned) }
+        if let isOver {
+            // What it prints fits the pipe; its end closes it.
+            var waiting = pollfd(fd: ends[0], events: Int16(POLLIN), revents: 0)
+            while poll(&waiting, 1, 5) == 0 {
+                if isOver() { kill(child, SIGKILL) }
+            }
+        }
         output = Self.readAll(ends[0])
         var status: Int32 = 0
         var usage = rusage()

@@ -10,6 +10,7 @@ import Glibc
 ///     MigrationBenchmarks small --stores 1000
 ///     MigrationBenchmarks fleet --stores 1000 folder
 ///     MigrationBenchmarks pages --rows 1000000
+///     MigrationBenchmarks expressions --rows 1000000
 ///     MigrationBenchmarks spill --store library.sqlite
 @main
 struct Main {
@@ -20,6 +21,7 @@ struct Main {
             case "store": try StoreCommand.run(Array(arguments))
             case "run": exit(try RunCommand.run(Array(arguments)))
             case "associations": try AssociationsCommand.run(Array(arguments))
+            case "expressions": try ExpressionsCommand.run(Array(arguments))
             case "pages": try PagesCommand.run(Array(arguments))
             case "plot": try PlotCommand.run(Array(arguments))
             case "small": try SmallCommand.run(Array(arguments))
@@ -29,7 +31,7 @@ struct Main {
             case "migrate": try MigrateCommand.run(Array(arguments))
             default:
                 throw Arguments.usage(
-                    "Name a subcommand: store, run, plot, small, fleet, pages, associations or spill")
+                    "Name a subcommand: store, run, plot, small, fleet, pages, expressions, associations or spill")
             }
         } catch let error as MigrationError {
             complain("\(error)")

@@ -3,13 +3,16 @@ import Foundation
 import Glibc
 import PersistentStore
 
-/// `run --store FILE [--rounds N] [--memory-limit 64M] [--json FILE]`: all ways in turn, round by round, each in a
-/// process of its own; medians and ratios to the sqlite3 shell. Python takes part where it is installed.
+/// `run --store FILE [--rounds N] [--memory-limit 64M] [--json FILE] [--ways a,b,d] [--rivals-up-to 200M]`: all ways in turn,
+/// round by round, each in a process of its own; medians and ratios to the sqlite3 shell. Python, sqlite-utils and
+/// SQLAlchemy take part where they are installed.
 ///
 /// Ends with 1 where the row path's peak memory exceeds the limit, where any way's does, or where contents differ.
 enum RunCommand {
     static func run(_ list: [String]) throws -> Int32 {
-        let arguments = try Arguments(list, options: ["store", "rounds", "memory-limit", "json", "folder"])
+        let arguments = try Arguments(
+            list, options: ["store", "rounds", "memory-limit", "json", "folder", "rivals-up-to", "ways"],
+            flags: ["no-rivals", "no-contents"])
         let store = try arguments.required("store")
         guard access(store, R_OK) == 0 else {
             // The shell's ATTACH would make an empty file of that name.
@@ -28,8 +31,25 @@ enum RunCommand {
             ways.removeFirst()
             notes.append("The sqlite3 shell is not installed: no ratios, and contents are compared among our own ways.")
         }
-        if isInstalled("python3") { ways.append(.python(schema)) }
+        if isInstalled("python3"), !arguments.has("no-rivals") {
+            let largest = try arguments.bytes("rivals-up-to") ?? .max
+            for rival in PythonRival.allCases where Int(size(store)) <= largest {
+                if let module = rival.module, try !isInstalled(module: module) {
+                    notes.append("\(rival.rawValue): \(module) is not installed.")
+                    continue
+                }
+                ways.append(.python(rival, schema))
+            }
+        }
+        if let wanted = arguments.text("ways") {
+            let letters = wanted.split(separator: ",")
+            ways.removeAll { way in !letters.contains { way.name.hasPrefix("(\($0))") } }
+        }
+        let comparesContents = !arguments.has("no-contents")
+        let before = StoreSchema(model: try Catalogue().source)
+        let copied = comparesContents ? try ContentChecksum(path: store, schema: before).lines : []
         var results = ways.map { WayResult(name: $0.name) }
+        var failures: [String] = []
         for round in 0..<rounds {
             for (index, way) in ways.enumerated() {
                 let output = "\(folder)/out.sqlite"
@@ -38,13 +58,20 @@ enum RunCommand {
                 sync()
                 results[index].runs.append(try way.run(store: store, output: output, limit: limit))
                 // A way does the same each time; once is enough to compare.
-                if round == 0 { results[index].contents = try ContentChecksum(path: output, schema: schema).lines }
+                guard round == 0, comparesContents else { continue }
+                if way.copies {
+                    if try ContentChecksum(path: output, schema: before).lines != copied {
+                        failures.append("\(way.name): other contents than the source")
+                    }
+                } else {
+                    results[index].contents = try ContentChecksum(path: output, schema: schema).lines
+                }
             }
         }
-        var failures: [String] = []
+        let first = results.first { !$0.contents.isEmpty }
         for result in results {
-            if result.contents != results[0].contents {
-                failures.append("\(result.name): other contents than \(results[0].name)")
+            if let first, !result.contents.isEmpty, result.contents != first.contents {
+                failures.append("\(result.name): other contents than \(first.name)")
             }
             if result.isBounded, result.peakMemory > limit {
                 failures.append("\(result.name): peak memory above the limit of \(limit >> 20) MiB")
@@ -61,6 +88,11 @@ enum RunCommand {
     private static func isInstalled(_ program: String) -> Bool {
         let folders = getenv("PATH").map { String(cString: $0) } ?? ""
         return folders.split(separator: ":").contains { access("\($0)/\(program)", X_OK) == 0 }
+    }
+
+    private static func isInstalled(module: String) throws(MigrationError) -> Bool {
+        let question = "import importlib.util, sys; sys.exit(importlib.util.find_spec('\(module)') is None)"
+        return try ChildProcess("python3", ["-c", question]).code == 0
     }
 
     private static func size(_ path: String) -> off_t {

@@ -11,15 +11,24 @@ struct Way {
     private enum Kind {
         /// A script for the sqlite3 shell.
         case sqlite(String)
-        /// Python's own sqlite3 module.
-        case python(StoreSchema)
+        /// A program in Python.
+        case python(PythonRival, StoreSchema)
         /// Further arguments of ``MigrateCommand``.
         case stagecoach([String])
+        /// The row path, killed at half of its work and run again.
+        case resumed
+    }
+
+    /// Whether the destination is of the first version, a copy of the source.
+    var copies: Bool {
+        if case .stagecoach(let arguments) = kind { arguments.contains("--from") } else { false }
     }
 
     static func sqlite(_ script: String) -> Way { Way(name: "(a) sqlite3 shell", kind: .sqlite(script)) }
 
-    static func python(_ schema: StoreSchema) -> Way { Way(name: "Python, executemany", kind: .python(schema)) }
+    static func python(_ rival: PythonRival, _ schema: StoreSchema) -> Way {
+        Way(name: rival.rawValue, kind: .python(rival, schema))
+    }
 
     static let stagecoach = [
         Way(name: "(b) row path", kind: .stagecoach([])),
@@ -28,6 +37,10 @@ struct Way {
         Way(name: "(e) row path, source read through SQLite", kind: .stagecoach(["--reader", "sqlite"])),
         Way(name: "(f) row path, invalid objects rejected", kind: .stagecoach(["--on-invalid", "reject"])),
         Way(name: "(g) policy on every object", kind: .stagecoach(["--policy", "create"])),
+        Way(name: "(h) row path, killed at half and resumed", kind: .resumed),
+        Way(
+            name: "(i) copy only, one version to the same",
+            kind: .stagecoach(["--from", Catalogue.sourcePath, "--to", Catalogue.sourcePath])),
     ]
 
     /// Does the work once.
@@ -43,23 +56,52 @@ struct Way {
             let peak = child.output.split(separator: "\n").last { $0.hasPrefix("VmHWM") }
             let kilobytes = peak.flatMap { Int($0.filter(\.isNumber)) } ?? 0
             return WayRun(child, peakMemory: kilobytes << 10, spilledBytes: nil)
-        case .python(let schema):
+        case .python(let rival, let schema):
             let path = output + ".py"
-            let script = PythonRival.script(
+            let script = rival.script(
                 source: store, output: output, script: HandWrittenSQL.statements(schema))
             try script.write(toFile: path, atomically: false, encoding: .utf8)
             defer { unlink(path) }
             let child = try check(try ChildProcess("python3", [path]))
             let kilobytes = Int(child.output.filter(\.isNumber)) ?? 0
             return WayRun(child, peakMemory: kilobytes << 10, spilledBytes: nil)
-        case .stagecoach(let arguments):
-            let own = try ownPath()
-            let child = try check(
-                try ChildProcess(
-                    own,
-                    ["migrate", "--store", store, "--output", output, "--memory-limit", "\(limit >> 10)K"] + arguments))
-            let outcome = try JSONDecoder().decode(MigrateCommand.Outcome.self, from: Data(child.output.utf8))
-            return WayRun(child, peakMemory: outcome.peakMemory, spilledBytes: outcome.spilledBytes)
+        case .stagecoach(let arguments): return try migrate(store, output, limit, arguments)
+        case .resumed:
+            let killed = try ChildProcess(
+                try ownPath(), Self.arguments(store, output, limit), endingAt: try half(of: store, output))
+            // It may have been done before.
+            if killed.code == 0 { return try outcome(of: killed) }
+            guard killed.code == 128 + SIGKILL else { return try outcome(of: try check(killed)) }
+            var run = try migrate(store, output, limit, [])
+            run.processorSeconds += killed.processorSeconds
+            run.wallSeconds += killed.wallSeconds
+            return run
+        }
+    }
+
+    private func migrate(_ store: String, _ output: String, _ limit: Int, _ arguments: [String]) throws -> WayRun {
+        try outcome(
+            of: try check(try ChildProcess(try ownPath(), Self.arguments(store, output, limit) + arguments)))
+    }
+
+    private func outcome(of child: ChildProcess) throws -> WayRun {
+        let outcome = try JSONDecoder().decode(MigrateCommand.Outcome.self, from: Data(child.output.utf8))
+        return WayRun(child, peakMemory: outcome.peakMemory, spilledBytes: outcome.spilledBytes)
+    }
+
+    private static func arguments(_ store: String, _ output: String, _ limit: Int) -> [String] {
+        ["migrate", "--store", store, "--output", output, "--memory-limit", "\(limit >> 10)K"]
+    }
+
+    /// Says when half of the destination stands: its private file has half of the source's bytes.
+    private func half(of store: String, _ output: String) throws -> () -> Bool {
+        let bytes = try FileManager.default.attributesOfItem(atPath: store)[.size] as? Int ?? 0
+        let place = URL(fileURLWithPath: output)
+        let built = place.deletingLastPathComponent()
+            .appendingPathComponent(".\(place.lastPathComponent).stagecoach/store.sqlite").path
+        return {
+            var status = stat()
+            return stat(built, &status) == 0 && Int(status.st_size) >= bytes / 2
         }
     }
 

@@ -100,6 +100,12 @@ package final class TableLoader {
     package func append(_ batch: borrowing RowBatch, firstKey: Int64? = nil) throws(MigrationError) {
         let encoder = encoder
         for row in 0..<batch.count {
+            if encoder.encodeLocal(batch, row: row) {
+                try tree.append(
+                    key: firstKey.map { $0 + Int64(row) } ?? batch.key(row), local: encoder.size,
+                    body: { encoder.copyLocal(to: $0) })
+                continue
+            }
             try encoder.prepare(batch, row: row)
             guard encoder.size <= 999_999_999 else {
                 throw MigrationError(
@@ -147,6 +153,23 @@ package final class IndexLoader {
             space.storeBytes(of: form.serial, toByteOffset: 1 + index, as: UInt8.self)
             form.write(to: &place)
         }
+        try tree.append(UnsafeRawBufferPointer(start: space, count: place - space))
+    }
+
+    /// Adds an entry of an integer or NULL and the row's id.
+    package func append(integer: Int64?, _ rowID: Int64) throws(MigrationError) {
+        space.storeBytes(of: 3, as: UInt8.self)
+        var place = space + 3
+        if let integer {
+            let form = NumberForm(integer: integer)
+            space.storeBytes(of: form.serial, toByteOffset: 1, as: UInt8.self)
+            form.write(to: &place)
+        } else {
+            space.storeBytes(of: 0, toByteOffset: 1, as: UInt8.self)
+        }
+        let form = NumberForm(integer: rowID)
+        space.storeBytes(of: form.serial, toByteOffset: 2, as: UInt8.self)
+        form.write(to: &place)
         try tree.append(UnsafeRawBufferPointer(start: space, count: place - space))
     }
 

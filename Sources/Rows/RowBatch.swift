@@ -91,9 +91,32 @@ public struct RowBatch: ~Copyable {
         precondition(rowCount < rowCapacity)
         let row = rowCount
         keys[row] = key
-        (cells + row * slots).initialize(repeating: .null, count: slots)
+        // A null cell is all zeros.
+        UnsafeMutableRawPointer(cells + row * slots)
+            .initializeMemory(as: UInt8.self, repeating: 0, count: slots * MemoryLayout<Cell>.stride)
         rowCount += 1
         return row
+    }
+
+    /// Adds a row whose cells the caller fills at once, all of them, and returns where they go.
+    ///
+    /// - Precondition: `count < rowCapacity`.
+    @inlinable
+    package mutating func appendRowToFill(key: Int64) -> UnsafeMutablePointer<Cell> {
+        precondition(rowCount < rowCapacity)
+        let row = rowCount
+        keys[row] = key
+        rowCount = row + 1
+        return cells + row * slots
+    }
+
+    /// Gives back what of the arena's last bytes was reserved and not filled.
+    ///
+    /// - Parameter count: bytes that stay.
+    @inlinable
+    package mutating func trimArena(to count: Int) {
+        precondition(count >= 0 && count <= byteCount)
+        byteCount = count
     }
 
     /// Takes the last row back. Its bytes stay in the arena until the batch is cleared.
@@ -274,4 +297,46 @@ public struct RowBatch: ~Copyable {
             self[row, slot] = cell
         }
     }
+
+    /// Takes cells of a row of another batch over, as ``borrow(_:from:row:slot:)`` takes each.
+    ///
+    /// - Parameters:
+    ///   - moves: from which slot to which.
+    ///   - sourceRow: the other batch's row.
+    package mutating func borrow(_ moves: CellMoves, from source: borrowing RowBatch, sourceRow: Int, row: Int) {
+        precondition(moves.lastFrom < source.slots && moves.lastTo < slots)
+        let (from, to) = (source.cells(ofRow: sourceRow), cells(ofRow: row))
+        for move in moves.moves {
+            var cell = from[move.from]
+            if cell.hasBytes {
+                precondition(cell.bits & Cell.borrowed == 0)
+                if lender != UnsafeRawPointer(source.arena) || lenderCount != source.byteCount {
+                    precondition(lender == nil)
+                    lender = UnsafeRawPointer(source.arena)
+                    lenderCount = source.byteCount
+                }
+                cell.bits |= Cell.borrowed
+            } else if cell.kind == .huge {
+                cell = store(source.huge(cell))
+            }
+            to[move.to] = cell
+        }
+    }
+}
+
+/// Which slots of one batch go to which of another, in a form that loops over rows go through without counting references.
+package final class CellMoves {
+    fileprivate let moves: UnsafeMutableBufferPointer<(from: Int, to: Int)>
+    fileprivate let lastFrom: Int
+    fileprivate let lastTo: Int
+
+    package init(_ moves: [(from: Int, to: Int)]) {
+        self.moves = .allocate(capacity: moves.count)
+        _ = self.moves.initialize(from: moves)
+        lastFrom = moves.map(\.from).max() ?? -1
+        lastTo = moves.map(\.to).max() ?? -1
+        precondition(moves.allSatisfy { $0.from >= 0 && $0.to >= 0 })
+    }
+
+    deinit { moves.deallocate() }
 }

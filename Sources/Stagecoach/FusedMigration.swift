@@ -17,10 +17,14 @@ struct FusedMigration {
     /// Z_MAX by destination table, and the mappings' association tables, for later mapping models.
     typealias Outcome = (highest: [Int64], associations: [MappingAssociations])
 
+    /// Memory limits up to here are small beside a program's own code.
+    private static let smallLimit = 128 << 20
+
     /// Loads all tables.
     func run(into destination: DestinationStore) throws -> Outcome {
         session.beginReferences(mayBeSet: false)
         session.begin(.keys)
+        if session.budget.limit <= Self.smallLimit { ProcessMemory.releaseCode() }
         let scan = try KeyScan(session: session, mappings: mappings, tables: work.tables, manager: manager).run()
         let keys = SourceKeys(byMapping: scan.byMapping, byTable: scan.byTable)
         session.sourceKeys = keys

@@ -9,19 +9,21 @@ import Testing
 
 /// Pages that go past the page cache arrive, whatever the file system makes of it.
 @Suite struct DirectFileTests {
+    /// Makes a store with an empty table `t`, and returns its root page.
+    private func makeTable(at path: String, columns: String = "") throws -> UInt32 {
+        let database = try TestDatabase(path)
+        try database.execute(
+            "PRAGMA page_size=4096; PRAGMA auto_vacuum=2; CREATE TABLE t(Z_PK INTEGER PRIMARY KEY\(columns))")
+        return try database.root(of: "t")
+    }
+
     @Test(
         "A file is whole where direct writes are taken, refused, cut short or interrupted",
         arguments: DirectFault.allCases)
     func faults(_ fault: DirectFault) throws {
         let folder = try TemporaryFolder()
         let path = folder.file("store")
-        let root: UInt32
-        do {
-            let database = try TestDatabase(path)
-            try database.execute(
-                "PRAGMA page_size=4096; PRAGMA auto_vacuum=2; CREATE TABLE t(Z_PK INTEGER PRIMARY KEY, c VARCHAR)")
-            root = try database.root(of: "t")
-        }
+        let root = try makeTable(at: path, columns: ", c VARCHAR")
         let calls = DirectFileCalls(fault)
         let writer = try DatabaseFileWriter(path: path, calls: calls)
         let table = writer.table(root: root, affinities: [.text], isKeyed: true)
@@ -53,13 +55,7 @@ import Testing
     func smallFile() throws {
         let folder = try TemporaryFolder()
         let path = folder.file("store")
-        let root: UInt32
-        do {
-            let database = try TestDatabase(path)
-            try database.execute(
-                "PRAGMA page_size=4096; PRAGMA auto_vacuum=2; CREATE TABLE t(Z_PK INTEGER PRIMARY KEY)")
-            root = try database.root(of: "t")
-        }
+        let root = try makeTable(at: path)
         let calls = DirectFileCalls(.none)
         let writer = try DatabaseFileWriter(path: path, calls: calls)
         let table = writer.table(root: root, affinities: [], isKeyed: true)

@@ -49,7 +49,7 @@ import Testing
         let folder = try TemporaryFolder()
         let path = folder.file("store")
         let columns = seed == 23 ? 9 : 1 + Int(seed % 4)
-        let rows = [0, 1, 50, 3000, 12_000][Int(seed % 5)]
+        let rows = [0, 1, 50, 3000, 30_000][Int(seed % 5)]
         // Every second index is over columns of numbers only, in which other values are rare.
         let hasTexts = seed % 2 == 1
         let types = hasTexts ? Self.otherTypes : Self.types

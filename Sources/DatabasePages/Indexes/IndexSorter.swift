@@ -33,6 +33,8 @@ package final class IndexSorter {
     /// Entries of other values; nil before the first.
     private var entries: EntrySorter?
     private var isTooLarge = false
+    /// Whether the index is over one ascending column of integers.
+    private let isOneInteger: Bool
 
     /// The most columns that an index may have here.
     package static let mostTerms = 60
@@ -46,6 +48,7 @@ package final class IndexSorter {
         precondition(!terms.isEmpty && terms.count <= Self.mostTerms)
         self.terms = terms
         self.isUnique = isUnique
+        isOneInteger = terms.count == 1 && terms[0].affinity == .integer && terms[0].isAscending
         self.directory = directory
         if terms.count <= Self.mostWords, terms.allSatisfy(\.hasWords) {
             // Other values than numbers are rare in a column of numbers.
@@ -78,6 +81,7 @@ package final class IndexSorter {
             return
         }
         let (terms, words) = (terms, words)
+        if isOneInteger { return try appendIntegers(batch, to: sorter, firstID: firstID) }
         for row in 0..<batch.count {
             let cells = batch.cells(ofRow: row)
             var hasWords = true
@@ -100,6 +104,29 @@ package final class IndexSorter {
             } else {
                 try sorter.append(words)
             }
+        }
+    }
+
+    /// Adds the entries of a batch's rows to the index of one ascending column of integers, as almost all are.
+    private func appendIntegers(
+        _ batch: borrowing RowBatch, to sorter: RecordSorter, firstID: Int64?
+    ) throws(MigrationError) {
+        let slot = slots[0]
+        precondition(slot < batch.slots)
+        for row in 0..<batch.count {
+            let cell = batch.cells(ofRow: row)[slot]
+            let word: UInt64
+            switch cell.kind {
+            case .integer where cell.integerValue != .min: word = cell.bits ^ 1 << 63
+            case .null: word = 0
+            default:
+                guard let other = terms[0].word(of: cell) else {
+                    try appendEntry(batch, row, firstID)
+                    continue
+                }
+                word = other
+            }
+            try sorter.append(word, SortKey.encode(firstID.map { $0 + Int64(row) } ?? batch.key(row)))
         }
     }
 
@@ -131,6 +158,14 @@ package final class IndexSorter {
         var sorted = SortedIndex(words: try sorter?.finish(), entries: try entries?.finish())
         sorter = nil
         entries = nil
+        if isOneInteger, !isUnique, sorted.entries == nil, let sorted = sorted.words {
+            while try sorted.next(into: words) {
+                try loader.append(
+                    integer: words[0] == 0 ? nil : Int64(bitPattern: words[0] ^ 1 << 63), SortKey.decode(words[1]))
+            }
+            try loader.finish()
+            return .built
+        }
         let record = UnsafeMutableRawPointer.allocate(byteCount: (terms.count + 1) * 9 + 9, alignment: 8)
         defer { record.deallocate() }
         var last = UnsafeMutableRawBufferPointer.allocate(byteCount: 256, alignment: 8)

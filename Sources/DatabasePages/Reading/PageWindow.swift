@@ -17,7 +17,8 @@ final class PageWindow {
     init(file: PageFile) {
         self.file = file
         capacity = max(1, Self.bytes / file.pageSize)
-        space = .allocate(byteCount: capacity * file.pageSize, alignment: 4096)
+        // Numbers are loaded as words: a few bytes behind the last page are room.
+        space = .allocate(byteCount: capacity * file.pageSize + 8, alignment: 4096)
     }
 
     deinit { space.deallocate() }
@@ -65,7 +66,7 @@ final class InteriorPage {
 
     init(file: PageFile) {
         self.file = file
-        bytes = .allocate(byteCount: file.pageSize, alignment: 16)
+        bytes = .allocate(byteCount: file.pageSize + 8, alignment: 16)
     }
 
     deinit { bytes.deallocate() }

@@ -16,6 +16,12 @@ final class RecordDecoder {
     /// By field: its first slot, or -1.
     private let slots: UnsafeMutablePointer<Int32>
     private let areReal: UnsafeMutablePointer<Bool>
+    /// By field: its first slot, with ``realFlag`` where the column takes reals, or -1.
+    private let plan: UnsafeMutablePointer<Int32>
+    /// Different slots that are filled.
+    private let filledSlots: Int
+    private static let realFlag: Int32 = 1 << 30
+    private static let slotMask: Int32 = realFlag - 1
     private let keySlots: [Int]
     /// Slots that take the value of another one.
     private let copies: [(from: Int, to: Int)]
@@ -46,12 +52,18 @@ final class RecordDecoder {
             }
         }
         self.copies = copies
+        plan = .allocate(capacity: max(1, fieldCount))
+        for field in 0..<fieldCount {
+            plan[field] = slots[field] < 0 ? -1 : slots[field] | (areReal[field] ? Self.realFlag : 0)
+        }
+        filledSlots = Set(request.fields.map(\.slot) + request.keySlots).count
         overflow = OverflowReader(file: file)
     }
 
     deinit {
         slots.deallocate()
         areReal.deallocate()
+        plan.deallocate()
     }
 
     // MARK: - Records within a page
@@ -59,7 +71,7 @@ final class RecordDecoder {
     /// Adds a row to a batch.
     ///
     /// - Parameters:
-    ///   - record: all of it.
+    ///   - record: all of it; seven bytes behind it may be loaded too.
     ///   - page: where it is, for errors.
     @inline(__always)
     func decode(
@@ -68,8 +80,101 @@ final class RecordDecoder {
         if let filter, try !passes(record, count, filter, page) { return }
         var place = 0
         let headerSize = try headerSize(record, &place, available: count, total: count, page)
+        let cells = batch.appendRowToFill(key: key)
+        if !fillsAllSlots(of: batch) { cells.initialize(repeating: .null, count: batch.slots) }
+        if count <= largest {
+            let offset = batch.arenaCount
+            let used = Self.fields(
+                record + place, headerEnd: record + headerSize, end: record + count, plan: plan, count: fieldCount,
+                cells: cells, arena: batch.reserve(count), offset: offset)
+            batch.trimArena(to: offset + max(0, used))
+            if used == Self.damage { throw damagedRecord(key, page) }
+            if used >= 0 { return complete(cells, key) }
+        }
+        try decodeFields(record, headerSize, place, count, key: key, page: page, cells, &batch)
+    }
+
+    private static let damage = -1
+    private static let unusual = -2
+
+    /// Reads the fields of a record that is in one page.
+    ///
+    /// Pointers and numbers only: what a row costs is this loop.
+    ///
+    /// - Parameters:
+    ///   - header: the serial types.
+    ///   - end: of the record; seven bytes behind it may be loaded too.
+    ///   - plan: by field, as ``plan``.
+    ///   - arena: room for all bytes of the record.
+    ///   - offset: of this room in the batch's arena.
+    /// - Returns: bytes put into the arena; or ``damage``, or ``unusual`` where a serial type takes three bytes and more.
+    @inline(never)
+    private static func fields(
+        _ header: UnsafeRawPointer, headerEnd: UnsafeRawPointer, end: UnsafeRawPointer, plan: UnsafePointer<Int32>,
+        count: Int, cells: UnsafeMutablePointer<Cell>, arena: UnsafeMutableRawPointer, offset: Int
+    ) -> Int {
+        var header = header
+        var body = headerEnd
+        var used = 0
+        var field = 0
+        while field < count, header < headerEnd {
+            var serial = UInt(header.load(as: UInt8.self))
+            header += 1
+            if serial >= 0x80 {
+                guard header < headerEnd else { return damage }
+                let low = UInt(header.load(as: UInt8.self))
+                guard low < 0x80 else { return unusual }
+                header += 1
+                serial = (serial & 0x7F) &<< 7 | low
+            }
+            let code = plan[field]
+            field &+= 1
+            if serial < 12 {
+                let size = RecordForm.size(ofNumber: UInt64(serial))
+                guard size <= end - body else { return damage }
+                if code >= 0 {
+                    let cell = cells + Int(code & slotMask)
+                    if serial == 0 {
+                        cell.pointee = .null
+                    } else if serial == 7 {
+                        let real = Double(bitPattern: UInt64(bigEndian: body.loadUnaligned(as: UInt64.self)))
+                        cell.pointee = real.isNaN ? .null : .real(real)
+                    } else {
+                        let integer = RecordForm.integer(body, serial: UInt64(serial), size: size)
+                        cell.pointee = code & realFlag != 0 ? .real(Double(integer)) : .integer(integer)
+                    }
+                }
+                body += size
+            } else {
+                let size = Int(bitPattern: (serial &- 12) &>> 1)
+                guard size <= end - body else { return damage }
+                if code >= 0 {
+                    (arena + used).copyMemory(from: body, byteCount: size)
+                    cells[Int(code & slotMask)] = Cell(
+                        bits: UInt64(bitPattern: Int64(offset &+ used)), length: UInt32(truncatingIfNeeded: size),
+                        kind: serial & 1 == 1 ? .text : .blob)
+                    used &+= size
+                }
+                body += size
+            }
+        }
+        // Where the header was read to its end, it has to account for all bytes, as in SQLite.
+        if header == headerEnd, body != end { return damage }
+        while field < count {
+            if plan[field] >= 0 { cells[Int(plan[field] & slotMask)] = .null }
+            field &+= 1
+        }
+        return used
+    }
+
+    /// The same for records of any kind.
+    private func decodeFields(
+        _ record: UnsafeRawPointer, _ headerSize: Int, _ start: Int, _ count: Int, key: Int64, page: UInt32,
+        _ cells: UnsafeMutablePointer<Cell>, _ batch: inout RowBatch
+    ) throws(MigrationError) {
+        var place = start
         var body = headerSize
-        let cells = batch.cells(ofRow: batch.appendRow(key: key))
+        cells.initialize(repeating: .null, count: batch.slots)
         for field in 0..<fieldCount {
             guard place < headerSize else { break }
             guard let serial = RecordForm.varint(record, &place, end: headerSize),
@@ -91,10 +196,13 @@ final class RecordDecoder {
             }
             body += size
         }
-        // Where the header was read to its end, it has to account for all bytes, as in SQLite.
         if place == headerSize, body != count { throw damagedRecord(key, page) }
         complete(cells, key)
     }
+
+    /// Whether the fields, the keys and their copies leave no slot of a batch out.
+    @inline(__always)
+    private func fillsAllSlots(of batch: borrowing RowBatch) -> Bool { filledSlots == batch.slots }
 
     @inline(__always)
     private func number(_ bytes: UnsafeRawPointer, _ serial: UInt64, _ field: Int) -> Cell {
@@ -111,8 +219,8 @@ final class RecordDecoder {
 
     @inline(__always)
     private func complete(_ cells: UnsafeMutablePointer<Cell>, _ key: Int64) {
-        for slot in keySlots { cells[slot] = .integer(key) }
-        for copy in copies { cells[copy.to] = cells[copy.from] }
+        if !keySlots.isEmpty { for slot in keySlots { cells[slot] = .integer(key) } }
+        if !copies.isEmpty { for copy in copies { cells[copy.to] = cells[copy.from] } }
     }
 
     @inline(__always)

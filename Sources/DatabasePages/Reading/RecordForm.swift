@@ -14,6 +14,35 @@ enum RecordForm {
         return longVarint(bytes, &place, end: end)
     }
 
+    /// The same, where values of up to four bytes are common.
+    @inline(__always)
+    static func keyVarint(_ bytes: UnsafeRawPointer, _ place: inout Int, end: Int) -> UInt64? {
+        guard end - place >= 4 else { return varint(bytes, &place, end: end) }
+        func byte(_ index: Int) -> UInt64 { UInt64(bytes.load(fromByteOffset: place &+ index, as: UInt8.self)) }
+        let (first, second) = (byte(0), byte(1))
+        if first < 0x80 {
+            place += 1
+            return first
+        }
+        if second < 0x80 {
+            place += 2
+            return (first & 0x7F) &<< 7 | second
+        }
+        let (third, fourth) = (byte(2), byte(3))
+        let high = (first & 0x7F) &<< 7 | second & 0x7F
+        if third < 0x80 {
+            place += 3
+            return high &<< 7 | third
+        }
+        if fourth < 0x80 {
+            place += 4
+            return high &<< 14 | (third & 0x7F) &<< 7 | fourth
+        }
+        return longVarint(bytes, &place, end: end)
+    }
+
+    // Rare, and long: inlined it would take the registers of the loops around it.
+    @inline(never)
     private static func longVarint(_ bytes: UnsafeRawPointer, _ place: inout Int, end: Int) -> UInt64? {
         var value: UInt64 = 0
         for index in 0..<8 {
@@ -41,6 +70,23 @@ enum RecordForm {
         case 6, 7: return 8
         default: return nil
         }
+    }
+
+    /// Bytes of a value by its serial type below 12; more than any record has for the two types that no file has.
+    @inline(__always)
+    static func size(ofNumber serial: UInt64) -> Int {
+        // A byte for each of the first eight types; 8 and 9 take none.
+        let sizes: UInt64 = 0x0808_0604_0302_0100
+        if serial < 8 { return Int(truncatingIfNeeded: (sizes &>> (serial &* 8)) & 0xFF) }
+        return serial < 10 ? 0 : .max
+    }
+
+    /// The integer of a serial type from 1 to 6, 8 or 9. Eight bytes are loaded whatever its size.
+    @inline(__always)
+    static func integer(_ bytes: UnsafeRawPointer, serial: UInt64, size: Int) -> Int64 {
+        if serial >= 8 { return Int64(truncatingIfNeeded: serial &- 8) }
+        let word = Int64(bitPattern: UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)))
+        return word &>> Int64(truncatingIfNeeded: 64 &- 8 &* size)
     }
 
     /// The integer of a serial type from 1 to 6, 8 or 9.

@@ -79,8 +79,8 @@ package final class TableScan {
             let pointer = PageKind.tableLeaf.headerSize + 2 * leaf.next
             var place = Int(UInt16(bigEndian: leaf.bytes.loadUnaligned(fromByteOffset: pointer, as: UInt16.self)))
             guard place >= PageKind.tableLeaf.headerSize + 2 * leaf.count, place <= usable - 4,
-                let payload = RecordForm.varint(leaf.bytes, &place, end: usable), payload <= 0x7FFF_FFFF,
-                let word = RecordForm.varint(leaf.bytes, &place, end: usable)
+                let payload = RecordForm.keyVarint(leaf.bytes, &place, end: usable), payload <= 0x7FFF_FFFF,
+                let word = RecordForm.keyVarint(leaf.bytes, &place, end: usable)
             else { throw file.damaged(leaf.page, "cell \(leaf.next) lies outside the page") }
             leaf.next += 1
             let key = Int64(bitPattern: word)

@@ -6,7 +6,7 @@ import Rows
 /// Which number becomes which serial type follows SQLite: a real without fraction in a number column is kept as an integer,
 /// 0 and 1 take no bytes, NaN is NULL, -0.0 is 0.
 ///
-/// Memory: 25 bytes a column.
+/// Memory: 25 bytes a column, and a page.
 final class RecordEncoder {
     private let affinities: UnsafeMutablePointer<ColumnAffinity>
     private let count: Int
@@ -27,6 +27,19 @@ final class RecordEncoder {
     @exclusivity(unchecked) private var headerLengthSize = 1
     /// Bytes of the record.
     @exclusivity(unchecked) private(set) var size = 0
+    /// Where ``encodeLocal(_:row:)`` encodes to: serial types, and behind their room the values.
+    let local: UnsafeMutableRawPointer
+    /// Bytes of the header that it made.
+    @exclusivity(unchecked) private(set) var localHeader = 0
+
+    var columnAffinities: UnsafeMutablePointer<ColumnAffinity> { affinities }
+    var columnCount: Int { count }
+    var hasKey: Bool { isKeyed }
+
+    func setLocal(header: Int, body: Int) {
+        localHeader = header
+        size = header + body
+    }
 
     /// - Parameters:
     ///   - affinities: of the columns that have a slot.
@@ -39,6 +52,7 @@ final class RecordEncoder {
         serials = .allocate(capacity: max(1, affinities.count))
         bits = .allocate(capacity: max(1, affinities.count))
         pointers = .allocate(capacity: max(1, affinities.count))
+        local = .allocate(byteCount: Self.localTypes + Self.localBytes + 16, alignment: 16)
     }
 
     deinit {
@@ -47,6 +61,7 @@ final class RecordEncoder {
         serials.deallocate()
         bits.deallocate()
         pointers.deallocate()
+        local.deallocate()
     }
 
     private func dropConverted() {
@@ -67,6 +82,20 @@ final class RecordEncoder {
             header += Varint.length(serials[slot])
         }
         setSize(header: header, body: body)
+    }
+
+    /// The serial type of an integer, and its bytes.
+    @inline(__always)
+    static func form(of value: Int64) -> (serial: UInt64, width: Int) {
+        let magnitude = UInt64(bitPattern: value ^ (value &>> 63))
+        if magnitude <= 1, value >= 0 { return (8 &+ magnitude, 0) }
+        // Bytes that hold the value's bits and its sign's; of five SQLite makes six, and of seven eight.
+        let bytes = (72 &- magnitude.leadingZeroBitCount) &>> 3
+        let wide = bytes > 4
+        let isEight = bytes > 6
+        return (
+            wide ? (isEight ? 6 : 5) : UInt64(truncatingIfNeeded: bytes), wide ? (isEight ? 8 : 6) : bytes
+        )
     }
 
     /// Looks at some of a row's cells, and a number behind them: an index's entry. The encoder's columns are those of the
@@ -126,39 +155,14 @@ final class RecordEncoder {
         if affinity == .text {
             return try place(try converter().convert(integer: value, affinity), affinity, slot)
         }
-        let magnitude = UInt64(bitPattern: value < 0 ? ~value : value)
+        let (serial, width) = Self.form(of: value)
         bits[slot] = UInt64(bitPattern: value)
-        if magnitude <= 127 {
-            if value == 0 || value == 1 {
-                serials[slot] = 8 + UInt64(bitPattern: value)
-                return 0
-            }
-            serials[slot] = 1
-            return 1
-        }
-        if magnitude <= 32767 {
-            serials[slot] = 2
-            return 2
-        }
-        if magnitude <= 8_388_607 {
-            serials[slot] = 3
-            return 3
-        }
-        if magnitude <= 2_147_483_647 {
-            serials[slot] = 4
-            return 4
-        }
-        if magnitude <= 140_737_488_355_327 {
-            serials[slot] = 5
-            return 6
-        }
-        if affinity == .real {
+        serials[slot] = serial
+        if width == 8, affinity == .real {
             bits[slot] = Double(value).bitPattern
             serials[slot] = 7
-        } else {
-            serials[slot] = 6
         }
-        return 8
+        return width
     }
 
     @inline(__always)
@@ -247,15 +251,26 @@ final class RecordEncoder {
 
     /// Writes the record to a place with room for ``size`` bytes.
     func write(to place: UnsafeMutableRawPointer) {
+        let end = place + size
         var place = place + writeHeader(to: place)
+        let (serials, bits, pointers, count) = (serials, bits, pointers, count)
         for slot in 0..<count {
             let serial = serials[slot]
             if serial >= 12 {
-                let count = Int((serial - 12) >> 1)
+                let count = Int(truncatingIfNeeded: (serial - 12) >> 1)
                 if count > 0, let bytes = pointers[slot] { place.copyMemory(from: bytes, byteCount: count) }
                 place += count
             } else {
-                place += writeNumber(slot, to: place)
+                let width = RecordForm.size(ofNumber: serial)
+                if width == 0 { continue }
+                if end - place >= 8 {
+                    // Eight bytes at once: what follows is still to be written.
+                    let word = bits[slot] &<< UInt64(truncatingIfNeeded: 64 &- 8 &* width)
+                    place.storeBytes(of: word.bigEndian, as: UInt64.self)
+                    place += width
+                } else {
+                    place += writeNumber(slot, to: place)
+                }
             }
         }
     }
@@ -289,7 +304,16 @@ final class RecordEncoder {
             place.storeBytes(of: 0, as: UInt8.self)
             place += 1
         }
-        for slot in 0..<count { place += Varint.write(serials[slot], to: place) }
+        let (serials, count) = (serials, count)
+        for slot in 0..<count {
+            let serial = serials[slot]
+            if serial < 0x80 {
+                place.storeBytes(of: UInt8(truncatingIfNeeded: serial), as: UInt8.self)
+                place += 1
+            } else {
+                place += Varint.write(serial, to: place)
+            }
+        }
         return place - start
     }
 

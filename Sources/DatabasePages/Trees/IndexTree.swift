@@ -29,6 +29,15 @@ final class IndexTree {
 
     /// Adds an entry's record.
     func append(_ payload: UnsafeRawBufferPointer) throws(MigrationError) {
+        // Entries of numbers.
+        if payload.count < 128, payload.count >= 3, let start = payload.baseAddress,
+            leaf.hasRoom(for: payload.count + 1)
+        {
+            let place = leaf.addCell(payload.count + 1)
+            place.storeBytes(of: UInt8(truncatingIfNeeded: payload.count), as: UInt8.self)
+            (place + 1).copyMemory(from: start, byteCount: payload.count)
+            return
+        }
         let local = PageGeometry.localBytes(payload: payload.count, maximum: PageGeometry.indexMaximum)
         let isSpanning = local < payload.count
         let size = max(4, Varint.length(UInt64(payload.count)) + local + (isSpanning ? 4 : 0))

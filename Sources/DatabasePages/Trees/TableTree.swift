@@ -65,6 +65,25 @@ final class TableTree {
         writer.finish()
     }
 
+    /// Adds a row's cell whose record stays in the leaf.
+    ///
+    /// - Parameters:
+    ///   - key: greater than all before.
+    ///   - payload: bytes of the record, no more than a leaf takes.
+    ///   - body: writes the record.
+    /// - Throws: `store.keyOrder` where the key is not greater than the last.
+    @inline(__always)
+    func append(key: Int64, local payload: Int, body: (UnsafeMutableRawPointer) -> Void) throws(MigrationError) {
+        if let lastKey, key <= lastKey { throw disorder(key, after: lastKey) }
+        let size = Varint.length(UInt64(payload)) + Varint.length(UInt64(bitPattern: key)) + payload
+        if !leaf.hasRoom(for: max(4, size)) { try flushLeaf() }
+        lastKey = key
+        var place = leaf.addCell(size)
+        place += Varint.write(UInt64(payload), to: place)
+        place += Varint.write(UInt64(bitPattern: key), to: place)
+        body(place)
+    }
+
     private func disorder(_ key: Int64, after last: Int64) -> MigrationError {
         MigrationError(
             "store.keyOrder", .internal, "Row \(key) came after row \(last)", context: .init(path: output.path))

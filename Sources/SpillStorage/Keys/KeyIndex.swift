@@ -178,7 +178,26 @@ package final class KeyIndex {
     /// Whether the key is in the set.
     ///
     /// - Throws: `spill.damaged`, `spill.io` (74).
-    package func contains(_ key: Int64) throws(MigrationError) -> Bool { try find(key) >= 0 }
+    package func contains(_ key: Int64) throws(MigrationError) -> Bool {
+        // A bit of a bitmap in memory, as mostly: its rank is not asked for.
+        let hot = hot
+        let distance = (key >> KeyContainer.rangeBits) &- hot.pointee.firstRange
+        if key <= hot.pointee.lastKey, hot.pointee.rangeTableCapacity > 0, distance >= 0,
+            distance < hot.pointee.rangeTableCount
+        {
+            let chunk = hot.pointee.chunks + Int(hot.pointee.rangeTable[Int(distance)])
+            if chunk.pointee.kind == .bitmap, chunk.pointee.slot < 0, let payload = chunk.pointee.payload,
+                key >= chunk.pointee.firstKey,
+                chunk.pointee.firstKey >> KeyContainer.rangeBits == key >> KeyContainer.rangeBits,
+                hot.pointee.liveCount == 0, hot.pointee.farCount == 0
+            {
+                let offset = Int(key & 0xFFFF)
+                let word = payload.assumingMemoryBound(to: UInt64.self)[offset >> 6]
+                return word >> UInt64(offset & 63) & 1 != 0
+            }
+        }
+        return try find(key) >= 0
+    }
 
     /// The number of smaller keys, where the key is in the set.
     ///

@@ -263,6 +263,12 @@ package final class SortedRecords {
     ///
     /// - Throws: `spill.damaged`, `spill.io` (74).
     package func next(into target: UnsafeMutablePointer<UInt64>) throws(MigrationError) -> Bool {
+        if !dropsDuplicates, width == 2 {
+            guard let record = try merger.current() else { return false }
+            (target[0], target[1]) = (record[0], record[1])
+            try merger.advance()
+            return true
+        }
         while let record = try merger.current() {
             let isDuplicate =
                 dropsDuplicates && hasPrevious && RecordOrder.isEqual(record, previous, words: width)

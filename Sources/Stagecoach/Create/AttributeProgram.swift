@@ -52,6 +52,8 @@ struct AttributeProgram {
     private let streams: Bool
     /// What most attributes are, before all other steps: each column is the work of its own steps only.
     private var copies: [Copy] = []
+    /// The copies again, for loops over rows.
+    private var moves = CellMoves([])
     private var steps: [Step] = []
     /// Attributes that are plain copies of a source attribute, by destination column: what a rule check may excuse.
     private(set) var copiedAttributes: [Int: AttributeDescription] = [:]
@@ -89,6 +91,7 @@ struct AttributeProgram {
                 slots.stream(slot, known: known, streamed: streamed)
             }
         }
+        moves = CellMoves(copies.map { ($0.from, $0.to) })
     }
 
     /// The slot from which a column is filled with another marker; nil where it is not.
@@ -142,13 +145,14 @@ struct AttributeProgram {
         _ source: borrowing RowBatch, row: Int, into destination: inout RowBatch, destinationRow: Int,
         borrows: Bool = false
     ) throws(MigrationError) {
-        for copy in copies {
-            if borrows {
-                destination.borrow(source[row, copy.from], from: source, row: destinationRow, slot: copy.to)
-            } else {
+        if borrows {
+            destination.borrow(moves, from: source, sourceRow: row, row: destinationRow)
+        } else {
+            for copy in copies {
                 destination.copy(source[row, copy.from], from: source, row: destinationRow, slot: copy.to)
             }
         }
+        guard !steps.isEmpty else { return }
         for (index, step) in steps.enumerated() {
             switch step {
             case .value(let value, let to):

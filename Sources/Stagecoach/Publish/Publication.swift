@@ -65,8 +65,15 @@ struct PublicationCheck {
         let tables = schema.tables.map(\.name) + schema.joinTables.map(\.name)
         let old = session.existingRows + session.existingLinks
         let written = session.rowsWritten + session.linksWritten
+        let rows = try PublishedRows(path, connection)
         for (index, table) in tables.enumerated() {
-            let found = try connection.integer("SELECT count(*) FROM \(SQLName.quoted(table))") ?? -1
+            let found: Int64
+            do throws(MigrationError) {
+                found = try rows.count(table)
+            } catch {
+                guard error.code == "store.damaged" else { throw error }
+                throw failure("The finished store cannot be read: \(error.message)", path)
+            }
             guard found == old[index] + written[index] else {
                 throw failure(
                     "Table \(table) of the finished store has \(found) rows, it had \(old[index]) and \(written[index]) were written",

@@ -15,7 +15,7 @@ struct OrderedJoinLinks {
     /// The source's join table, and its side of the objects on side 0.
     private let source: (table: Int, side: Int)
     /// Keys of the objects on both sides, and of all rows of their source tables.
-    private let keys: [OneMappingsKeys]
+    private let keys: [MappingKeys]
     private let existing: [KeyIndex?]
 
     /// - Returns: nil where the links have to be sorted.
@@ -47,7 +47,7 @@ struct OrderedJoinLinks {
         self.session = session
         self.joinTable = joinTable
         source = (table, side)
-        self.keys = [OneMappingsKeys(first), OneMappingsKeys(second)]
+        self.keys = [first, second]
         existing = [keys.byTable[firstTable], keys.byTable[secondTable]]
     }
 
@@ -64,7 +64,7 @@ struct OrderedJoinLinks {
             joinTable: source.table, in: session.layout, orderedBySide: source.side)
         var links = session.sourceBatch(slots: 4)
         var batch = session.destinationBatch(slots: 2)
-        let (firstKeys, secondKeys) = (keys[0], keys[1])
+        let (firstKeys, secondKeys) = (OneMappingsKeys(keys[0]), OneMappingsKeys(keys[1]))
         let (firstSlot, secondSlot) = (source.side, 1 - source.side)
         let rejected = session.validation.rejected
         var counts = ReferenceCounts()

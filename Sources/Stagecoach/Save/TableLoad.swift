@@ -89,8 +89,9 @@ struct TableLoad {
         let reader = try SourceReader(
             session: session, slots: slots, table: sourceTable, entities: byEntity.keys.sorted(), range: range,
             streams: true)
-        var source = session.sourceBatch(slots: slots.columns.count)
-        var destination = session.destinationBatch(slots: columns)
+        let batch = session.nearBatch(slots: max(slots.columns.count, columns))
+        var source = RowBatch(slots: slots.columns.count, rowCapacity: batch.rows, byteTarget: batch.bytes)
+        var destination = RowBatch(slots: columns, rowCapacity: batch.rows, byteTarget: batch.bytes)
         let open = UnsafeMutableBufferPointer<Int>.allocate(capacity: source.rowCapacity)
         defer { open.deallocate() }
         var references = start?.references ?? ReferenceCounts()
@@ -238,6 +239,14 @@ struct TableLoad {
 }
 
 extension MigrationSession {
+    /// The size of batches that pass from the reader to the writer at once: both together stay in a processor's own cache,
+    /// but for rows of many kibibytes.
+    ///
+    /// - Parameter slots: cells a row of the wider one.
+    fileprivate func nearBatch(slots: Int) -> (rows: Int, bytes: Int) {
+        (min(rowCapacity(slots: slots), max(64, (96 << 10) / (16 * max(1, slots)))), budget.batch)
+    }
+
     /// Columns of a mapping's destination table that an index is over, or that the condition of one names: their values
     /// are needed as a whole.
     func indexedColumns(of mapping: PlannedMapping) -> Set<Int> {

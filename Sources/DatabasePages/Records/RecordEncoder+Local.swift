@@ -1,0 +1,103 @@
+import Rows
+
+extension RecordEncoder {
+    /// Room for a record's values that are encoded at once: all of a leaf's page but some bytes.
+    static let localBytes = 3800
+    /// Room for their serial types.
+    static let localTypes = 240
+
+    /// Encodes a row at once, where its record fits a leaf and no value has to be converted: then ``copyLocal(to:)`` writes
+    /// it, and ``size`` is its record's. Else ``prepare(_:row:)`` has to look at it.
+    ///
+    /// - Returns: whether it was.
+    func encodeLocal(_ batch: borrowing RowBatch, row: Int) -> Bool {
+        precondition(batch.slots >= columnCount)
+        let cells = batch.cells(ofRow: row)
+        let (affinities, count) = (columnAffinities, columnCount)
+        let typesStart = local
+        let bodyStart = local + Self.localTypes + 8
+        let bodyEnd = bodyStart + Self.localBytes
+        // A byte for the header's length comes first.
+        var types = typesStart + 1
+        if hasKey {
+            types.storeBytes(of: 0, as: UInt8.self)
+            types += 1
+        }
+        guard 3 * count + 2 <= Self.localTypes else { return false }
+        var body = bodyStart
+        for slot in 0..<count {
+            let cell = cells[slot]
+            switch cell.kind {
+            case .null:
+                types.storeBytes(of: 0, as: UInt8.self)
+                types += 1
+            case .integer, .reference:
+                guard affinities[slot] != .text, body < bodyEnd - 8 else { return false }
+                let (serial, width) = Self.form(of: cell.integerValue)
+                if width == 8, affinities[slot] == .real {
+                    put(real: Double(cell.integerValue), &types, &body)
+                } else {
+                    put(cell.bits, serial, width, &types, &body)
+                }
+            case .real:
+                guard affinities[slot] != .text, body < bodyEnd - 8 else { return false }
+                let real = cell.realValue
+                if affinities[slot] != .blob, real > -0x1p63, real < 0x1p63, Double(Int64(real)) == real {
+                    let (serial, width) = Self.form(of: Int64(real))
+                    if width == 8, affinities[slot] == .real {
+                        put(real: real, &types, &body)
+                    } else {
+                        put(UInt64(bitPattern: Int64(real)), serial, width, &types, &body)
+                    }
+                } else if real.isNaN {
+                    types.storeBytes(of: 0, as: UInt8.self)
+                    types += 1
+                } else {
+                    put(real: real, &types, &body)
+                }
+            case .text, .blob:
+                let bytes = batch.bytes(cell)
+                guard cell.kind == .blob || !affinities[slot].isNumber, bytes.count < bodyEnd - body else {
+                    return false
+                }
+                types += Varint.write(
+                    UInt64(truncatingIfNeeded: bytes.count &* 2 &+ (cell.kind == .text ? 13 : 12)), to: types)
+                if let start = bytes.baseAddress { body.copyMemory(from: start, byteCount: bytes.count) }
+                body += bytes.count
+            case .huge, .absent: return false
+            }
+        }
+        let header = types - typesStart
+        guard header <= 127 else { return false }
+        typesStart.storeBytes(of: UInt8(truncatingIfNeeded: header), as: UInt8.self)
+        setLocal(header: header, body: body - bodyStart)
+        return true
+    }
+
+    @inline(__always)
+    private func put(
+        _ bits: UInt64, _ serial: UInt64, _ width: Int, _ types: inout UnsafeMutableRawPointer,
+        _ body: inout UnsafeMutableRawPointer
+    ) {
+        types.storeBytes(of: UInt8(truncatingIfNeeded: serial), as: UInt8.self)
+        types += 1
+        // Eight bytes whatever the width; for none of them a shift by 64, which gives 0.
+        body.storeBytes(of: (bits << UInt64(64 &- 8 &* width)).bigEndian, as: UInt64.self)
+        body += width
+    }
+
+    @inline(__always)
+    private func put(
+        real: Double, _ types: inout UnsafeMutableRawPointer, _ body: inout UnsafeMutableRawPointer
+    ) {
+        put(real.bitPattern, 7, 8, &types, &body)
+    }
+
+    /// Writes what ``encodeLocal(_:row:)`` made.
+    @inline(__always)
+    func copyLocal(to place: UnsafeMutableRawPointer) {
+        let header = localHeader
+        place.copyMemory(from: local, byteCount: header)
+        (place + header).copyMemory(from: local + Self.localTypes + 8, byteCount: size - header)
+    }
+}

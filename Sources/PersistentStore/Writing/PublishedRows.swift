@@ -1,0 +1,56 @@
+import DatabasePages
+import Diagnostics
+import Glibc
+
+/// Counts the rows of a store that is about to be published, from its pages: SQLite would read them one by one, and they are
+/// not in the page cache.
+///
+/// Memory: 64 KiB and some pages.
+package final class PublishedRows {
+    private let connection: Connection
+    private let descriptor: Int32
+    private let file: PageFile?
+
+    /// - Parameters:
+    ///   - path: the store, which is private yet.
+    ///   - connection: to it.
+    package init(_ path: String, _ connection: Connection) throws(MigrationError) {
+        self.connection = connection
+        descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            file = nil
+            return
+        }
+        file = try PageFile.open(
+            path: path, descriptor: descriptor, pageSize: Int(try connection.integer("PRAGMA page_size") ?? 0),
+            frames: nil, pageCount: try connection.integer("PRAGMA page_count") ?? 0)
+    }
+
+    deinit {
+        file?.close()
+        if descriptor >= 0 { close(descriptor) }
+    }
+
+    /// Rows of a table, by one of its indexes where it has one over all of them.
+    ///
+    /// - Throws: `store.damaged`, `store.io`.
+    package func count(_ table: String) throws(MigrationError) -> Int64 {
+        let literal = SQLName.literal(table)
+        let narrowest = """
+            SELECT m.rootpage FROM pragma_index_list(\(literal)) AS l JOIN sqlite_master AS m
+            ON m.type = 'index' AND m.name = l.name WHERE l.partial = 0
+            ORDER BY (SELECT count(*) FROM pragma_index_info(l.name)), m.rootpage LIMIT 1
+            """
+        if let file {
+            if let page = try connection.integer(narrowest), let root = UInt32(exactly: page) {
+                return try TreeCount.entries(ofIndex: root, in: file)
+            }
+            let page = try connection.integer(
+                "SELECT rootpage FROM sqlite_master WHERE type = 'table' AND name = \(literal)")
+            if let page, let root = UInt32(exactly: page), try TableScan.isTable(file, root: root) {
+                return try TreeCount.rows(ofTable: root, in: file)
+            }
+        }
+        return try connection.integer("SELECT count(*) FROM \(SQLName.quoted(table))") ?? -1
+    }
+}
