@@ -170,6 +170,10 @@ extension Migration {
         var models = descriptions.map { $0.model() }
         for index in models.indices {
             models[index].resume = resumeNote(isStaged: models[index].isStaged, appends: appends, of: models.count)
+            let unmapped = try UnmappedValues(
+                source: source, layout: layout, destination: destinationModel, isCounted: expected == nil
+            ).of(mappingModels[index])
+            models[index].unmapped = unmapped.isEmpty ? nil : unmapped
         }
         let plan = MigrationPlan(
             inputs: inputs, models: models, memory: .init(limit: limit, least: MemoryShares.least + all.bytes),

@@ -229,7 +229,8 @@ public final class Migration {
                 notes: RunNotes.notes(
                     counts: session.counts, tables: done.tables, schema: session.destinationSchema, options: options,
                     source: session.source, existing: existing, rejects: rejects, missing: external.missing,
-                    history: done.historyNote))
+                    history: done.historyNote, unmapped: prepared.plan.unmapped),
+                unmapped: prepared.plan.unmapped.isEmpty ? nil : prepared.plan.unmapped)
             if !options.isDryRun {
                 try checkpoints.publish(
                     report, store: place.path, built: area.storePath, results: [rejectFile?.parts, idMap?.parts])

@@ -1,3 +1,5 @@
+import Mapping
+
 /// What a migration may be told beyond its stores, models and mapping model.
 public struct MigrationOptions: Sendable {
     /// Peak resident memory of the process in bytes; nil: 256 MiB, or three quarters of the cgroup's limit where that
@@ -27,6 +29,8 @@ public struct MigrationOptions: Sendable {
     public var appendsToExisting = false
     /// Run everything, publish nothing.
     public var isDryRun = false
+    /// What becomes of properties that inference cannot map, where a mapping model is inferred.
+    public var unmappable: UnmappableProperties = .refuse
     /// Make rules that the source model already had errors for inferred mappings too.
     public var strictValidation = false
     /// What becomes of objects that break the destination model's rules.

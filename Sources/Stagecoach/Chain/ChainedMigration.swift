@@ -325,6 +325,8 @@ public final class ChainedMigration {
                 whole.rejects = whole.rejects.map { earlier.joined(with: $0) } ?? earlier
             }
         }
+        let unmapped = reports.flatMap { $0.unmapped ?? [] }
+        whole.unmapped = unmapped.isEmpty ? nil : unmapped
         whole.notes = zip(runs, reports).flatMap { run, report in
             report.notes.map { "\(run.source.label) → \(run.destination.label): \($0)" }
         }

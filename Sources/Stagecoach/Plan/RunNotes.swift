@@ -7,9 +7,9 @@ enum RunNotes {
         counts: MigrationCounts, tables: [PlannedTable], schema: StoreSchema, options: MigrationOptions,
         source: SourceStore, existing: ExistingStore? = nil, rejects: RejectReport? = nil,
         missing: [ExternalFiles.Missing] = [],
-        history: String? = nil
+        history: String? = nil, unmapped: [MigrationPlan.Unmapped] = []
     ) -> [String] {
-        var notes: [String] = []
+        var notes = unmapped.map(\.sentence)
         let renumbered = tables.filter { $0.keys == .sequential && !$0.mappings.isEmpty }
         let names = Set(renumbered.map(\.table)).sorted().map {
             schema.model.entity(at: schema.tables[$0].root).definition.name

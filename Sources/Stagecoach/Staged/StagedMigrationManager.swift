@@ -143,7 +143,9 @@ public final class StagedMigrationManager: NSObject {
                 }
                 try call(handler, custom, at: place, of: version)
             }
-            let mapping = try custom?.mappingModel ?? MappingModel.inferred(from: version, to: move.destination)
+            let mapping =
+                try custom?.mappingModel
+                ?? MappingModel.inferred(from: version, to: move.destination, unmappable: options.unmappable)
             let isLast = index == route.moves.count - 1 && custom?.didMigrateHandler == nil
             made += 1
             try migrate(mapping, to: move.destination, at: isLast ? destination : stores.path(ofRun: made), name)

@@ -52,7 +52,7 @@ struct MigrationInputs {
         for name in request.via { via.append(try ModelArgument.stop(name, bundle: bundle)) }
         route = try VersionRoute.find(
             from: source, to: ModelVersion(name: destinationModel.name, model: destinationModel.model), bundle: bundle,
-            via: via, mappings: request.mappings)
+            via: via, mappings: request.mappings, unmappable: request.options.unmappable)
         sourceModel = NamedModel(model: sourceModel.model, name: route.steps[0].source.name)
     }
 
