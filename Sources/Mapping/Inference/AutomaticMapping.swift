@@ -128,7 +128,9 @@ package struct AutomaticMapping {
         of property: StoredProperty, from counterpart: StoredProperty?, _ expression: ValueExpression?
     ) -> Outcome {
         guard let counterpart else { return .new }
-        if let problem = incompatibility(from: counterpart, to: property) { return .incompatible(problem, from: counterpart.name) }
+        if let problem = incompatibility(from: counterpart, to: property) {
+            return .incompatible(problem, from: counterpart.name)
+        }
         return expression.map { .mapped($0, from: counterpart.name) } ?? .new
     }
 

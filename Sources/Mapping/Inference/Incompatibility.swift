@@ -96,7 +96,8 @@ struct InferenceProblems {
         guard left.count == problems.count, let property = left.first?.property else {
             return "Write a mapping model that says how these are computed"
         }
-        return "Give --unmappable leave to leave \(left.count == 1 ? "it" : "them") without a value, or a mapping model in "
+        return
+            "Give --unmappable leave to leave \(left.count == 1 ? "it" : "them") without a value, or a mapping model in "
             + "JSON (--mapping) that says how to compute \(left.count == 1 ? "it" : "them"), or has a line "
             + "\"\(property)\": null"
     }

@@ -24,6 +24,8 @@ public final class ChainedMigration {
     public var policies: PolicyRegistry = .shared
     /// Whether steps that compose run as one; false runs each by itself, with the same result.
     public var fusesSteps = true
+    /// A saved plan of a way that takes several runs; ``MigrationOptions/plan`` is for a way that takes one.
+    public var plan: ChainPlan?
 
     /// Nothing is read yet.
     ///
@@ -51,7 +53,8 @@ public final class ChainedMigration {
     var runs: [ChainRun] {
         ChainRun.cut(
             steps, options: options,
-            appends: options.appendsToExisting && DestinationPath(path: destinationPath).exists, fuses: fusesSteps)
+            appends: options.appendsToExisting && DestinationPath(path: destinationPath).exists, fuses: fusesSteps,
+            planned: plan?.stepCounts)
     }
 
     /// What runs, and each run's plan. Nothing stays on disk: the runs after the first are planned by an empty store in a
@@ -66,7 +69,7 @@ public final class ChainedMigration {
         var planned: [ChainPlan.Run] = []
         var expected: [String: Int]?
         for (index, run) in runs.enumerated() {
-            let plan = try naming(run, runs, at: index) {
+            var plan = try naming(run, runs, at: index) {
                 var own = options[index]
                 var source = sourcePath
                 if let folder, index > 0 {
@@ -79,6 +82,7 @@ public final class ChainedMigration {
                 return try migration.plan()
             }
             expected = plan.expectedObjects
+            if index > 0 { plan.inputs.source = nil }
             planned.append(
                 ChainPlan.Run(
                     steps: run.steps.map {
@@ -100,6 +104,7 @@ public final class ChainedMigration {
     public func run() throws -> MigrationReport {
         let runs = runs
         guard runs.count > 1 else {
+            if plan != nil { _ = try optionsByRun(runs) }
             let report = try migration(runs[0], from: sourcePath, to: destinationPath, options: options).run()
             return runs[0].steps.count > 1 ? Self.whole([report], runs, source: sourcePath) : report
         }
@@ -146,6 +151,12 @@ public final class ChainedMigration {
         _ journal: ChainJournal, _ reports: inout [MigrationReport]
     ) throws {
         var link = ChainLink()
+        // Whoever cannot be told by the key is told by the map.
+        let mapsKeys =
+            self.options.idMap != nil || self.options.rejectFile != nil || self.options.keys == .sequential
+            || plan.map { $0.runs.contains { $0.plan.models.flatMap(\.tables).contains { $0.keys == .sequential } } }
+                ?? false
+            || !runs.dropLast().allSatisfy(\.keepsKeys)
         var rejects = 0
         var place = sourcePath
         for (index, run) in runs.enumerated() {
@@ -154,7 +165,7 @@ public final class ChainedMigration {
             if reports.indices.contains(index) {
                 // Done before the process was killed.
                 rejects += reports[index].rejects?.objects ?? 0
-                if self.options.idMap != nil { link.idMap = stores.idMap(ofRun: index + 1) }
+                if mapsKeys { link.idMap = stores.idMap(ofRun: index + 1) }
                 if self.options.rejectFile != nil { link.rejectFiles.append(stores.rejects(ofRun: index + 1)) }
                 stores.remove(run: index)
                 place = stores.path(ofRun: index + 1)
@@ -165,10 +176,8 @@ public final class ChainedMigration {
             let next = isLast ? destinationPath : stores.path(ofRun: index + 1)
             var options = options[index]
             if !isLast {
-                // A later run's rejects are told by the objects of the chain's source.
-                if self.options.idMap != nil || self.options.rejectFile != nil {
-                    options.idMap = stores.idMap(ofRun: index + 1)
-                }
+                // A later run's rejects and errors are told by the objects of the chain's source.
+                if mapsKeys { options.idMap = stores.idMap(ofRun: index + 1) }
                 if self.options.rejectFile != nil { options.rejectFile = stores.rejects(ofRun: index + 1) }
             }
             options.maximumRejects = self.options.maximumRejects.map { max(0, $0 - rejects) }
@@ -179,7 +188,8 @@ public final class ChainedMigration {
                 known.append(report)
                 try journal.note(report, destination: isLast ? next : nil)
             }
-            let report = try naming(run, runs, at: index, stores) { try migration.run() }
+            let origins = ChainOrigins(sourcePath: sourcePath, runs: Array(runs[..<index]), idMap: link.idMap)
+            let report = try naming(run, runs, at: index, stores, origins) { try migration.run() }
             reports = known.count > reports.count ? known : reports + [report]
             rejects += report.rejects?.objects ?? 0
             if !isLast {
@@ -199,6 +209,7 @@ public final class ChainedMigration {
     public func check() throws -> (report: CheckReport, version: String?) {
         let runs = runs
         guard runs.count > 1 else {
+            if plan != nil { _ = try optionsByRun(runs) }
             return (
                 try migration(runs[0], from: sourcePath, to: destinationPath, options: options).check(), nil
             )
@@ -210,7 +221,8 @@ public final class ChainedMigration {
         var link = ChainLink()
         for (index, run) in runs.enumerated() {
             progress.enter(step: index + 1, of: runs.count)
-            var report = try naming(run, runs, at: index) {
+            let origins = ChainOrigins(sourcePath: sourcePath, runs: Array(runs[..<index]), idMap: link.idMap)
+            var report = try naming(run, runs, at: index, nil, origins) {
                 let migration = migration(run, from: place, to: destinationPath, options: options[index])
                 migration.link = link
                 return try migration.check()
@@ -221,7 +233,7 @@ public final class ChainedMigration {
             let next = "\(folder.path)/step-\(index + 1).sqlite"
             var own = options[index]
             own.idMap = "\(folder.path)/step-\(index + 1)-map.sqlite"
-            _ = try naming(run, runs, at: index) {
+            _ = try naming(run, runs, at: index, nil, origins) {
                 let migration = migration(run, from: place, to: next, options: own)
                 migration.link = link
                 return try migration.run()
@@ -247,12 +259,19 @@ public final class ChainedMigration {
     /// Options of each run: what concerns the destination is the last one's, passes by name belong to the run that has the
     /// entity mappings.
     func optionsByRun(_ runs: [ChainRun]) throws(MigrationError) -> [MigrationOptions] {
-        guard runs.count > 1 else { return [options] }
-        if options.plan != nil {
+        if options.plan != nil, runs.count > 1 {
             throw MigrationError(
-                "plan.chain", .configuration, "A saved plan is for one migration, and this way takes \(runs.count)",
-                remedy: "Run it without --plan, or migrate from version to version")
+                "plan.chain", .configuration, "The plan is for one migration, and this way takes \(runs.count)",
+                remedy: "Make a new plan, and look at what changed")
         }
+        if let plan, plan.stepCounts != runs.map(\.steps.count) {
+            throw MigrationError(
+                "plan.outdated", .configuration,
+                "The plan does not fit its inputs any more: it has \(plan.stepCounts.map(String.init).joined(separator: ", ")) "
+                    + "steps in its migrations, and this way \(runs.map { String($0.steps.count) }.joined(separator: ", "))",
+                remedy: "Make a new plan, and look at what changed")
+        }
+        guard runs.count > 1 else { return [options] }
         let names = runs.map { run in Set(run.mappingModels.flatMap(\.entityMappingNames)) }
         for name in options.passNames.joined() where !names.contains(where: { $0.contains(name) }) {
             throw MigrationError(
@@ -264,6 +283,7 @@ public final class ChainedMigration {
             own.passNames = options.passNames.map { $0.filter(names[index].contains) }.filter { !$0.isEmpty }
             if index > 0 { own.sourceIsKnownByTables = false }
             if index < runs.count - 1 { own.fullCheck = false }
+            own.plan = plan?.runs[index].plan
             return own
         }
     }
@@ -287,14 +307,20 @@ public final class ChainedMigration {
         }
     }
 
-    /// Puts the step before an error's message, and the user's paths in the place of private ones.
+    /// Puts the step before an error's message, and the user's paths and objects in the place of private ones.
     func naming<Value>(
-        _ run: ChainRun, _ runs: [ChainRun], at index: Int, _ stores: ChainStores? = nil, _ body: () throws -> Value
+        _ run: ChainRun, _ runs: [ChainRun], at index: Int, _ stores: ChainStores? = nil,
+        _ origins: ChainOrigins? = nil, _ body: () throws -> Value
     ) throws -> Value {
         do {
             return try body()
         } catch var error as MigrationError {
             guard runs.count > 1 else { throw error }
+            if index > 0, let origins, let near = error.context.sourceObjectID,
+                let source = (try? origins.source(of: near)) ?? nil
+            {
+                error.nameSource(source)
+            }
             if let path = error.context.path, stores?.owns(path) == true { error.context.path = sourcePath }
             error.message =
                 "Step \(index + 1) of \(runs.count), \(run.source.label) → \(run.destination.label): " + error.message

@@ -2,7 +2,8 @@
 extension CommandCatalog {
     /// Options of `migrate` that mean the same for each store of a batch.
     private static let sharedNames = [
-        "from", "mapping", "via", "unmappable", "policies", "batch-size", "keys", "strict-validation", "on-invalid", "max-rejects",
+        "from", "mapping", "via", "unmappable", "policies", "batch-size", "keys", "strict-validation", "on-invalid",
+        "max-rejects",
         "external-threshold", "history", "new-uuid", "check",
     ]
 

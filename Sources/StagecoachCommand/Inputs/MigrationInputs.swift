@@ -13,6 +13,8 @@ struct MigrationInputs {
     let evidence: StoreVersion.Evidence?
     let route: VersionRoute
     private let plan: MigrationPlan?
+    /// The plan of a way that takes several migrations.
+    private let chainPlan: ChainPlan?
 
     /// Reads store, models and mapping models, in this order.
     ///
@@ -44,8 +46,11 @@ struct MigrationInputs {
         }
         for library in request.policies { try PolicyLibrary.load(library) }
         if let path = request.plan {
-            plan = try MigrationPlan.read(json: Data(try InputFile.read(path, what: "plan")), path: path)
+            let json = Data(try InputFile.read(path, what: "plan"))
+            chainPlan = try ChainPlan.read(json: json, path: path)
+            plan = chainPlan == nil ? try MigrationPlan.read(json: json, path: path) : nil
         } else {
+            chainPlan = nil
             plan = nil
         }
         var via: [ModelVersion] = []
@@ -69,9 +74,11 @@ struct MigrationInputs {
         var options = request.options
         options.plan = plan
         options.sourceIsKnownByTables = evidence == .schema
-        return ChainedMigration(
+        let migration = ChainedMigration(
             from: request.source, steps: route.steps, to: request.destination, options: options, progress: progress,
             cancellation: cancellation)
+        migration.plan = chainPlan
+        return migration
     }
 
     /// What the command has to say of the way, beyond what the run itself says: a sentence each.
