@@ -122,12 +122,12 @@ extension MigrationError {
         context.sourceObjectID = id
         if context.objectID == near {
             context.objectID = id
-            if let mark = near.range(of: "/p"), context.entity == String(near[..<mark.lowerBound]),
-                let end = id.range(of: "/p")
+            if let mark = near.firstRange(of: "/p"), context.entity == String(near[..<mark.lowerBound]),
+                let end = id.firstRange(of: "/p")
             {
                 context.entity = String(id[..<end.lowerBound])
             }
-        } else if let range = message.range(of: "source object \(near)") {
+        } else if let range = message.firstRange(of: "source object \(near)") {
             message.replaceSubrange(range, with: "source object \(id)")
         } else {
             message += " (source object \(id))"

@@ -329,6 +329,9 @@ public final class Migration {
         let resumed = session.checkpoints?.resumed
         let store = try PrivateStore(in: area, session: session, isAppended: existing != nil, resuming: resumed)
         session.checkpoints?.fill(store.destination)
+        store.destination.derived = DerivedSelection(
+            anew: DerivedColumns.anew(mappingModels, source: sourceModel, destination: destinationModel),
+            now: EvaluationScope.current.now ?? Date().timeIntervalSinceReferenceDate)
         // What the copy bears that a load without rejects begins from.
         if session.checkpoints?.isResumable ?? false, resumed == nil {
             try store.destination.write(stamp: RunCheckpoints.firstStamp)

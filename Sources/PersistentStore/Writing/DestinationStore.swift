@@ -22,6 +22,8 @@ package final class DestinationStore {
     /// Whether empty tables of a fresh file are filled by pages; else SQLite inserts. No statement of the connection may be
     /// under way while a table's writer is at work.
     package var writesPages = false
+    /// Which derived attributes are computed when the rows are in.
+    package var derived = DerivedSelection()
     /// Whether indexes of tables without rows wait until the end: where later mapping models may fill them.
     package var defersEmptyIndexes = false
     /// Tables and join tables that have their indexes, and those whose indexes are away while rows come.
@@ -464,7 +466,8 @@ package final class DestinationStore {
     }
 
     private func refreshDerivedAttributes() throws(MigrationError) {
-        for statement in schema.derivedRefreshes() { try connection.execute(statement) }
+        try connection.addTextFunctions()
+        for statement in schema.derivedRefreshes(derived, isAppended: isAppending) { try connection.execute(statement) }
     }
 
     /// Brings derived attributes up to date, writes Z_MAX into an appended store, commits, closes, checks the file's header and brings the file to the disk.

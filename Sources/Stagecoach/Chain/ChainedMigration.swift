@@ -25,7 +25,7 @@ public final class ChainedMigration {
     /// Whether steps that compose run as one; false runs each by itself, with the same result.
     public var fusesSteps = true
     /// A saved plan of a way that takes several runs; ``MigrationOptions/plan`` is for a way that takes one.
-    public var plan: ChainPlan?
+    public var savedPlan: ChainPlan?
 
     /// Nothing is read yet.
     ///
@@ -54,7 +54,7 @@ public final class ChainedMigration {
         ChainRun.cut(
             steps, options: options,
             appends: options.appendsToExisting && DestinationPath(path: destinationPath).exists, fuses: fusesSteps,
-            planned: plan?.stepCounts)
+            planned: savedPlan?.stepCounts)
     }
 
     /// What runs, and each run's plan. Nothing stays on disk: the runs after the first are planned by an empty store in a
@@ -104,7 +104,7 @@ public final class ChainedMigration {
     public func run() throws -> MigrationReport {
         let runs = runs
         guard runs.count > 1 else {
-            if plan != nil { _ = try optionsByRun(runs) }
+            if savedPlan != nil { _ = try optionsByRun(runs) }
             let report = try migration(runs[0], from: sourcePath, to: destinationPath, options: options).run()
             return runs[0].steps.count > 1 ? Self.whole([report], runs, source: sourcePath) : report
         }
@@ -154,7 +154,9 @@ public final class ChainedMigration {
         // Whoever cannot be told by the key is told by the map.
         let mapsKeys =
             self.options.idMap != nil || self.options.rejectFile != nil || self.options.keys == .sequential
-            || plan.map { $0.runs.contains { $0.plan.models.flatMap(\.tables).contains { $0.keys == .sequential } } }
+            || savedPlan.map {
+                $0.runs.contains { $0.plan.models.flatMap(\.tables).contains { $0.keys == .sequential } }
+            }
                 ?? false
             || !runs.dropLast().allSatisfy(\.keepsKeys)
         var rejects = 0
@@ -209,7 +211,7 @@ public final class ChainedMigration {
     public func check() throws -> (report: CheckReport, version: String?) {
         let runs = runs
         guard runs.count > 1 else {
-            if plan != nil { _ = try optionsByRun(runs) }
+            if savedPlan != nil { _ = try optionsByRun(runs) }
             return (
                 try migration(runs[0], from: sourcePath, to: destinationPath, options: options).check(), nil
             )
@@ -264,10 +266,10 @@ public final class ChainedMigration {
                 "plan.chain", .configuration, "The plan is for one migration, and this way takes \(runs.count)",
                 remedy: "Make a new plan, and look at what changed")
         }
-        if let plan, plan.stepCounts != runs.map(\.steps.count) {
+        if let savedPlan, savedPlan.stepCounts != runs.map(\.steps.count) {
             throw MigrationError(
                 "plan.outdated", .configuration,
-                "The plan does not fit its inputs any more: it has \(plan.stepCounts.map(String.init).joined(separator: ", ")) "
+                "The plan does not fit its inputs any more: it has \(savedPlan.stepCounts.map(String.init).joined(separator: ", ")) "
                     + "steps in its migrations, and this way \(runs.map { String($0.steps.count) }.joined(separator: ", "))",
                 remedy: "Make a new plan, and look at what changed")
         }
@@ -283,7 +285,7 @@ public final class ChainedMigration {
             own.passNames = options.passNames.map { $0.filter(names[index].contains) }.filter { !$0.isEmpty }
             if index > 0 { own.sourceIsKnownByTables = false }
             if index < runs.count - 1 { own.fullCheck = false }
-            own.plan = plan?.runs[index].plan
+            own.plan = savedPlan?.runs[index].plan
             return own
         }
     }

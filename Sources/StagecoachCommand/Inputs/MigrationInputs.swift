@@ -77,7 +77,7 @@ struct MigrationInputs {
         let migration = ChainedMigration(
             from: request.source, steps: route.steps, to: request.destination, options: options, progress: progress,
             cancellation: cancellation)
-        migration.plan = chainPlan
+        migration.savedPlan = chainPlan
         return migration
     }
 

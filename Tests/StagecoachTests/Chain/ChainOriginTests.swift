@@ -133,14 +133,14 @@ struct ChainOriginTests {
         // Keys of the second table are changed by hand, and the run does it.
         plan.runs[1].plan.models[0].tables[0].keys = .sequential
         let running = try chain("new.sqlite")
-        running.plan = plan
+        running.savedPlan = plan
         let report = try running.run()
         #expect(report.keys["B"] == "sequential" && report.counts.created["B"] == 3)
 
         // Without being told, the plan says which steps are fused.
         let fusing = try chain("fused.sqlite")
         fusing.fusesSteps = true
-        fusing.plan = try #require(try ChainPlan.read(json: Data(saved.utf8)))
+        fusing.savedPlan = try #require(try ChainPlan.read(json: Data(saved.utf8)))
         #expect(try fusing.run().steps?.count == 2)
 
         // Other mapping models, fewer steps, another source.
@@ -152,17 +152,17 @@ struct ChainOriginTests {
                     from: versions[1], to: versions[2],
                     mappingModels: [mappings(try mapping("Far", "A", "B", ["y": "'fixed'"]))]),
             ])
-        other.plan = plan
+        other.savedPlan = plan
         let changed = try #require(throws: MigrationError.self) { try other.run() }
         #expect(changed.code == "plan.outdated" && changed.message.contains("Far changed"))
         let shorter = try chain("short.sqlite", [try Self.steps(versions)[0]])
-        shorter.plan = plan
+        shorter.savedPlan = plan
         #expect(throws: MigrationError.self) { try shorter.run() }
         let connection = try Connection(path: folder.file("old.sqlite"), flags: 2)
         try connection.execute("UPDATE ZA SET ZX = 'changed'")
         try connection.close()
         let stale = try chain("stale.sqlite")
-        stale.plan = plan
+        stale.savedPlan = plan
         let outdated = try #require(throws: MigrationError.self) { try stale.run() }
         #expect(outdated.code == "plan.outdated" && outdated.message.contains("the source: it was written since"))
         #expect(!FileManager.default.fileExists(atPath: folder.file("stale.sqlite")))
