@@ -12,7 +12,10 @@ extension Migration {
     /// - Complexity: O(rows) to count the source's objects.
     public func plan() throws -> MigrationPlan {
         let place = DestinationPath(path: destinationPath)
-        return try prepare(place, appends: options.appendsToExisting && place.exists, describes: true).plan
+        let appends = options.appendsToExisting && place.exists
+        let prepared = try prepare(place, appends: appends, describes: true)
+        try checkHashes(prepared, appends: appends)
+        return prepared.plan
     }
 
     /// One mapping model's turn.

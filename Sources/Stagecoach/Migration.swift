@@ -125,6 +125,7 @@ public final class Migration {
         let appends = options.appendsToExisting && DestinationPath(path: destinationPath).exists
         let place = appends ? DestinationPath(path: destinationPath).resolved : DestinationPath(path: destinationPath)
         let prepared = try prepare(place, appends: appends)
+        try checkHashes(prepared, appends: appends)
         let isPublished = seen?.isPublished ?? false
         if appends {
             try place.checkReplaceable()
@@ -229,7 +230,8 @@ public final class Migration {
                 notes: RunNotes.notes(
                     counts: session.counts, tables: done.tables, schema: session.destinationSchema, options: options,
                     source: session.source, existing: existing, rejects: rejects, missing: external.missing,
-                    history: done.historyNote, unmapped: prepared.plan.unmapped),
+                    history: done.historyNote, unmapped: prepared.plan.unmapped,
+                    madeIndexes: done.madeIndexes, unknownHashes: appends ? [] : unknownHashes(prepared)),
                 unmapped: prepared.plan.unmapped.isEmpty ? nil : prepared.plan.unmapped)
             if !options.isDryRun {
                 try checkpoints.publish(
@@ -313,6 +315,8 @@ public final class Migration {
         var historyNote: String?
         /// Nil where the first invalid object would have ended the run.
         var rejects: RejectReport?
+        /// Notes about indexes that the source gave, and that were made.
+        var madeIndexes: Set<String> = []
     }
 
     /// What is loaded for.
@@ -329,6 +333,9 @@ public final class Migration {
         let resumed = session.checkpoints?.resumed
         let store = try PrivateStore(in: area, session: session, isAppended: existing != nil, resuming: resumed)
         session.checkpoints?.fill(store.destination)
+        if existing == nil {
+            store.destination.carriedIndexes = try prepared.source.carriedIndexes(for: schema, from: prepared.layout)
+        }
         store.destination.derived = DerivedSelection(
             anew: DerivedColumns.anew(mappingModels, source: sourceModel, destination: destinationModel),
             now: EvaluationScope.current.now ?? Date().timeIntervalSinceReferenceDate)
@@ -411,6 +418,7 @@ public final class Migration {
                     session: session, uuid: uuid, isAppended: existing != nil, history: history.copy
                 ).finish(store.destination)
             }
+            loaded.madeIndexes = store.destination.madeIndexes
         }
         return loaded
     }

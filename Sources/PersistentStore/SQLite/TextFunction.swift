@@ -35,14 +35,17 @@ extension Connection {
         for (index, function) in TextFunction.allCases.enumerated() {
             let code = sqlite3_create_function_v2(
                 handle, function.sqlName, 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC,
-                UnsafeMutableRawPointer(bitPattern: index + 1), { Self.apply($0, $2) }, nil, nil, nil)
+                UnsafeMutableRawPointer(bitPattern: index + 1), { TextFunction.apply($0, $2) }, nil, nil, nil)
             guard code == SQLITE_OK else {
                 throw SQLiteFailure.error(handle, code: code, doing: "Adding a function", path: path)
             }
         }
     }
+}
 
-    private static func apply(_ context: OpaquePointer?, _ arguments: UnsafeMutablePointer<OpaquePointer?>?) {
+extension TextFunction {
+    /// What SQLite calls.
+    fileprivate static func apply(_ context: OpaquePointer?, _ arguments: UnsafeMutablePointer<OpaquePointer?>?) {
         let index = Int(bitPattern: sqlite3_user_data(context)) - 1
         guard let argument = arguments?[0], sqlite3_value_type(argument) != SQLITE_NULL,
             let bytes = sqlite3_value_text(argument), TextFunction.allCases.indices.contains(index)

@@ -205,7 +205,8 @@ extension StoreSchema {
     private func derivedValues(_ selection: DerivedSelection) -> [(DerivedValue, [Int])] {
         entityNumbers.indices.sorted { entityNumbers[$0] < entityNumbers[$1] }.flatMap { index in
             let entity = model.entity(at: index)
-            return entity.definition.attributes.sortedByName(\.name).compactMap { attribute in
+            let attributes = entity.definition.attributes.sortedByName(\.name)
+            return attributes.compactMap { attribute -> (DerivedValue, [Int])? in
                 guard let value = DerivedValue(attribute, of: entity, in: self, now: selection.now) else { return nil }
                 let computed = value.entities.filter { entity in
                     !value.form.isCarried

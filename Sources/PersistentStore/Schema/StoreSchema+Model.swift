@@ -27,7 +27,8 @@ extension StoreSchema {
             model: model, entityNumbers: numbering.numbers, entityByNumber: byNumber, tables: layout.tables,
             tableByEntity: layout.tableByEntity, joinTables: joins.tables, relationshipStorage: storage,
             indexes: indexes.indexes, triggers: triggers.statements,
-            unstorableAttributes: Self.unstorable(model, numbering), notes: indexes.notes + triggers.notes)
+            unstorableAttributes: Self.unstorable(model, numbering), notes: indexes.notes + triggers.notes,
+            leftOutIndexes: indexes.leftOut)
     }
 
     private static func storage(

@@ -22,6 +22,10 @@ package final class DestinationStore {
     /// Whether empty tables of a fresh file are filled by pages; else SQLite inserts. No statement of the connection may be
     /// under way while a table's writer is at work.
     package var writesPages = false
+    /// Indexes of the source's that are made as they stand, once the rows are in.
+    package var carriedIndexes: [CarriedIndex] = []
+    /// Notes of the schema about indexes that were made after all.
+    package private(set) var madeIndexes: Set<String> = []
     /// Which derived attributes are computed when the rows are in.
     package var derived = DerivedSelection()
     /// Whether indexes of tables without rows wait until the end: where later mapping models may fill them.
@@ -462,7 +466,19 @@ package final class DestinationStore {
     package func createTriggers() throws(MigrationError) {
         try resume()
         try refreshDerivedAttributes()
+        for index in carriedIndexes where try make(index) { madeIndexes.insert(index.index.note) }
         for statement in schema.triggerStatements() { try connection.execute(statement) }
+    }
+
+    /// Makes an index of the source's, unless SQLite here does not know what it uses.
+    private func make(_ carried: CarriedIndex) throws(MigrationError) -> Bool {
+        for (number, sql) in carried.statements.enumerated() {
+            // A statement that cannot be prepared has changed nothing.
+            guard let statement = try? connection.prepare(sql) else { return false }
+            try statement.run()
+            if number == 0, let fill = carried.fill { try connection.execute(fill) }
+        }
+        return true
     }
 
     private func refreshDerivedAttributes() throws(MigrationError) {

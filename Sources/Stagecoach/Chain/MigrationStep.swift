@@ -60,7 +60,7 @@ struct ChainRun {
                 continue
             }
             let isLastStep = index == steps.count - 1
-            do {
+            do throws(MappingComposition.Obstacle) {
                 if starts.contains(index) { throw MappingComposition.Obstacle("the plan cuts here") }
                 let composed = try compose(last, next, options, appends: appends && isLastStep, fuses: fuses)
                 runs[runs.count - 1].steps.append(step)

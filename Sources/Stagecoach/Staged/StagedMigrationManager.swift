@@ -167,6 +167,7 @@ public final class StagedMigrationManager: NSObject {
         var last = inner
         last.isDryRun = options.isDryRun
         last.newUUID = options.newUUID
+        last.unknownHashes = options.unknownHashes
         return last
     }
 

@@ -4,7 +4,7 @@ extension CommandCatalog {
     private static let sharedNames = [
         "from", "mapping", "via", "unmappable", "policies", "batch-size", "keys", "strict-validation", "on-invalid",
         "max-rejects",
-        "external-threshold", "history", "new-uuid", "check",
+        "external-threshold", "history", "unknown-hashes", "new-uuid", "check",
     ]
 
     static let batch = CommandSpecification(

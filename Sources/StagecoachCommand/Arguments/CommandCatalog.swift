@@ -97,6 +97,11 @@ package enum CommandCatalog {
             help:
                 "What becomes of the source's persistent history: drop (the default: who follows it begins anew), or keep, with the destination's entity numbers, where all keys are kept."
         ),
+        .init(
+            "unknown-hashes", .choice(["refuse", "omit"]), "CHOICE",
+            help:
+                "What becomes of version hashes that only Core Data can compute, those of entities with derived or composite attributes: refuse (the default; a compiled .momd states them), or omit (the store lacks them, and Core Data takes it for one of another version)."
+        ),
         .init("new-uuid", .flag, help: "Give the destination a UUID of its own."),
         .init("check", .choice(["full"]), "full", help: "Run SQLite's integrity check before publishing."),
         .init("report", .file(ending: ".json"), "FILE", help: "Write the report to a new file, NAME.json."),
