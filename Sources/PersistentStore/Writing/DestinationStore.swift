@@ -66,7 +66,7 @@ package final class DestinationStore {
         self.path = path
         self.schema = schema
         isAppending = false
-        try Self.refuseUnstorable(schema, path)
+        try schema.refuseUnstorable(path)
         try DestinationFile.create(path)
         do throws(MigrationError) {
             connection = try Self.open(path, schema: schema, cacheBytes: cacheBytes, vfs: vfs)
@@ -91,7 +91,7 @@ package final class DestinationStore {
         self.path = path
         self.schema = schema
         isAppending = true
-        try Self.refuseUnstorable(schema, path)
+        try schema.refuseUnstorable(path)
         connection = try Self.open(existing: path, cacheBytes: cacheBytes, vfs: vfs)
         let virtual = try connection.prepare(
             "SELECT name FROM sqlite_master WHERE sql LIKE 'CREATE VIRTUAL TABLE%' LIMIT 1")
@@ -117,17 +117,6 @@ package final class DestinationStore {
         sharesFile = true
         wantsJournal = true
         connection = try Self.open(existing: path, cacheBytes: cacheBytes, vfs: vfs, isResumed: true)
-    }
-
-    private static func refuseUnstorable(_ schema: StoreSchema, _ path: String) throws(MigrationError) {
-        guard let attribute = schema.unstorableAttributes.first else { return }
-        let entity = schema.model.entity(at: attribute.entity)
-        let type = entity.attribute(named: attribute.name)?.attributeType.label ?? ""
-        throw MigrationError(
-            "model.unstorableAttribute", .configuration,
-            "How Core Data stores an attribute of type \(type) is not known",
-            remedy: "Make the attribute transient or replace it by attributes of simple types",
-            context: .init(path: path, entity: entity.name, property: attribute.name))
     }
 
     private static func open(

@@ -64,10 +64,11 @@ extension Migration {
         return destinationModel.entities.map(\.definition.name).filter { known[$0] == nil }.sorted()
     }
 
-    /// Refuses such a destination before anything is written, unless it may lack them.
+    /// Refuses such a destination before anything is written, unless it may lack them, and one whose columns are not known.
     ///
-    /// - Throws: `metadata.missingHash` (78).
+    /// - Throws: `metadata.missingHash`, `model.unstorableAttribute` (78).
     func checkHashes(_ prepared: Prepared, appends: Bool) throws(MigrationError) {
+        if !appends { try prepared.schema.refuseUnstorable(destinationPath) }
         guard !appends, options.unknownHashes == .refuse, let first = unknownHashes(prepared).first else { return }
         throw MigrationError(
             "metadata.missingHash", .configuration,
