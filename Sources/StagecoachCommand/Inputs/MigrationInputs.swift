@@ -32,7 +32,8 @@ struct MigrationInputs {
             sourceModel = NamedModel(
                 model: named.model.fitting(storeHashes: hashes) ?? named.model, name: named.name)
             destinationModel = try ModelArgument.load(request.to)
-            evidence = nil
+            // Of a store without any hashes the tables have to do.
+            evidence = hashes.isEmpty ? .schema : nil
             source = ModelVersion(name: sourceModel.name, model: sourceModel.model)
         } else {
             // Without --from the --to bundle may have to say which version wrote the store: it must be there.
