@@ -81,13 +81,13 @@ struct CommandVersionTests {
         let bundle = try Self.bundle(
             [
                 Self.entity("Note", Self.attribute("text", "String")),
-                Self.entity("Note", Self.attribute("text", "String"), Self.attribute("size", "Integer 16")),
-                Self.entity("Note", Self.attribute("text", "String"), Self.attribute("size", "Integer 32")),
+                Self.entity("Memo", Self.attribute("text", "String"), Self.attribute("size", "Integer 16")),
+                Self.entity("Memo", Self.attribute("text", "String"), Self.attribute("size", "Integer 32")),
             ], in: folder)
         _ = try Self.source(bundle, "INSERT INTO ZNOTE (Z_PK, Z_ENT, Z_OPT, ZTEXT) VALUES (5, 1, 1, 'a')", in: folder)
-        for (name, value) in [("1to2.json", "2 + 3"), ("2to3.json", "$source.size * 1000")] {
+        for (name, entity, value) in [("1to2.json", "Note", "2 + 3"), ("2to3.json", "Memo", "$source.size * 1000")] {
             let text = """
-                {"formatVersion": 2, "entityMappings": [{"sourceEntity": "Note", "destinationEntity": "Note",
+                {"formatVersion": 2, "entityMappings": [{"sourceEntity": "\(entity)", "destinationEntity": "Memo",
                  "attributes": {"size": "\(value)"}}]}
                 """
             try Data(text.utf8).write(to: URL(fileURLWithPath: folder.file(name)))
@@ -101,7 +101,7 @@ struct CommandVersionTests {
         let run = try CommandBinary.run(["migrate"] + arguments + ["--plan", "plan.json"], in: folder.path)
         #expect(run.code == 0, "\(run.messages)")
         let connection = try Connection(path: folder.file("new.sqlite"), flags: 1)
-        #expect(try connection.integer("SELECT ZSIZE FROM ZNOTE WHERE Z_PK = 5") == 5000)
+        #expect(try connection.integer("SELECT ZSIZE FROM ZMEMO WHERE Z_PK = 5") == 5000)
         let written = try Connection(path: folder.file("old.sqlite"), flags: 2)
         try written.execute("UPDATE ZNOTE SET ZTEXT = 'b'")
         try written.close()
