@@ -497,7 +497,9 @@ package final class DestinationStore {
     }
 
     private func commit() throws(MigrationError) {
-        precondition(sqlite3_next_stmt(connection.handle, nil) == nil, "a writer is not finished")
+        // An R-tree keeps statements of its own until the connection closes.
+        let hasTrees = carriedIndexes.contains { $0.fill != nil }
+        precondition(hasTrees || sqlite3_next_stmt(connection.handle, nil) == nil, "a writer is not finished")
         if stamp != 0 { try connection.execute("PRAGMA user_version=0") }
         try willCommit?()
         try connection.execute("COMMIT")
