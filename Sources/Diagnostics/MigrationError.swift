@@ -43,6 +43,9 @@ public struct MigrationError: Error, Sendable {
         public var entity: String?
         /// Object id, as the URI or `Entity/p<key>`.
         public var objectID: String?
+        /// The source object that the error is about, `Entity/p<key>`, where it is known: ``objectID`` itself, or what that
+        /// was made of. In a chain of versions it is one of the chain's source.
+        public var sourceObjectID: String?
         /// Attribute or relationship name.
         public var property: String?
         /// Entity mapping name.
@@ -71,11 +74,13 @@ public struct MigrationError: Error, Sendable {
 
         /// This context with the parts it lacks taken from another.
         public func filled(from outer: Context) -> Context {
-            Context(
+            var context = Context(
                 path: path ?? outer.path, line: line ?? outer.line, column: column ?? outer.column,
                 entity: entity ?? outer.entity, objectID: objectID ?? outer.objectID,
                 property: property ?? outer.property, entityMapping: entityMapping ?? outer.entityMapping,
                 expression: expression ?? outer.expression, policy: policy ?? outer.policy)
+            context.sourceObjectID = sourceObjectID ?? outer.sourceObjectID
+            return context
         }
     }
 
@@ -110,6 +115,28 @@ public struct MigrationError: Error, Sendable {
         var copy = self
         copy.context = context.filled(from: outer)
         return copy
+    }
+}
+
+extension MigrationError {
+    /// Puts the object that a source object itself comes from in its place, wherever the error names it.
+    ///
+    /// - Parameter id: `Entity/p<key>`.
+    package mutating func nameSource(_ id: String) {
+        guard let near = context.sourceObjectID, near != id else { return }
+        context.sourceObjectID = id
+        if context.objectID == near {
+            context.objectID = id
+            if let mark = near.firstRange(of: "/p"), context.entity == String(near[..<mark.lowerBound]),
+                let end = id.firstRange(of: "/p")
+            {
+                context.entity = String(id[..<end.lowerBound])
+            }
+        } else if let range = message.firstRange(of: "source object \(near)") {
+            message.replaceSubrange(range, with: "source object \(id)")
+        } else {
+            message += " (source object \(id))"
+        }
     }
 }
 

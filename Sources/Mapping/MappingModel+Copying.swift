@@ -55,6 +55,7 @@ extension PropertyMapping: NSCopying {
         copy.replacesNil = replacesNil
         copy.openValue = openValue
         copy.carriedValue = carriedValue
+        copy.unmapped = unmapped
         copy.line = line
         copy.column = column
         return copy

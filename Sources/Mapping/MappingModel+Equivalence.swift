@@ -58,6 +58,7 @@ extension EntityMapping {
             if mapping.isAutomatic != other.isAutomatic || mapping.replacesNil != other.replacesNil {
                 lines.append("\(kind) \(name): automatic \(mapping.isAutomatic) and \(other.isAutomatic)")
             }
+            if mapping.unmapped?.reason != other.unmapped?.reason { lines.append("\(kind) \(name): what is unmapped") }
             if mapping.openValue != other.openValue { lines.append("\(kind) \(name): what is left open") }
             if UserInfoValue(mapping.userInfo ?? [:]) != UserInfoValue(other.userInfo ?? [:]) {
                 lines.append("\(kind) \(name): userInfo")

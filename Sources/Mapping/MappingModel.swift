@@ -123,6 +123,7 @@ public final class PropertyMapping: NSObject {
             isAutomatic = false
             replacesNil = false
             carriedValue = nil
+            unmapped = nil
             PropertyMapping.noteChange()
         }
     }
@@ -144,6 +145,8 @@ public final class PropertyMapping: NSObject {
     /// An attribute's value from a version that a composed mapping model passes by: it takes the place of the
     /// destination's default, and of a nil that the expression gives.
     package var carriedValue: AttributeValue?
+    /// Set where the property could not be mapped and was left, because the user said so.
+    package var unmapped: UnmappedProperty?
     /// Where the expression stands in its file.
     package var line: Int?
     package var column: Int?

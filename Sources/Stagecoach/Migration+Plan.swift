@@ -12,7 +12,10 @@ extension Migration {
     /// - Complexity: O(rows) to count the source's objects.
     public func plan() throws -> MigrationPlan {
         let place = DestinationPath(path: destinationPath)
-        return try prepare(place, appends: options.appendsToExisting && place.exists, describes: true).plan
+        let appends = options.appendsToExisting && place.exists
+        let prepared = try prepare(place, appends: appends, describes: true)
+        try checkHashes(prepared, appends: appends)
+        return prepared.plan
     }
 
     /// One mapping model's turn.
@@ -170,6 +173,10 @@ extension Migration {
         var models = descriptions.map { $0.model() }
         for index in models.indices {
             models[index].resume = resumeNote(isStaged: models[index].isStaged, appends: appends, of: models.count)
+            let unmapped = try UnmappedValues(
+                source: source, layout: layout, destination: destinationModel, isCounted: expected == nil
+            ).of(mappingModels[index])
+            models[index].unmapped = unmapped.isEmpty ? nil : unmapped
         }
         let plan = MigrationPlan(
             inputs: inputs, models: models, memory: .init(limit: limit, least: MemoryShares.least + all.bytes),

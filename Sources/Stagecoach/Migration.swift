@@ -136,6 +136,7 @@ public final class Migration {
         progress.begin(.opening)
         let prepared = try prepare(place, appends: appends)
         progress.trace?.note(prepared.plan)
+        try checkHashes(prepared, appends: appends)
         let isPublished = seen?.isPublished ?? false
         if appends {
             try place.checkReplaceable()
@@ -242,7 +243,9 @@ public final class Migration {
                 notes: RunNotes.notes(
                     counts: session.counts, tables: done.tables, schema: session.destinationSchema, options: options,
                     source: session.source, existing: existing, rejects: rejects, missing: external.missing,
-                    history: done.historyNote))
+                    history: done.historyNote, unmapped: prepared.plan.unmapped,
+                    madeIndexes: done.madeIndexes, unknownHashes: appends ? [] : unknownHashes(prepared)),
+                unmapped: prepared.plan.unmapped.isEmpty ? nil : prepared.plan.unmapped)
             if !options.isDryRun {
                 try checkpoints.publish(
                     report, store: place.path, built: area.storePath, results: [rejectFile?.parts, idMap?.parts])
@@ -325,6 +328,8 @@ public final class Migration {
         var historyNote: String?
         /// Nil where the first invalid object would have ended the run.
         var rejects: RejectReport?
+        /// Notes about indexes that the source gave, and that were made.
+        var madeIndexes: Set<String> = []
     }
 
     /// What is loaded for.
@@ -341,6 +346,12 @@ public final class Migration {
         let resumed = session.checkpoints?.resumed
         let store = try PrivateStore(in: area, session: session, isAppended: existing != nil, resuming: resumed)
         session.checkpoints?.fill(store.destination)
+        if existing == nil {
+            store.destination.carriedIndexes = try prepared.source.carriedIndexes(for: schema, from: prepared.layout)
+        }
+        store.destination.derived = DerivedSelection(
+            anew: DerivedColumns.anew(mappingModels, source: sourceModel, destination: destinationModel),
+            now: EvaluationScope.current.now ?? Date().timeIntervalSinceReferenceDate)
         // What the copy bears that a load without rejects begins from.
         if session.checkpoints?.isResumable ?? false, resumed == nil {
             try store.destination.write(stamp: RunCheckpoints.firstStamp)
@@ -420,6 +431,7 @@ public final class Migration {
                     session: session, uuid: uuid, isAppended: existing != nil, history: history.copy
                 ).finish(store.destination)
             }
+            loaded.madeIndexes = store.destination.madeIndexes
         }
         return loaded
     }

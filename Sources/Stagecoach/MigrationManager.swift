@@ -84,7 +84,9 @@ open class MigrationManager: NSObject {
         mapping: MappingModel?, to destination: URL, type destinationType: StoreType,
         options destinationOptions: [AnyHashable: Any]? = nil
     ) throws {
-        let mapping = try mapping ?? MappingModel.inferred(from: sourceModel, to: destinationModel)
+        let mapping =
+            try mapping
+            ?? MappingModel.inferred(from: sourceModel, to: destinationModel, unmappable: options.unmappable)
         var options = options
         options.usesStoreSpecificMigrationManager = usesStoreSpecificMigrationManager
         options.appendsToExisting = true

@@ -1,3 +1,5 @@
+import Mapping
+
 /// What a migration may be told beyond its stores, models and mapping model.
 public struct MigrationOptions: Sendable {
     /// Peak resident memory of the process in bytes; nil: 256 MiB, or three quarters of the cgroup's limit where that
@@ -28,6 +30,10 @@ public struct MigrationOptions: Sendable {
     public var appendsToExisting = false
     /// Run everything, publish nothing.
     public var isDryRun = false
+    /// What becomes of properties that inference cannot map, where a mapping model is inferred.
+    public var unmappable: UnmappableProperties = .refuse
+    /// What becomes of version hashes that only Core Data can compute.
+    public var unknownHashes: UnknownHashes = .refuse
     /// Make rules that the source model already had errors for inferred mappings too.
     public var strictValidation = false
     /// What becomes of objects that break the destination model's rules.
@@ -70,6 +76,16 @@ public enum PersistentHistory: String, Sendable, CaseIterable {
     case drop
     /// It is carried over with the destination's entity numbers, where all keys are kept.
     case keep
+}
+
+/// What becomes of a fresh store's version hashes that only Core Data can compute: those of entities with derived or composite
+/// attributes, where no compiled model states them.
+public enum UnknownHashes: String, Sendable, CaseIterable {
+    /// No store is written.
+    case refuse
+    /// They are left out, and digest and checksum with them: Core Data takes the store for one of another version. Stagecoach
+    /// knows it by its cached model.
+    case omit
 }
 
 /// How the rows of a fresh store are written.

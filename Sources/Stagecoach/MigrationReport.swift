@@ -38,6 +38,8 @@ public struct MigrationReport: Sendable, Codable {
     public var notes: [String]
     /// Where time and bytes went, stage by stage in the order in which they began; nil where it was not asked for.
     public var profile: [ProfileLine]?
+    /// Properties that could not be mapped and were left without a value; nil where there are none.
+    public var unmapped: [MigrationPlan.Unmapped]?
     /// The runs of a chain of versions, in order; nil where there was one step. The other figures are then the last run's,
     /// but for times, bytes, rejects and notes, which are of all.
     public var steps: [ChainStepReport]?

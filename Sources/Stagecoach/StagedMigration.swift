@@ -432,6 +432,7 @@ struct StagedMigration {
     ) -> MigrationError.Context {
         var context = mapping.context
         context.objectID = object?.objectID.description
+        if method == .createDestinationInstances { context.sourceObjectID = context.objectID }
         context.policy = "\(mapping.mapping.entityMigrationPolicyClassName ?? "").\(method.rawValue)"
         return context
     }

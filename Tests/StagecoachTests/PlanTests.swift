@@ -164,7 +164,7 @@ struct PlanTests {
         #expect(
             try refusal("plan.outdated", ["destination model: Author"]) { $0.inputs.destinationModel["Author"] = nil }
                 == [])
-        #expect(try refusal("plan.outdated", ["UUID"]) { $0.inputs.source.uuid = "another" } == [])
+        #expect(try refusal("plan.outdated", ["UUID"]) { $0.inputs.source?.uuid = "another" } == [])
         #expect(try refusal("plan.outdated", ["there were 2"]) { $0.inputs.mappingModels.append([]) } == [])
         #expect(try refusal("plan.outdated", ["no destination"]) { $0.inputs.destination = $0.inputs.source } == [])
     }

@@ -29,11 +29,13 @@ struct RealStoreMigration {
     /// Whether the rows are compared with the reference's; it is quadratic in rows.
     var usesReference = true
     var variant = MigrationComparison.Variant()
+    /// What becomes of properties that cannot be mapped.
+    var unmappable = UnmappableProperties.refuse
 
     func run() throws -> Outcome {
         let mapping: MappingModel
         do throws(MigrationError) {
-            mapping = try MappingModel.inferred(from: source, to: destination)
+            mapping = try MappingModel.inferred(from: source, to: destination, unmappable: unmappable)
         } catch {
             return .refused(error)
         }

@@ -6,7 +6,7 @@ import Diagnostics
 /// Every store that frameworks since 637 (2015) wrote has one [139 of 139 real stores].
 package enum ModelCache {
     /// The most bytes that a cached model may inflate to. Real ones are below 60 kB.
-    package static let inflatedLimit = 64 << 20
+    package static let inflatedLimit = 16 << 20
 
     /// Reads a store's model.
     ///

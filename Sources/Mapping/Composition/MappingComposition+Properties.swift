@@ -14,6 +14,7 @@ extension MappingComposition {
             properties.append(property)
             guard let node = late.valueExpression?.node else {
                 property.carriedValue = late.carriedValue
+                property.unmapped = unmapped(late, pair)
                 continue
             }
             if let key = node.ownKey, let between = middle.attribute(named: key) {
@@ -44,6 +45,16 @@ extension MappingComposition {
         return properties
     }
 
+    /// What the second step leaves behind, by the name that it has in the first step's source.
+    private func unmapped(_ late: PropertyMapping, _ pair: Pair) -> UnmappedProperty? {
+        guard var unmapped = late.unmapped else { return nil }
+        guard let name = unmapped.source, let one = pair.first else { return unmapped }
+        unmapped.source =
+            one.attributeMapping(named: name)?.valueExpression?.node.ownKey
+            ?? first.origin(of: name, in: one).relationship
+        return unmapped
+    }
+
     /// An attribute that the second step copies: what the first step does counts.
     private func copy(
         _ middle: AttributeDescription, _ early: PropertyMapping?, to attribute: AttributeDescription,
@@ -54,6 +65,7 @@ extension MappingComposition {
             attribute.definition.allowsExternalBinaryDataStorage
         }
         guard let early, let expression = early.valueExpression else {
+            defer { property.unmapped = early?.unmapped }
             if let value = early?.carriedValue ?? middle.definition.defaultValue {
                 guard isSameType else { throw Obstacle("\(middle.name) has a default of another type") }
                 property.carriedValue = value
@@ -85,13 +97,18 @@ extension MappingComposition {
             guard let name = late.name, let relationship = destination.relationship(named: name) else { continue }
             let property = PropertyMapping(name: name, valueExpression: nil)
             properties.append(property)
-            guard late.valueExpression != nil else { continue }
+            guard late.valueExpression != nil else {
+                property.unmapped = unmapped(late, pair)
+                continue
+            }
             guard case .link(let middleName, let lateMapping) = second.origin(of: name, in: other),
                 let middle = pair.middle?.relationship(named: middleName)
             else { throw Obstacle("\(other.name ?? "") computes the relationship \(name)") }
             switch first.origin(of: middleName, in: one) {
             case .other: throw Obstacle("\(one.name ?? "") computes the relationship \(middleName)")
-            case .none: try checkUntouched(middle, relationship, in: other)
+            case .none:
+                try checkUntouched(middle, relationship, in: other)
+                property.unmapped = one.relationshipMapping(named: middleName)?.unmapped
             case .link(let sourceName, let earlyMapping):
                 guard let old = pair.source?.relationship(named: sourceName) else {
                     throw Obstacle("\(one.name ?? "") computes the relationship \(middleName)")

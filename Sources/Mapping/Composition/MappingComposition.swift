@@ -58,6 +58,14 @@ package struct MappingComposition {
         return try composition.result()
     }
 
+    /// Whether a mapping model by itself leaves every object its key: no policies, no source expressions, one source table
+    /// for each destination table, no entity twice.
+    package static func keepsKeys(
+        _ model: MappingModel, source: ManagedObjectModel, destination: ManagedObjectModel
+    ) -> Bool {
+        (try? CompositionStep(model: model, source: source, destination: destination).checkForm()) != nil
+    }
+
     /// The name of an entity mapping that is composed of two: both, a name that they share at the seam once. It does not
     /// depend on which of several are composed first.
     package static func joinedName(_ first: String, _ second: String) -> String {

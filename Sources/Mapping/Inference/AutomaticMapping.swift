@@ -37,8 +37,19 @@ package struct AutomaticMapping {
             return nil
         }
 
-        /// A property mapping that says so.
+        /// Why it cannot be mapped; nil where it can, or is new.
+        package var unmapped: UnmappedProperty? {
+            guard case .incompatible(let reason, let origin) = outcome else { return nil }
+            return UnmappedProperty(source: origin, reason: reason.reason)
+        }
+
+        /// A property mapping that says so. What cannot be mapped is left, with the reason.
         package func propertyMapping() -> PropertyMapping {
+            if let unmapped {
+                let mapping = PropertyMapping(name: name, valueExpression: nil)
+                mapping.unmapped = unmapped
+                return mapping
+            }
             let mapping = PropertyMapping(name: name, valueExpression: expression, isAutomatic: true)
             mapping.replacesNil = replacesNil
             return mapping
@@ -50,7 +61,8 @@ package struct AutomaticMapping {
         case mapped(ValueExpression, from: String)
         /// The source has no counterpart.
         case new
-        case incompatible(Incompatibility)
+        /// The source property of the name has values that the property cannot take over.
+        case incompatible(Incompatibility, from: String)
     }
 
     private let source: ManagedObjectModel
@@ -116,7 +128,9 @@ package struct AutomaticMapping {
         of property: StoredProperty, from counterpart: StoredProperty?, _ expression: ValueExpression?
     ) -> Outcome {
         guard let counterpart else { return .new }
-        if let problem = incompatibility(from: counterpart, to: property) { return .incompatible(problem) }
+        if let problem = incompatibility(from: counterpart, to: property) {
+            return .incompatible(problem, from: counterpart.name)
+        }
         return expression.map { .mapped($0, from: counterpart.name) } ?? .new
     }
 

@@ -27,6 +27,12 @@ package enum Incompatibility: Hashable, Sendable {
         }
     }
 
+    /// Whether the property may be left without a value; else the objects themselves have no place.
+    var mayBeLeft: Bool {
+        if case .hierarchies = self { return false }
+        return true
+    }
+
     /// The reason in one sentence without a full stop, in the words that Core Data uses.
     package var reason: String {
         switch self {
@@ -82,7 +88,17 @@ struct InferenceProblems {
         }
         return MigrationError(
             first.reason.code, .configuration, "Cannot infer a mapping model: " + message,
-            remedy: "Write a mapping model that says how these are computed",
-            context: .init(entity: first.entity, property: first.property))
+            remedy: remedy, context: .init(entity: first.entity, property: first.property))
+    }
+
+    private var remedy: String {
+        let left = problems.filter(\.reason.mayBeLeft)
+        guard left.count == problems.count, let property = left.first?.property else {
+            return "Write a mapping model that says how these are computed"
+        }
+        return
+            "Give --unmappable leave to leave \(left.count == 1 ? "it" : "them") without a value, or a mapping model in "
+            + "JSON (--mapping) that says how to compute \(left.count == 1 ? "it" : "them"), or has a line "
+            + "\"\(property)\": null"
     }
 }

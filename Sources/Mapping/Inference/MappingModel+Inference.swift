@@ -19,12 +19,14 @@ extension MappingModel {
     ///
     /// A new required attribute without default is no error here: it shows when rows exist.
     ///
+    /// - Parameter unmappable: what becomes of properties that cannot be mapped. Entities of two hierarchies that are put
+    ///   into one are refused in any case.
     /// - Throws: `inference.attributeType`, `inference.propertyKind`, `inference.cardinality`,
     ///   `inference.relationshipDestination`, `inference.hierarchies` (78): the first problem in the context, all in the
     ///   message.
     /// - Complexity: O(n log n) in properties, inherited ones counted in each entity. Memory: one small object a property.
     public static func inferred(
-        from source: ManagedObjectModel, to destination: ManagedObjectModel
+        from source: ManagedObjectModel, to destination: ManagedObjectModel, unmappable: UnmappableProperties = .refuse
     ) throws(MigrationError) -> MappingModel {
         let old = source.entitiesInStoreOrder
         let new = destination.entitiesInStoreOrder
@@ -66,8 +68,8 @@ extension MappingModel {
             entityMappings: entityMappings, source: source, destination: destination, requiresTarget: true)
         for (index, mapping) in entityMappings.enumerated() {
             let properties = automatic.properties(from: counterparts[index], to: new[index])
-            for property in properties {
-                guard case .incompatible(let reason) = property.outcome else { continue }
+            for property in properties where unmappable == .refuse {
+                guard case .incompatible(let reason, _) = property.outcome else { continue }
                 problems.add(
                     reason, entity: new[index].definition.name, property: property.name,
                     declaredBy: property.declaringEntity)

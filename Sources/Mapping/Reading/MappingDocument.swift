@@ -12,7 +12,7 @@ struct MappingDocument {
         "convertedFrom", "attributes", "relationships",
     ]
     /// The keys of a property that is written as an object.
-    static let propertyKeys = ["expression", "keyPath", "entityMapping", "userInfo"]
+    static let propertyKeys = ["expression", "keyPath", "entityMapping", "unmappable", "userInfo"]
 
     let root: JSONNode
     let path: String

@@ -10,26 +10,30 @@ extension MappingModel {
     ///   - sourceModel: the version that the mapping model migrates from.
     ///   - destinationModel: the version that it migrates to.
     ///   - earlier: mapping models that run before, whose entity mappings expressions may look up.
+    ///   - unmappable: what becomes of properties that JSON does not list and that cannot be mapped.
     /// - Throws: `mapping.notFound`, `mapping.notAFile` (66), `mapping.permission` (77), `mapping.unreadable` (74),
     ///   `mapping.…` and `expression.…` (78) with line and column where the form has them.
     /// - Complexity: O(file) time and memory.
     public static func read(
         path: String, sourceModel: ManagedObjectModel, destinationModel: ManagedObjectModel,
-        after earlier: [MappingModel] = []
+        after earlier: [MappingModel] = [], unmappable: UnmappableProperties = .refuse
     ) throws(MigrationError) -> MappingModel {
-        try read(MappingFile(path: path), sourceModel: sourceModel, destinationModel: destinationModel, after: earlier)
+        try read(
+            MappingFile(path: path), sourceModel: sourceModel, destinationModel: destinationModel, after: earlier,
+            unmappable: unmappable)
     }
 
     /// ``read(path:sourceModel:destinationModel:)`` for a file that has been read.
     package static func read(
         _ file: MappingFile, sourceModel: ManagedObjectModel, destinationModel: ManagedObjectModel,
-        after earlier: [MappingModel] = []
+        after earlier: [MappingModel] = [], unmappable: UnmappableProperties = .refuse
     ) throws(MigrationError) -> MappingModel {
         let names = Set(earlier.flatMap(\.entityMappingNames))
         return switch file.form {
         case .json:
             try reading(
-                json: file.bytes, path: file.path, source: sourceModel, destination: destinationModel, earlier: names)
+                json: file.bytes, path: file.path, source: sourceModel, destination: destinationModel, earlier: names,
+                unmappable: unmappable)
         case .xcode:
             try XcodeMapping(file.bytes, path: file.path).mappingModel(
                 source: sourceModel, destination: destinationModel, earlier: names)

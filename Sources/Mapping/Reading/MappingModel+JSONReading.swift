@@ -32,10 +32,11 @@ extension MappingModel {
     /// - Complexity: O(n log n) in the text and in the properties of the mapped entities.
     package static func reading(
         json: [UInt8], path: String, source: ManagedObjectModel, destination: ManagedObjectModel,
-        earlier: Set<String> = []
+        earlier: Set<String> = [], unmappable: UnmappableProperties = .refuse
     ) throws(MigrationError) -> MappingModel {
         let document = try MappingDocument(json, path: path)
         var reader = MappingModelReader(document: document, models: (source, destination), earlier: earlier)
+        reader.leavesUnmappable = unmappable == .leave
         return try reader.read()
     }
 
@@ -61,6 +62,8 @@ private struct MappingModelReader {
         var isAutomatic = false
         /// What a converted mapping leaves open.
         var open: OpenValue?
+        /// Why the property is left without a value.
+        var unmappable: String?
         var userInfo: [AnyHashable: Any]?
     }
     private struct Draft {
@@ -77,6 +80,9 @@ private struct MappingModelReader {
     /// Names of entity mappings of mapping models that run before.
     private let earlier: Set<String>
     private var drafts: [Draft] = []
+
+    /// Whether properties that are not listed and cannot be mapped are left.
+    var leavesUnmappable = false
 
     init(
         document: MappingDocument, models: (source: ManagedObjectModel, destination: ManagedObjectModel)?,
@@ -316,6 +322,20 @@ private struct MappingModelReader {
                 "mapping.unknownKey", "\"\(member.key)\" is for relationships of a mapping converted from Xcode's",
                 at: member.keyPosition, remedy: "Write \"expression\"")
         }
+        let unmappable = try document.string(members["unmappable"])
+        if let member = members["unmappable"], let expression = members["expression"] {
+            guard case .null = expression.value.value else {
+                throw document.failure(
+                    "mapping.valueType", "A property with an expression is not unmappable", at: member.keyPosition,
+                    remedy: "Leave one of the two out")
+            }
+        }
+        if let unmappable {
+            var listed = Listed(
+                key: entry.keyPosition, place: entry.value.position, expression: nil, userInfo: userInfo)
+            listed.unmappable = unmappable
+            return listed
+        }
         guard let expression = members["expression"] else {
             var listed = Listed(
                 key: entry.keyPosition, place: entry.value.position, expression: nil, isAutomatic: true,
@@ -413,6 +433,7 @@ private struct MappingModelReader {
         listed.sorted { $0.key.unicodeScalars.lexicographicallyPrecedes($1.key.unicodeScalars) }.map { name, entry in
             let mapping = PropertyMapping(name: name, valueExpression: entry.expression)
             mapping.openValue = entry.open
+            mapping.unmapped = entry.unmappable.map { UnmappedProperty(source: nil, reason: $0) }
             mapping.userInfo = entry.userInfo
             mapping.line = entry.place.line
             mapping.column = entry.place.column
@@ -434,11 +455,12 @@ private struct MappingModelReader {
                             name: property.name, valueExpression: nil, isAutomatic: property.isReproduced(by: nil)))
                     continue
                 }
-                if case .incompatible(let reason) = property.outcome {
+                if case .incompatible(let reason, _) = property.outcome, !leavesUnmappable {
                     throw document.failure(
                         "mapping.unlistedProperty", "A property that is not listed cannot be mapped: " + reason.reason,
                         at: draft.position,
-                        remedy: "List it with an expression, or with null to leave it alone",
+                        remedy: "List it with an expression, or leave it alone with \"\(property.name)\": null or "
+                            + "--unmappable leave",
                         context: .init(
                             entity: draft.mapping.destinationEntityName, property: property.name,
                             entityMapping: draft.mapping.name))
@@ -462,6 +484,9 @@ private struct MappingModelReader {
         let mapping = PropertyMapping(
             name: name, valueExpression: entry.expression,
             isAutomatic: automatic.map { $0.isReproduced(by: entry.expression) } ?? false)
+        if let reason = entry.unmappable {
+            mapping.unmapped = automatic?.unmapped ?? UnmappedProperty(source: nil, reason: reason)
+        }
         mapping.userInfo = entry.userInfo
         mapping.line = entry.place.line
         mapping.column = entry.place.column

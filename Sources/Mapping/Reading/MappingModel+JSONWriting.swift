@@ -18,7 +18,8 @@ extension MappingModel {
     ///
     /// A property is written as its expression, as `null` for none (the property is left alone; `"nil"` is the expression
     /// that sets nil), or as `{"expression": …, "userInfo": {…}}` where it has a `userInfo`
-    /// (without `expression` where reading restores it). With `convertedFrom`, `{}` is what the models suggest, and
+    /// (without `expression` where reading restores it). A property that could not be mapped and was left has
+    /// `"expression": null` and the reason under `unmappable`. With `convertedFrom`, `{}` is what the models suggest, and
     /// `{"keyPath": …, "entityMapping": …}`, of which one may be missing, the objects that an entity mapping made of those
     /// at a key path. Dates, data and decimals in
     /// a `userInfo` are objects of one key.
@@ -131,7 +132,7 @@ extension EntityMapping {
             }
             for mapping in sorted {
                 writer.key(mapping.name ?? "")
-                if mapping.userInfo?.isEmpty == false || mapping.openValue != nil {
+                if mapping.userInfo?.isEmpty == false || mapping.openValue != nil || mapping.unmapped != nil {
                     writer.container("{", "}") { writer in
                         switch mapping.openValue {
                         case .automatic: break
@@ -148,6 +149,10 @@ extension EntityMapping {
                             writer.key("expression")
                             Self.write(mapping.valueExpression, to: &writer)
                         case nil: break
+                        }
+                        if let unmapped = mapping.unmapped {
+                            writer.key("unmappable")
+                            writer.string(unmapped.reason)
                         }
                         Self.write(mapping.userInfo, to: &writer)
                     }

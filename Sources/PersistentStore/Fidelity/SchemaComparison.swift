@@ -71,6 +71,11 @@ struct SchemaComparison {
             joins.insert(alternative)
             notes.append("The join table \(join.name) has its other name, \(alternative)")
         }
+        // What Core Data made of an index whose form is not predicted is no difference.
+        for left in form.schema.leftOutIndexes where indexes[left.name] == nil && stored.indexes[left.name] != nil {
+            indexes[left.name] = stored.indexes[left.name]
+            notes.append("The index \(left.name) is there, in a form that is not predicted")
+        }
         compare(.table, tables, stored.tables) { comparison, name in
             if joins.contains(name) { comparison.equal.joinTables += 1 } else { comparison.equal.tables += 1 }
         }

@@ -128,7 +128,7 @@ package struct StoreFidelity: Sendable, Codable, Equatable {
         let stored = metadata.versionHashes
         let computed = VersionHash.entityHashes(of: model)
         for name in Set(stored.keys).union(computed.keys).sorted() {
-            let found = stored[name]?.hexadecimal
+            let found = stored[name].flatMap { $0.isEmpty ? nil : $0.hexadecimal }
             switch computed[name] {
             case .known(let bytes):
                 if stored[name] == bytes { equal.versionHashes += 1 }

@@ -140,7 +140,9 @@ extension SourceStore {
     /// Where a row is.
     func context(_ table: Int, _ key: Int64, _ layout: StoreLayout) -> MigrationError.Context {
         let entity = layout.schema.model.entity(at: layout.schema.tables[table].root).definition.name
-        return .init(path: path, entity: entity, objectID: "\(entity)/p\(key)")
+        var context = MigrationError.Context(path: path, entity: entity, objectID: "\(entity)/p\(key)")
+        context.sourceObjectID = context.objectID
+        return context
     }
 
     /// The error for a value above the limit: finds the row after a key, and its largest value without reading it.

@@ -62,6 +62,18 @@ extension SourceStore {
         }
     }
 
+    /// The entity of a row; nil where the table has no such row, or it is of no entity of the table.
+    ///
+    /// - Complexity: O(log rows).
+    package func entity(ofKey key: Int64, table: Int, in layout: StoreLayout) throws(MigrationError) -> Int? {
+        let source = layout.tables[table]
+        let column = source.columns[EntityTable.entityColumn].quoted
+        let number = try blamingData { () throws(MigrationError) in
+            try connection.integer("SELECT \(column) FROM \(source.name.quoted) WHERE \"Z_PK\" = \(key)")
+        }
+        return number.flatMap { layout.entity(inTable: table, forFileNumber: Int(truncatingIfNeeded: $0)) }
+    }
+
     /// The greatest key of an entity table; nil where it is empty.
     ///
     /// - Complexity: O(log rows).

@@ -11,6 +11,11 @@ extension SourceStore {
     }
 }
 
+extension SourceStore {
+    /// Registers the functions of texts for ``query(_:)``.
+    package func addTextFunctions() throws(MigrationError) { try connection.addTextFunctions() }
+}
+
 extension StoreSchema {
     /// The CREATE INDEX terms of a table's uniqueness constraints: column indexes, entity, attributes, SQL condition.
     package func uniqueTerms(ofTable table: Int) -> [(

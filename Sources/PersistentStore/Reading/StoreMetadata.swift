@@ -12,21 +12,28 @@ package struct StoreMetadata: Sendable, Equatable {
     package static let frameworkKeys: Set<String> = [
         "NSStoreType", "NSStoreUUID", "NSPersistenceFrameworkVersion", "NSPersistenceMaximumFrameworkVersion",
         "NSStoreModelVersionHashes", "NSStoreModelVersionHashesVersion", "NSStoreModelVersionHashesDigest",
-        "NSStoreModelVersionIdentifiers", "NSStoreModelVersionChecksumKey", "_NSAutoVacuumLevel",
+        "NSStoreModelVersionIdentifiers", "NSStoreModelVersionChecksumKey", "_NSAutoVacuumLevel", unknownHashesKey,
     ]
+
+    /// Ours: names of the entities whose hashes only Core Data can compute, and which a store of ours therefore lacks.
+    package static let unknownHashesKey = "StagecoachUnknownVersionHashes"
 
     package init(uuid: String, propertyList: [String: PropertyListValue]) {
         self.uuid = uuid
         self.propertyList = propertyList
     }
 
-    /// Entity name to version hash, 32 bytes each; empty where the store has none.
+    /// Entity name to version hash, 32 bytes each, none where only Core Data knows it; empty where the store has none.
     package var versionHashes: [String: [UInt8]] {
         guard case .dictionary(let hashes) = propertyList["NSStoreModelVersionHashes"] else { return [:] }
-        return hashes.compactMapValues { value in
+        var found: [String: [UInt8]] = hashes.compactMapValues { value in
             guard case .data(let bytes) = value else { return nil }
             return bytes
         }
+        if case .array(let names) = propertyList[Self.unknownHashesKey] {
+            for case .string(let name) in names where found[name] == nil { found[name] = [] }
+        }
+        return found
     }
     /// The version of the hashes: 3 since 2005.
     package var versionHashesVersion: Int64? { integer("NSStoreModelVersionHashesVersion") }

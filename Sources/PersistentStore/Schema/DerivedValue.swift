@@ -1,69 +1,119 @@
 import ManagedModel
 
-/// What a derived attribute is, as SQL over the tables of one schema: a count or sum over a to-many relationship, or an
-/// attribute of a to-one relationship's object.
+/// What a derived attribute is, as SQL over the tables of one schema.
 ///
-/// Core Data's triggers keep such values while it saves; rows that come without triggers leave them as they were. What
-/// else Core Data derives (texts in another form, the time of a save) has no value before it saves the object.
+/// Core Data's triggers keep such values while it saves; rows that come without triggers leave them as they were. Counts, sums
+/// and key paths follow from the rows and are always brought up to date. Texts in another form and times of a save stand in
+/// the row since its last save: they are computed where they are not carried over.
 struct DerivedValue {
     /// Table and column of the derived attribute, quoted.
     let table: String
     let column: String
-    /// Z_ENT of the entities that have the attribute.
-    let numbers: [Int]
-    /// A scalar subquery over `t`, the attribute's row.
+    let reference: PropertyReference
+    let form: DerivationForm
+    /// Indices of the entities that have the attribute.
+    let entities: [Int]
+    /// An expression over `t`, the attribute's row.
     let value: String
     /// Whether the sum of the same numbers may differ in its last bits.
     let isInexact: Bool
 
+    /// - Parameter now: the time of the save, in seconds since 2001.
     /// - Returns: nil for other expressions, and for attributes without a column.
-    init?(_ attribute: AttributeDefinition, of entity: EntityDescription, in schema: StoreSchema) {
-        guard let expression = attribute.derivationExpression, !attribute.isTransient else { return nil }
+    init?(_ attribute: AttributeDefinition, of entity: EntityDescription, in schema: StoreSchema, now: Double = 0) {
+        guard let expression = attribute.derivationExpression, !attribute.isTransient,
+            let form = DerivationForm(expression)
+        else { return nil }
         let own = schema.tables[schema.tableIndex(of: entity)]
         let reference = PropertyReference(entity: entity.index, name: attribute.name)
-        guard let position = own.attributeColumns[reference] else { return nil }
+        guard let position = own.attributeColumns[reference],
+            let term = Self.term(form, of: entity, in: schema, now: now)
+        else { return nil }
         table = SQLName.quoted(own.name)
         column = SQLName.quoted(own.columns[position].name)
-        numbers = entity.withDescendants.map(schema.number(of:)).sorted()
-        let parts = expression.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-        guard let first = parts.first, let relationship = entity.relationship(named: first) else { return nil }
-        switch parts.count {
-        case 2 where parts[1] == "@count":
-            guard let members = Members(relationship, in: schema) else { return nil }
-            value = "(SELECT count(*) FROM \(members.links) AS m WHERE m.\(members.owner) = t.Z_PK)"
-            isInexact = false
-        case 2:
-            guard case .toOne(_, let key, _, _) = schema.storage(of: relationship),
-                let (other, name, _) = Self.column(parts[1], of: relationship.destination, in: schema)
-            else { return nil }
-            let reference = SQLName.quoted(own.columns[key].name)
-            value = "(SELECT r.\(name) FROM \(other) AS r WHERE r.Z_PK = t.\(reference))"
-            isInexact = false
-        case 3:
-            // `items.@sum.price`, and in models made by code `items.price.@sum`.
-            guard parts[1] == "@sum" || parts[2] == "@sum",
-                let members = Members(relationship, in: schema),
-                let (other, name, type) = Self.column(
-                    parts[1] == "@sum" ? parts[2] : parts[1], of: relationship.destination, in: schema),
-                type.isNumeric
-            else { return nil }
-            let rows = members.member.map { "\(members.links) AS m JOIN \(other) AS r ON r.Z_PK = m.\($0)" }
-            value =
-                "(SELECT ifnull(sum(r.\(name)), 0) FROM \(rows ?? "\(other) AS r") "
-                + "WHERE \(rows == nil ? "r" : "m").\(members.owner) = t.Z_PK)"
-            isInexact = ![.integer16, .integer32, .integer64].contains(type)
-        default: return nil
+        self.reference = reference
+        self.form = form
+        entities = entity.withDescendants.map(\.index)
+        value = term.sql
+        isInexact = term.isInexact
+    }
+
+    private typealias Term = (sql: String, isInexact: Bool)
+
+    private static func term(
+        _ form: DerivationForm, of entity: EntityDescription, in schema: StoreSchema, now: Double
+    ) -> Term? {
+        switch form {
+        case .now: return ("\(now)", false)
+        case .text(let function, let inner):
+            return term(inner, of: entity, in: schema, now: now).map { ("\(function.sqlName)(\($0.sql))", false) }
+        case .keyPath(let parts): return path(parts[...], from: entity, key: "t.Z_PK", in: schema)
         }
     }
 
+    /// - Parameter key: the key of the object that the path begins at.
+    private static func path(
+        _ parts: ArraySlice<String>, from entity: EntityDescription, key: String, in schema: StoreSchema
+    ) -> Term? {
+        guard let first = parts.first else { return nil }
+        let rest = parts.dropFirst()
+        /// A column of the object.
+        func cell(_ column: Int) -> String {
+            let table = schema.tables[schema.tableIndex(of: entity)]
+            let name = SQLName.quoted(table.columns[column].name)
+            return key == "t.Z_PK"
+                ? "t.\(name)" : "(SELECT r.\(name) FROM \(SQLName.quoted(table.name)) AS r WHERE r.Z_PK = \(key))"
+        }
+        if let attribute = entity.attribute(named: first) {
+            guard rest.isEmpty, let column = schema.column(of: attribute) else { return nil }
+            return (cell(column), false)
+        }
+        guard let relationship = entity.relationship(named: first) else { return nil }
+        if case .toOne(_, let column, _, _) = schema.storage(of: relationship) {
+            return path(rest, from: relationship.destination, key: cell(column), in: schema)
+        }
+        guard let members = Members(relationship, in: schema) else { return nil }
+        if rest.elementsEqual(["@count"]) {
+            return ("(SELECT count(*) FROM \(members.links) AS m WHERE m.\(members.owner) = \(key))", false)
+        }
+        guard rest.count == 2, let word = rest.first(where: { $0.hasPrefix("@") }), let aggregate = aggregates[word],
+            let name = rest.first(where: { !$0.hasPrefix("@") }),
+            let (other, column, type) = column(name, of: relationship.destination, in: schema),
+            type.isNumeric || type == .date && (word == "@min" || word == "@max")
+        else { return nil }
+        let rows = members.member.map { "\(members.links) AS m JOIN \(other) AS r ON r.Z_PK = m.\($0)" }
+        return (
+            "(SELECT \(aggregate("r.\(column)")) FROM \(rows ?? "\(other) AS r") "
+                + "WHERE \(rows == nil ? "r" : "m").\(members.owner) = \(key))",
+            word == "@avg" || word == "@sum" && ![.integer16, .integer32, .integer64].contains(type)
+        )
+    }
+
+    private static let aggregates: [String: @Sendable (String) -> String] = [
+        "@sum": { "ifnull(sum(\($0)), 0)" }, "@min": { "min(\($0))" }, "@max": { "max(\($0))" },
+        "@avg": { "ifnull(avg(\($0)), 0)" },
+    ]
+
     /// The statement that sets the attribute in every row where it is something else.
     ///
+    /// - Parameters:
+    ///   - numbers: Z_ENT of the rows.
+    ///   - onlyMissing: whether values that are there stay.
     /// - Complexity: O(rows of the table and of the members), by the members' indexes.
-    var refresh: String {
+    func refresh(numbers: [Int], onlyMissing: Bool = false) -> String {
+        "UPDATE \(table) AS t SET \(column) = \(value) WHERE " + condition(numbers)
+            + (onlyMissing ? " AND \(column) IS NULL" : "")
+    }
+
+    /// The query of the rows where the attribute is something else: key, entity number, what is there, what should be.
+    func differences(numbers: [Int]) -> String {
+        "SELECT t.Z_PK, t.Z_ENT, t.\(column), \(value) FROM \(table) AS t NOT INDEXED WHERE " + condition(numbers)
+    }
+
+    private func condition(_ numbers: [Int]) -> String {
         let among = numbers.map(String.init).joined(separator: ", ")
         let close = isInexact ? " AND NOT ifnull(abs(\(column) - \(value)) <= 1e-9 * abs(\(value)), 0)" : ""
-        return "UPDATE \(table) AS t SET \(column) = \(value) WHERE Z_ENT IN (\(among)) AND \(column) IS NOT \(value)"
-            + close
+        return "Z_ENT IN (\(among)) AND \(column) IS NOT \(value)" + close
     }
 
     /// Where the members of a to-many relationship are.
@@ -102,15 +152,67 @@ struct DerivedValue {
     }
 }
 
+/// A derived attribute of one entity.
+package struct DerivedReference: Hashable, Sendable {
+    package var attribute: PropertyReference
+    /// Index of the entity, which may inherit it.
+    package var entity: Int
+
+    package init(attribute: PropertyReference, entity: Int) {
+        self.attribute = attribute
+        self.entity = entity
+    }
+}
+
+/// Which derived attributes are computed.
+package struct DerivedSelection: Sendable {
+    /// Those that stand in the row from its last save on and are not carried over.
+    package var anew: Set<DerivedReference>
+    /// The time of the save, in seconds since 2001.
+    package var now: Double
+
+    package init(anew: Set<DerivedReference> = [], now: Double = 0) {
+        self.anew = anew
+        self.now = now
+    }
+}
+
 extension StoreSchema {
-    /// Statements that bring derived attributes up to date, for rows that came while there were no triggers; by Z_ENT.
+    /// Statements that bring derived attributes up to date, for rows that came while there were no triggers; by Z_ENT. Some call
+    /// the functions of ``Connection/addTextFunctions()``.
     ///
+    /// - Parameter isAppended: whether there are rows from before, whose texts and times stay.
     /// - Complexity: O(attributes).
-    func derivedRefreshes() -> [String] {
+    func derivedRefreshes(_ selection: DerivedSelection = .init(), isAppended: Bool = false) -> [String] {
+        derivedValues(selection).map { value, numbers in
+            value.refresh(numbers: numbers, onlyMissing: isAppended && value.form.isCarried)
+        }
+    }
+
+    /// Queries of the rows whose derived attributes are not what they should be, by attribute; times of a save are not known.
+    ///
+    /// - Parameter numbers: the file's Z_ENT of an entity index.
+    package func derivedDifferences(
+        _ selection: DerivedSelection, numbers: (Int) -> Int
+    ) -> [(attribute: PropertyReference, sql: String)] {
+        derivedValues(selection).compactMap { value, own in
+            guard value.form != .now else { return nil }
+            let found = own.compactMap { entityByNumber[$0].map(numbers) }
+            return (value.reference, value.differences(numbers: found))
+        }
+    }
+
+    private func derivedValues(_ selection: DerivedSelection) -> [(DerivedValue, [Int])] {
         entityNumbers.indices.sorted { entityNumbers[$0] < entityNumbers[$1] }.flatMap { index in
             let entity = model.entity(at: index)
-            return entity.definition.attributes.sortedByName(\.name).compactMap {
-                DerivedValue($0, of: entity, in: self)?.refresh
+            let attributes = entity.definition.attributes.sortedByName(\.name)
+            return attributes.compactMap { attribute -> (DerivedValue, [Int])? in
+                guard let value = DerivedValue(attribute, of: entity, in: self, now: selection.now) else { return nil }
+                let computed = value.entities.filter { entity in
+                    !value.form.isCarried
+                        || selection.anew.contains(DerivedReference(attribute: value.reference, entity: entity))
+                }
+                return computed.isEmpty ? nil : (value, computed.map { entityNumbers[$0] }.sorted())
             }
         }
     }

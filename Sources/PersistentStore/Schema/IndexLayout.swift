@@ -5,6 +5,7 @@ struct IndexLayout {
     /// By table; in a table to-one columns, Z_ENT, fetch indexes, uniqueness constraints.
     private(set) var indexes: [[StoreIndex]] = []
     private(set) var notes: [String] = []
+    private(set) var leftOut: [LeftOutIndex] = []
 
     private let model: ManagedObjectModel
     private let tables: [EntityTable]
@@ -75,7 +76,13 @@ struct IndexLayout {
         _ index: FetchIndexDefinition, _ entity: EntityDescription, _ table: EntityTable
     ) -> StoreIndex? {
         func leaveOut(_ reason: String) -> StoreIndex? {
-            notes.append("Fetch index \(index.name) of \(entity.definition.name) is left out: \(reason)")
+            let note = "Fetch index \(index.name) of \(entity.definition.name) is left out: \(reason)"
+            notes.append(note)
+            leftOut.append(
+                LeftOutIndex(
+                    entity: entity.index, name: "Z_\(entity.definition.name)_\(index.name)",
+                    treeName: "Z_RT_\(entity.definition.name)_\(index.name)",
+                    isTree: index.elements.contains(where: \.isRTree), note: note))
             return nil
         }
         guard !index.elements.isEmpty else { return leaveOut("it has no elements") }

@@ -47,3 +47,16 @@ extension StoreIndex {
         return text
     }
 }
+
+/// A fetch index of the model that the schema leaves out, because its form in a file is not known.
+package struct LeftOutIndex: Sendable, Equatable {
+    /// Index of the entity that declares it.
+    package var entity: Int
+    /// Name in a file.
+    package var name: String
+    /// Name of the virtual table in a file, where it is an R-tree.
+    package var treeName: String
+    package var isTree: Bool
+    /// The sentence about it in ``StoreSchema/notes``.
+    package var note: String
+}

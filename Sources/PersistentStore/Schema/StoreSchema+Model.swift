@@ -1,3 +1,4 @@
+import Diagnostics
 import ManagedModel
 
 extension StoreSchema {
@@ -27,7 +28,8 @@ extension StoreSchema {
             model: model, entityNumbers: numbering.numbers, entityByNumber: byNumber, tables: layout.tables,
             tableByEntity: layout.tableByEntity, joinTables: joins.tables, relationshipStorage: storage,
             indexes: indexes.indexes, triggers: triggers.statements,
-            unstorableAttributes: Self.unstorable(model, numbering), notes: indexes.notes + triggers.notes)
+            unstorableAttributes: Self.unstorable(model, numbering), notes: indexes.notes + triggers.notes,
+            leftOutIndexes: indexes.leftOut)
     }
 
     private static func storage(
@@ -68,5 +70,29 @@ extension StoreSchema {
                 .filter { !$0.isTransient && ColumnClass.of($0.type) == nil && $0.type != .undefined }
                 .map { PropertyReference(entity: index, name: $0.name) }
         }
+    }
+}
+
+extension StoreSchema {
+    /// Refuses a model with attributes whose columns nobody knows: no store may be written that Core Data might read in another
+    /// way.
+    ///
+    /// - Parameter path: the store that is to be made.
+    /// - Throws: `model.unstorableAttribute` (78) naming the first.
+    package func refuseUnstorable(_ path: String) throws(MigrationError) {
+        guard let reference = unstorableAttributes.first else { return }
+        let entity = model.entity(at: reference.entity)
+        let attribute = entity.attribute(named: reference.name)
+        let isComposite = attribute?.attributeType == .composite
+        throw MigrationError(
+            "model.unstorableAttribute", .configuration,
+            isComposite
+                ? "Core Data keeps the elements of a composite attribute in columns of their own, and no known store shows how it "
+                    + "names and orders them: a store that guesses would be read wrongly or not at all"
+                : "How Core Data stores an attribute of type \(attribute?.attributeType.label ?? "?") is not known",
+            remedy: isComposite
+                ? "Make the attribute transient in the destination model, or put one attribute of a simple type for each element "
+                    + "in its place" : "Make the attribute transient or replace it by attributes of simple types",
+            context: .init(path: path, entity: entity.definition.name, property: reference.name))
     }
 }

@@ -28,6 +28,8 @@ package struct StoreSchema: Sendable {
     package let unstorableAttributes: [PropertyReference]
     /// One sentence for each index or trigger that Core Data would make and this schema leaves out.
     package let notes: [String]
+    /// Fetch indexes that are left out, each with its note.
+    package let leftOutIndexes: [LeftOutIndex]
 
     /// The table of an entity.
     package func tableIndex(of entity: EntityDescription) -> Int { tableByEntity[entity.index] }

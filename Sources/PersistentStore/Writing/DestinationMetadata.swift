@@ -13,6 +13,8 @@ package struct DestinationMetadata: Sendable {
     package var versionHashes: [String: [UInt8]]
     /// The model's labels; unset is one empty string or none.
     package var versionIdentifiers: [String]
+    /// Whether entities without an entry are left out of the store's hashes, which then say so, in the place of an error.
+    package var omitsUnknownHashes = false
 
     package init(
         uuid: String, sourceProperties: [String: PropertyListValue], versionHashes: [String: [UInt8]],
@@ -50,6 +52,8 @@ package struct DestinationMetadata: Sendable {
         static let digest = "NSStoreModelVersionHashesDigest"
         /// From framework 1333 on.
         static let checksum = "NSStoreModelVersionChecksumKey"
+        /// Ours: names of the entities whose hashes only Core Data can compute and that were left out.
+        static let unknownHashes = StoreMetadata.unknownHashesKey
     }
 
     /// The framework version of a store without source: iOS 14's, the first with today's form of every index.
@@ -60,12 +64,17 @@ package struct DestinationMetadata: Sendable {
     /// Digest and checksum are recomputed where the source has them: a wrong one is worse than none, and none is
     /// what older frameworks wrote. Without a source both are left out.
     ///
-    /// - Throws: `metadata.missingHash` where an entity of the model has no hash of 32 bytes.
+    /// - Throws: `metadata.missingHash` where an entity of the model has no hash of 32 bytes, and it is not to be left out.
     package func propertyList(for model: ManagedObjectModel) throws(MigrationError) -> PropertyListValue {
         var hashes: [String: [UInt8]] = [:]
+        var missing: [String] = []
         for entity in model.entities {
             let name = entity.definition.name
             guard let hash = versionHashes[name], hash.count == VersionHash.byteCount else {
+                if omitsUnknownHashes, versionHashes[name]?.isEmpty ?? true {
+                    missing.append(name)
+                    continue
+                }
                 throw MigrationError(
                     "metadata.missingHash", .configuration, "The version hash of an entity is not known",
                     remedy: "Give the destination model as a compiled .momd, whose VersionInfo.plist holds the hashes",
@@ -74,6 +83,7 @@ package struct DestinationMetadata: Sendable {
             hashes[name] = hash
         }
         var properties = sourceProperties
+        properties[Key.unknownHashes] = missing.isEmpty ? nil : .array(missing.sorted().map { .string($0) })
         properties[Key.storeType] = .string("SQLite")
         properties[Key.hashes] = .dictionary(hashes.mapValues { .data($0) })
         properties[Key.hashesVersion] = .integer(3)
@@ -82,6 +92,12 @@ package struct DestinationMetadata: Sendable {
         if properties[Key.storeUUID] != nil { properties[Key.storeUUID] = .string(uuid) }
         if properties[Key.frameworkVersion] == nil {
             properties[Key.frameworkVersion] = .integer(Self.defaultFrameworkVersion)
+        }
+        guard missing.isEmpty else {
+            // Both are over all hashes.
+            properties[Key.digest] = nil
+            properties[Key.checksum] = nil
+            return .dictionary(properties)
         }
         if properties[Key.digest] != nil { properties[Key.digest] = .string(VersionHash.digest(of: hashes)) }
         if properties[Key.checksum] != nil { properties[Key.checksum] = .string(VersionHash.checksum(of: hashes)) }

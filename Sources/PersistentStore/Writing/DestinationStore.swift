@@ -22,6 +22,12 @@ package final class DestinationStore {
     /// Whether empty tables of a fresh file are filled by pages; else SQLite inserts. No statement of the connection may be
     /// under way while a table's writer is at work.
     package var writesPages = false
+    /// Indexes of the source's that are made as they stand, once the rows are in.
+    package var carriedIndexes: [CarriedIndex] = []
+    /// Notes of the schema about indexes that were made after all.
+    package private(set) var madeIndexes: Set<String> = []
+    /// Which derived attributes are computed when the rows are in.
+    package var derived = DerivedSelection()
     /// Whether indexes of tables without rows wait until the end: where later mapping models may fill them.
     package var defersEmptyIndexes = false
     /// Tables and join tables that have their indexes, and those whose indexes are away while rows come.
@@ -60,7 +66,7 @@ package final class DestinationStore {
         self.path = path
         self.schema = schema
         isAppending = false
-        try Self.refuseUnstorable(schema, path)
+        try schema.refuseUnstorable(path)
         try DestinationFile.create(path)
         do throws(MigrationError) {
             connection = try Self.open(path, schema: schema, cacheBytes: cacheBytes, vfs: vfs)
@@ -85,7 +91,7 @@ package final class DestinationStore {
         self.path = path
         self.schema = schema
         isAppending = true
-        try Self.refuseUnstorable(schema, path)
+        try schema.refuseUnstorable(path)
         connection = try Self.open(existing: path, cacheBytes: cacheBytes, vfs: vfs)
         let virtual = try connection.prepare(
             "SELECT name FROM sqlite_master WHERE sql LIKE 'CREATE VIRTUAL TABLE%' LIMIT 1")
@@ -111,17 +117,6 @@ package final class DestinationStore {
         sharesFile = true
         wantsJournal = true
         connection = try Self.open(existing: path, cacheBytes: cacheBytes, vfs: vfs, isResumed: true)
-    }
-
-    private static func refuseUnstorable(_ schema: StoreSchema, _ path: String) throws(MigrationError) {
-        guard let attribute = schema.unstorableAttributes.first else { return }
-        let entity = schema.model.entity(at: attribute.entity)
-        let type = entity.attribute(named: attribute.name)?.attributeType.label ?? ""
-        throw MigrationError(
-            "model.unstorableAttribute", .configuration,
-            "How Core Data stores an attribute of type \(type) is not known",
-            remedy: "Make the attribute transient or replace it by attributes of simple types",
-            context: .init(path: path, entity: entity.name, property: attribute.name))
     }
 
     private static func open(
@@ -460,11 +455,24 @@ package final class DestinationStore {
     package func createTriggers() throws(MigrationError) {
         try resume()
         try refreshDerivedAttributes()
+        for index in carriedIndexes where try make(index) { madeIndexes.insert(index.index.note) }
         for statement in schema.triggerStatements() { try connection.execute(statement) }
     }
 
+    /// Makes an index of the source's, unless SQLite here does not know what it uses.
+    private func make(_ carried: CarriedIndex) throws(MigrationError) -> Bool {
+        for (number, sql) in carried.statements.enumerated() {
+            // A statement that cannot be prepared has changed nothing.
+            guard let statement = try? connection.prepare(sql) else { return false }
+            try statement.run()
+            if number == 0, let fill = carried.fill { try connection.execute(fill) }
+        }
+        return true
+    }
+
     private func refreshDerivedAttributes() throws(MigrationError) {
-        for statement in schema.derivedRefreshes() { try connection.execute(statement) }
+        try connection.addTextFunctions()
+        for statement in schema.derivedRefreshes(derived, isAppended: isAppending) { try connection.execute(statement) }
     }
 
     /// Brings derived attributes up to date, writes Z_MAX into an appended store, commits, closes, checks the file's header and brings the file to the disk.
@@ -489,7 +497,9 @@ package final class DestinationStore {
     }
 
     private func commit() throws(MigrationError) {
-        precondition(sqlite3_next_stmt(connection.handle, nil) == nil, "a writer is not finished")
+        // An R-tree keeps statements of its own until the connection closes.
+        let hasTrees = carriedIndexes.contains { $0.fill != nil }
+        precondition(hasTrees || sqlite3_next_stmt(connection.handle, nil) == nil, "a writer is not finished")
         if stamp != 0 { try connection.execute("PRAGMA user_version=0") }
         try willCommit?()
         try connection.execute("COMMIT")

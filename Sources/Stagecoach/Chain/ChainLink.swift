@@ -23,21 +23,22 @@ public struct ChainStepReport: Sendable, Codable {
 }
 
 /// The runs of a chain, as they are planned.
-public struct ChainPlan: Sendable, Encodable {
+public struct ChainPlan: Sendable, Codable {
     /// Steps that run as one migration.
-    public struct Run: Sendable, Encodable {
+    public struct Run: Sendable, Codable {
         /// The steps that run as one migration.
         public var steps: [Step]
         /// Why the next steps are not fused with these; nil for the last.
         public var obstacle: String?
-        /// Of all but the first it goes by the objects that the runs before are expected to make: as many as they read.
+        /// Of all but the first it goes by the objects that the runs before are expected to make: as many as they read. What
+        /// such a source is in the end cannot be known beforehand, and its inputs do not say.
         public var plan: MigrationPlan
         /// Entity mappings, `source → destination` by name, in order.
         public var entityMappings: [String]
     }
 
     /// One step from version to version.
-    public struct Step: Sendable, Encodable {
+    public struct Step: Sendable, Codable {
         /// The version that it begins with; nil where it has no name.
         public var source: String?
         /// The version that it ends with; nil where it has no name.
@@ -46,6 +47,11 @@ public struct ChainPlan: Sendable, Encodable {
         public var mapping: String
     }
 
+    /// The form of a saved plan of a chain.
+    public static let currentFormatVersion = 1
+
+    /// The form that the plan has.
+    public var formatVersion = ChainPlan.currentFormatVersion
     /// The migrations, in order.
     public var runs: [Run]
 }

@@ -112,6 +112,7 @@ extension MigrationOptions {
         options.isDryRun = false
         options.idMap = nil
         options.rejectFile = nil
+        options.unknownHashes = .omit
         return options
     }
 }

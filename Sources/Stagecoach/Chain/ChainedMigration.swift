@@ -30,6 +30,8 @@ public final class ChainedMigration {
     public var policies: PolicyRegistry = .shared
     /// Whether steps that compose run as one; false runs each by itself, with the same result.
     public var fusesSteps = true
+    /// A saved plan of a way that takes several runs; ``MigrationOptions/plan`` is for a way that takes one.
+    public var savedPlan: ChainPlan?
 
     /// Nothing is read yet.
     ///
@@ -57,7 +59,8 @@ public final class ChainedMigration {
     var runs: [ChainRun] {
         ChainRun.cut(
             steps, options: options,
-            appends: options.appendsToExisting && DestinationPath(path: destinationPath).exists, fuses: fusesSteps)
+            appends: options.appendsToExisting && DestinationPath(path: destinationPath).exists, fuses: fusesSteps,
+            planned: savedPlan?.stepCounts)
     }
 
     /// What runs, and each run's plan. Nothing stays on disk: the runs after the first are planned by an empty store in a
@@ -72,7 +75,7 @@ public final class ChainedMigration {
         var planned: [ChainPlan.Run] = []
         var expected: [String: Int]?
         for (index, run) in runs.enumerated() {
-            let plan = try naming(run, runs, at: index) {
+            var plan = try naming(run, runs, at: index) {
                 var own = options[index]
                 var source = sourcePath
                 if let folder, index > 0 {
@@ -85,6 +88,7 @@ public final class ChainedMigration {
                 return try migration.plan()
             }
             expected = plan.expectedObjects
+            if index > 0 { plan.inputs.source = nil }
             planned.append(
                 ChainPlan.Run(
                     steps: run.steps.map {
@@ -106,6 +110,7 @@ public final class ChainedMigration {
     public func run() throws -> MigrationReport {
         let runs = runs
         guard runs.count > 1 else {
+            if savedPlan != nil { _ = try optionsByRun(runs) }
             let report = try migration(runs[0], from: sourcePath, to: destinationPath, options: options).run()
             return runs[0].steps.count > 1 ? Self.whole([report], runs, source: sourcePath) : report
         }
@@ -152,6 +157,14 @@ public final class ChainedMigration {
         _ journal: ChainJournal, _ reports: inout [MigrationReport]
     ) throws {
         var link = ChainLink()
+        // Whoever cannot be told by the key is told by the map.
+        let mapsKeys =
+            self.options.idMap != nil || self.options.rejectFile != nil || self.options.keys == .sequential
+            || savedPlan.map {
+                $0.runs.contains { $0.plan.models.flatMap(\.tables).contains { $0.keys == .sequential } }
+            }
+                ?? false
+            || !runs.dropLast().allSatisfy(\.keepsKeys)
         var rejects = 0
         var place = sourcePath
         for (index, run) in runs.enumerated() {
@@ -160,7 +173,7 @@ public final class ChainedMigration {
             if reports.indices.contains(index) {
                 // Done before the process was killed.
                 rejects += reports[index].rejects?.objects ?? 0
-                if self.options.idMap != nil { link.idMap = stores.idMap(ofRun: index + 1) }
+                if mapsKeys { link.idMap = stores.idMap(ofRun: index + 1) }
                 if self.options.rejectFile != nil { link.rejectFiles.append(stores.rejects(ofRun: index + 1)) }
                 stores.remove(run: index)
                 place = stores.path(ofRun: index + 1)
@@ -171,10 +184,8 @@ public final class ChainedMigration {
             let next = isLast ? destinationPath : stores.path(ofRun: index + 1)
             var options = options[index]
             if !isLast {
-                // A later run's rejects are told by the objects of the chain's source.
-                if self.options.idMap != nil || self.options.rejectFile != nil {
-                    options.idMap = stores.idMap(ofRun: index + 1)
-                }
+                // A later run's rejects and errors are told by the objects of the chain's source.
+                if mapsKeys { options.idMap = stores.idMap(ofRun: index + 1) }
                 if self.options.rejectFile != nil { options.rejectFile = stores.rejects(ofRun: index + 1) }
             }
             options.maximumRejects = self.options.maximumRejects.map { max(0, $0 - rejects) }
@@ -185,7 +196,8 @@ public final class ChainedMigration {
                 known.append(report)
                 try journal.note(report, destination: isLast ? next : nil)
             }
-            let report = try naming(run, runs, at: index, stores) { try migration.run() }
+            let origins = ChainOrigins(sourcePath: sourcePath, runs: Array(runs[..<index]), idMap: link.idMap)
+            let report = try naming(run, runs, at: index, stores, origins) { try migration.run() }
             reports = known.count > reports.count ? known : reports + [report]
             rejects += report.rejects?.objects ?? 0
             if !isLast {
@@ -205,6 +217,7 @@ public final class ChainedMigration {
     public func check() throws -> (report: CheckReport, version: String?) {
         let runs = runs
         guard runs.count > 1 else {
+            if savedPlan != nil { _ = try optionsByRun(runs) }
             return (
                 try migration(runs[0], from: sourcePath, to: destinationPath, options: options).check(), nil
             )
@@ -216,7 +229,8 @@ public final class ChainedMigration {
         var link = ChainLink()
         for (index, run) in runs.enumerated() {
             progress.enter(step: index + 1, of: runs.count)
-            var report = try naming(run, runs, at: index) {
+            let origins = ChainOrigins(sourcePath: sourcePath, runs: Array(runs[..<index]), idMap: link.idMap)
+            var report = try naming(run, runs, at: index, nil, origins) {
                 let migration = migration(run, from: place, to: destinationPath, options: options[index])
                 migration.link = link
                 return try migration.check()
@@ -227,7 +241,7 @@ public final class ChainedMigration {
             let next = "\(folder.path)/step-\(index + 1).sqlite"
             var own = options[index]
             own.idMap = "\(folder.path)/step-\(index + 1)-map.sqlite"
-            _ = try naming(run, runs, at: index) {
+            _ = try naming(run, runs, at: index, nil, origins) {
                 let migration = migration(run, from: place, to: next, options: own)
                 migration.link = link
                 return try migration.run()
@@ -253,12 +267,19 @@ public final class ChainedMigration {
     /// Options of each run: what concerns the destination is the last one's, passes by name belong to the run that has the
     /// entity mappings.
     func optionsByRun(_ runs: [ChainRun]) throws(MigrationError) -> [MigrationOptions] {
-        guard runs.count > 1 else { return [options] }
-        if options.plan != nil {
+        if options.plan != nil, runs.count > 1 {
             throw MigrationError(
-                "plan.chain", .configuration, "A saved plan is for one migration, and this way takes \(runs.count)",
-                remedy: "Run it without --plan, or migrate from version to version")
+                "plan.chain", .configuration, "The plan is for one migration, and this way takes \(runs.count)",
+                remedy: "Make a new plan, and look at what changed")
         }
+        if let savedPlan, savedPlan.stepCounts != runs.map(\.steps.count) {
+            throw MigrationError(
+                "plan.outdated", .configuration,
+                "The plan does not fit its inputs any more: it has \(savedPlan.stepCounts.map(String.init).joined(separator: ", ")) "
+                    + "steps in its migrations, and this way \(runs.map { String($0.steps.count) }.joined(separator: ", "))",
+                remedy: "Make a new plan, and look at what changed")
+        }
+        guard runs.count > 1 else { return [options] }
         let names = runs.map { run in Set(run.mappingModels.flatMap(\.entityMappingNames)) }
         for name in options.passNames.joined() where !names.contains(where: { $0.contains(name) }) {
             throw MigrationError(
@@ -270,6 +291,7 @@ public final class ChainedMigration {
             own.passNames = options.passNames.map { $0.filter(names[index].contains) }.filter { !$0.isEmpty }
             if index > 0 { own.sourceIsKnownByTables = false }
             if index < runs.count - 1 { own.fullCheck = false }
+            own.plan = savedPlan?.runs[index].plan
             return own
         }
     }
@@ -293,14 +315,20 @@ public final class ChainedMigration {
         }
     }
 
-    /// Puts the step before an error's message, and the user's paths in the place of private ones.
+    /// Puts the step before an error's message, and the user's paths and objects in the place of private ones.
     func naming<Value>(
-        _ run: ChainRun, _ runs: [ChainRun], at index: Int, _ stores: ChainStores? = nil, _ body: () throws -> Value
+        _ run: ChainRun, _ runs: [ChainRun], at index: Int, _ stores: ChainStores? = nil,
+        _ origins: ChainOrigins? = nil, _ body: () throws -> Value
     ) throws -> Value {
         do {
             return try body()
         } catch var error as MigrationError {
             guard runs.count > 1 else { throw error }
+            if index > 0, let origins, let near = error.context.sourceObjectID,
+                let source = (try? origins.source(of: near)) ?? nil
+            {
+                error.nameSource(source)
+            }
             if let path = error.context.path, stores?.owns(path) == true { error.context.path = sourcePath }
             error.message =
                 "Step \(index + 1) of \(runs.count), \(run.source.label) → \(run.destination.label): " + error.message
@@ -331,6 +359,8 @@ public final class ChainedMigration {
                 whole.rejects = whole.rejects.map { earlier.joined(with: $0) } ?? earlier
             }
         }
+        let unmapped = reports.flatMap { $0.unmapped ?? [] }
+        whole.unmapped = unmapped.isEmpty ? nil : unmapped
         whole.notes = zip(runs, reports).flatMap { run, report in
             report.notes.map { "\(run.source.label) → \(run.destination.label): \($0)" }
         }

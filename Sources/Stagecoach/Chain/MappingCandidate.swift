@@ -39,10 +39,12 @@ struct MappingCandidate {
     ///
     /// - Throws: what ``MappingModel/read(path:sourceModel:destinationModel:after:)`` throws.
     func read(
-        _ source: ManagedObjectModel, _ destination: ManagedObjectModel, after earlier: [MappingModel]
+        _ source: ManagedObjectModel, _ destination: ManagedObjectModel, after earlier: [MappingModel],
+        unmappable: UnmappableProperties
     ) throws(MigrationError) -> MappingModel {
         let model = try MappingModel.read(
-            file, sourceModel: source.whole, destinationModel: destination.whole, after: earlier)
+            file, sourceModel: source.whole, destinationModel: destination.whole, after: earlier,
+            unmappable: unmappable)
         return model.restricted(from: source, to: destination)
     }
 

@@ -47,7 +47,19 @@ struct ChainRun {
     /// Cuts a chain into runs, each as long as its mapping models compose.
     ///
     /// - Precondition: there is a step.
-    static func cut(_ steps: [MigrationStep], options: MigrationOptions, appends: Bool, fuses: Bool) -> [ChainRun] {
+    /// - Parameter planned: how many steps each run has by a saved plan; nil: as many as can be. Steps that a plan fuses and
+    ///   that do not compose are runs of their own.
+    static func cut(
+        _ steps: [MigrationStep], options: MigrationOptions, appends: Bool, fuses: Bool, planned: [Int]? = nil
+    ) -> [ChainRun] {
+        var starts: Set<Int> = []
+        if let planned {
+            var first = 0
+            for count in planned {
+                starts.insert(first)
+                first += max(1, count)
+            }
+        }
         var runs: [ChainRun] = []
         for (index, step) in steps.enumerated() {
             let next = ChainRun(steps: [step], mappingModels: step.mappingModels)
@@ -56,7 +68,8 @@ struct ChainRun {
                 continue
             }
             let isLastStep = index == steps.count - 1
-            do {
+            do throws(MappingComposition.Obstacle) {
+                if starts.contains(index) { throw MappingComposition.Obstacle("the plan cuts here") }
                 let composed = try compose(last, next, options, appends: appends && isLastStep, fuses: fuses)
                 runs[runs.count - 1].steps.append(step)
                 runs[runs.count - 1].mappingModels = [composed]

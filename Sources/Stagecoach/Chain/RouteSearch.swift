@@ -13,10 +13,12 @@ final class RouteSearch {
     private let line: VersionLine
     private let all: [LineVersion]
     private let candidates: [MappingCandidate]
+    private let unmappable: UnmappableProperties
     /// Why no step can be inferred; nil where one can.
     private var obstacles: [Pair: MigrationError?] = [:]
 
-    init(line: VersionLine, all: [LineVersion], candidates: [MappingCandidate]) {
+    init(line: VersionLine, all: [LineVersion], candidates: [MappingCandidate], unmappable: UnmappableProperties) {
+        self.unmappable = unmappable
         self.line = line
         self.all = all
         self.candidates = candidates
@@ -123,7 +125,8 @@ final class RouteSearch {
         return all.indices.contains { from in
             all.indices.contains { to in
                 from != to && candidate.namesEntities(of: all[from], all[to])
-                    && (try? candidate.read(all[from].model(), all[to].model(), after: [])) != nil
+                    && (try? candidate.read(all[from].model(), all[to].model(), after: [], unmappable: unmappable))
+                        != nil
             }
         }
     }
@@ -149,7 +152,8 @@ final class RouteSearch {
     private func read(
         _ candidate: MappingCandidate, _ pair: Pair, after earlier: [MappingModel]
     ) throws(MigrationError) -> MappingModel {
-        try candidate.read(line.versions[pair.from].model(), line.versions[pair.to].model(), after: earlier)
+        try candidate.read(
+            line.versions[pair.from].model(), line.versions[pair.to].model(), after: earlier, unmappable: unmappable)
     }
 
     // MARK: The way
@@ -227,7 +231,8 @@ final class RouteSearch {
 
     /// Not kept: those of all pairs of a long family would take much memory.
     private func inference(_ pair: Pair) throws(MigrationError) -> MappingModel {
-        try MappingModel.inferred(from: line.versions[pair.from].model(), to: line.versions[pair.to].model())
+        try MappingModel.inferred(
+            from: line.versions[pair.from].model(), to: line.versions[pair.to].model(), unmappable: unmappable)
     }
 
     private func noWay(_ byPair: [Pair: [Int]]) -> MigrationError {
@@ -239,7 +244,10 @@ final class RouteSearch {
         error.message =
             "There is no way from \(line.versions[0].label) to \(line.versions[line.last].label) over "
             + "\(line.versions.count - 2) versions between; directly: " + error.message
-        error.remedy = "Give a mapping model for a step with --mapping, or name the versions of the way with --via"
+        let leaves = error.remedy?.contains("--unmappable leave") ?? false
+        error.remedy =
+            "Give a mapping model for a step with --mapping, or name the versions of the way with --via"
+            + (leaves ? ", or leave such properties without a value with --unmappable leave" : "")
         return error
     }
 

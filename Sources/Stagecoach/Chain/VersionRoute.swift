@@ -26,13 +26,30 @@ public struct VersionRoute {
     ///   - bundle: the folder that has the versions between; nil where there is none.
     ///   - via: versions to go through.
     ///   - mappings: files of mapping models, in any order; of those for one pair the order is that of their turns.
+    ///   - unmappable: whether properties that cannot be mapped may be left without a value. A way that leaves none is
+    ///     taken where there is one.
     /// - Throws: `chain.noWay`, `chain.ambiguousMapping`, `chain.mappingElsewhere`, what reading a mapping model throws
     ///   and, where there is one pair only, what inference throws (78; 66 for missing files).
     /// - Complexity: O(v²) inferences where no direct one is possible, v versions between. Where one step is not enough,
     ///   all of the bundle's versions are read, some of them several times; those on the way are held, and a few more.
     public static func find(
         from source: ModelVersion, to destination: ModelVersion, bundle: String? = nil, via: [ModelVersion] = [],
-        mappings: [String] = []
+        mappings: [String] = [], unmappable: UnmappableProperties = .refuse
+    ) throws(MigrationError) -> VersionRoute {
+        do throws(MigrationError) {
+            return try find(from: source, to: destination, bundle, via, mappings, .refuse)
+        } catch {
+            let isAboutProperties =
+                error.code.rawValue.hasPrefix("inference.")
+                || ["chain.noWay", "mapping.unlistedProperty"].contains(error.code.rawValue)
+            guard unmappable == .leave, isAboutProperties else { throw error }
+        }
+        return try find(from: source, to: destination, bundle, via, mappings, .leave)
+    }
+
+    private static func find(
+        from source: ModelVersion, to destination: ModelVersion, _ bundle: String?, _ via: [ModelVersion],
+        _ mappings: [String], _ unmappable: UnmappableProperties
     ) throws(MigrationError) -> VersionRoute {
         // A store of one configuration goes through that configuration of every version.
         let shelf = VersionShelf(bundle: bundle, source: source.model)
@@ -45,7 +62,8 @@ public struct VersionRoute {
         for path in mappings { candidates.append(try MappingCandidate(path: path)) }
         if via.isEmpty {
             let only = RouteSearch(
-                line: .init(LineVersion(source, on: shelf), names: [], end), all: [], candidates: candidates)
+                line: .init(LineVersion(source, on: shelf), names: [], end), all: [], candidates: candidates,
+                unmappable: unmappable)
             var isOne = true
             for candidate in candidates {
                 isOne = isOne && Self.mayLead(candidate, from: source, to: destination, in: bundle)
@@ -71,7 +89,7 @@ public struct VersionRoute {
         return try RouteSearch(
             line: VersionLine(
                 LineVersion(source, on: shelf), names: names, end, versions: versions, via: via.map(placed)),
-            all: versions, candidates: candidates
+            all: versions, candidates: candidates, unmappable: unmappable
         ).route()
     }
 

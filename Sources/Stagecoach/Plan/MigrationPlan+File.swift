@@ -36,7 +36,7 @@ extension MigrationPlan {
         }
     }
 
-    private static func place(of error: any Error) -> String {
+    static func place(of error: any Error) -> String {
         guard let error = error as? DecodingError else { return "it cannot be read" }
         func at(_ path: [any CodingKey]) -> String {
             path.isEmpty

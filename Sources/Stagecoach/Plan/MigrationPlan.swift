@@ -23,6 +23,9 @@ public struct MigrationPlan: Sendable, Codable, Equatable {
     /// Whether the stages of any mapping model are barriers over its entity mappings.
     public var isStaged: Bool { models.contains(where: \.isStaged) }
 
+    /// The properties of all mapping models that could not be mapped and are left.
+    public var unmapped: [Unmapped] { models.flatMap { $0.unmapped ?? [] } }
+
     /// One mapping model's part.
     public struct Model: Sendable, Codable, Equatable {
         /// Whether the stages are barriers over all entity mappings, because user code may run.
@@ -42,6 +45,31 @@ public struct MigrationPlan: Sendable, Codable, Equatable {
         public var passes: [Pass]
         /// From where a run goes on that was killed; nil in plans of older programs.
         public var resume: String?
+        /// Properties that could not be mapped and are left without a value; nil where there are none.
+        public var unmapped: [Unmapped]?
+    }
+
+    /// A property that could not be mapped and is left without a value.
+    public struct Unmapped: Sendable, Codable, Equatable {
+        /// The destination entity that declares it.
+        public var entity: String
+        public var name: String
+        /// `Entity.name` of the source property whose values stay behind; nil where it is not known.
+        public var source: String?
+        /// Source objects that have a value there; nil where they are not counted, before the source stands.
+        public var values: Int?
+        /// Why: a sentence without a full stop.
+        public var reason: String
+
+        /// All of it in a sentence without a full stop.
+        public var sentence: String {
+            let count = values.map { values in "\(values) object\(values == 1 ? " has" : "s have") a value there" }
+            let left = source.map { source in
+                "what \(source) has stays behind" + (count.map { ", and \($0)" } ?? "")
+            }
+            return (["\(entity).\(name) is left unmapped"] + [left].compactMap { $0 }).joined(separator: ", ")
+                + ": \(reason)"
+        }
     }
 
     /// How an entity mapping's objects are made.

@@ -6,8 +6,8 @@ import PersistentStore
 extension MigrationPlan {
     /// What a plan was made for: enough to see whether it still fits, and what differs.
     public struct Inputs: Sendable, Codable, Equatable {
-        /// The source store.
-        public var source: Store
+        /// The source store; nil for a private store on the way of a chain, of which nothing is known beforehand.
+        public var source: Store?
         /// The store that is appended to; nil for a fresh destination.
         public var destination: Store?
         /// Version hashes by entity, in hexadecimal digits.
@@ -76,7 +76,10 @@ extension MigrationPlan.Store {
 extension MigrationPlan.Inputs {
     /// What differs from the inputs as they are now, a sentence each; empty where the plan fits.
     func differences(from now: MigrationPlan.Inputs) -> [String] {
-        var lines = source.differences(from: now.source).map { "the source: \($0)" }
+        var lines: [String] = []
+        if let source, let current = now.source {
+            lines += source.differences(from: current).map { "the source: \($0)" }
+        }
         switch (destination, now.destination) {
         case (nil, nil): break
         case (let old?, let new?): lines += old.differences(from: new).map { "the destination: \($0)" }

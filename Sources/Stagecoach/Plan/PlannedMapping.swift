@@ -105,7 +105,10 @@ final class PlannedMapping {
     /// The context of errors at one source object of this mapping.
     func context(ofSource key: Int64) -> MigrationError.Context {
         let entity = source?.definition.name
-        return MigrationError.Context(entity: entity, objectID: "\(entity ?? "?")/p\(key)", entityMapping: name)
+        var context = MigrationError.Context(
+            entity: entity, objectID: "\(entity ?? "?")/p\(key)", entityMapping: name)
+        context.sourceObjectID = context.objectID
+        return context
     }
 }
 

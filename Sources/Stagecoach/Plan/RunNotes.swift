@@ -7,9 +7,10 @@ enum RunNotes {
         counts: MigrationCounts, tables: [PlannedTable], schema: StoreSchema, options: MigrationOptions,
         source: SourceStore, existing: ExistingStore? = nil, rejects: RejectReport? = nil,
         missing: [ExternalFiles.Missing] = [],
-        history: String? = nil
+        history: String? = nil, unmapped: [MigrationPlan.Unmapped] = [], madeIndexes: Set<String> = [],
+        unknownHashes: [String] = []
     ) -> [String] {
-        var notes: [String] = []
+        var notes = unmapped.map(\.sentence)
         let renumbered = tables.filter { $0.keys == .sequential && !$0.mappings.isEmpty }
         let names = Set(renumbered.map(\.table)).sorted().map {
             schema.model.entity(at: schema.tables[$0].root).definition.name
@@ -62,8 +63,13 @@ enum RunNotes {
             notes.append("The destination's persistent history does not tell of the objects that were added")
         }
         // What a store that stands has of indexes and triggers is its own.
-        if existing == nil { notes += schema.notes }
+        if existing == nil { notes += schema.notes.filter { !madeIndexes.contains($0) } }
         if let history { notes.append(history) }
+        if !unknownHashes.isEmpty {
+            notes.append(
+                "The version hashes of \(unknownHashes.joined(separator: ", ")) are known to Core Data only and were left out: "
+                    + "it takes the store for one of another version")
+        }
         for (rule, count) in counts.warnings.sorted(by: { $0.key < $1.key }) {
             notes.append(
                 "\(count) objects break a rule that they broke in the source already, or that a new relationship brings: \(rule)"

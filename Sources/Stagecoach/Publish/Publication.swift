@@ -30,23 +30,52 @@ struct Publication {
     private func metadata() throws(MigrationError) -> DestinationMetadata {
         let old = session.source.metadata
         let model = session.destinationSchema.model
+        var metadata = DestinationMetadata(
+            uuid: uuid, sourceProperties: old.propertyList,
+            versionHashes: Self.versionHashes(of: model, from: old, session.layout.schema.model),
+            versionIdentifiers: model.versionIdentifiers)
+        metadata.omitsUnknownHashes = session.options.unknownHashes == .omit
+        return metadata
+    }
+
+    /// The version hashes of a destination, as far as they are known: computed, or stated by a compiled model, or those of a
+    /// source entity that is the same to the last property. They are never invented.
+    static func versionHashes(
+        of model: ManagedObjectModel, from old: StoreMetadata, _ source: ManagedObjectModel
+    ) -> [String: [UInt8]] {
         var hashes: [String: [UInt8]] = [:]
         for (name, hash) in VersionHash.entityHashes(of: model) {
             switch hash {
             case .known(let bytes): hashes[name] = bytes
             case .unknown:
-                // Never invented; a source entity that is the same to the last property has the right bytes.
-                if let bytes = old.versionHashes[name], isUnchanged(name) { hashes[name] = bytes }
+                let isUnchanged = source.entity(named: name)?.definition == model.entity(named: name)?.definition
+                if let bytes = old.versionHashes[name], !bytes.isEmpty, isUnchanged { hashes[name] = bytes }
             }
         }
-        return DestinationMetadata(
-            uuid: uuid, sourceProperties: old.propertyList, versionHashes: hashes,
-            versionIdentifiers: model.versionIdentifiers)
+        return hashes
+    }
+}
+
+extension Migration {
+    /// Entities of a fresh destination whose version hashes only Core Data can compute; by name.
+    func unknownHashes(_ prepared: Prepared) -> [String] {
+        let known = Publication.versionHashes(
+            of: destinationModel, from: prepared.source.metadata, prepared.layout.schema.model)
+        return destinationModel.entities.map(\.definition.name).filter { known[$0] == nil }.sorted()
     }
 
-    private func isUnchanged(_ name: String) -> Bool {
-        session.layout.schema.model.entity(named: name)?.definition
-            == session.destinationSchema.model.entity(named: name)?.definition
+    /// Refuses such a destination before anything is written, unless it may lack them, and one whose columns are not known.
+    ///
+    /// - Throws: `metadata.missingHash`, `model.unstorableAttribute` (78).
+    func checkHashes(_ prepared: Prepared, appends: Bool) throws(MigrationError) {
+        if !appends { try prepared.schema.refuseUnstorable(destinationPath) }
+        guard !appends, options.unknownHashes == .refuse, let first = unknownHashes(prepared).first else { return }
+        throw MigrationError(
+            "metadata.missingHash", .configuration,
+            "The version hash of an entity with derived or composite attributes is known to Core Data only",
+            remedy:
+                "Give the destination model as a compiled .momd, whose VersionInfo.plist holds the hashes, or leave "
+                + "them out with --unknown-hashes omit", context: .init(entity: first))
     }
 }
 

@@ -178,6 +178,7 @@ final class OptimisticLoad {
             context = .init(
                 entity: name, objectID: "\(name)/p\(first.key)", property: first.property,
                 entityMapping: origin?.mappingName)
+            context.sourceObjectID = origin?.sources.first
         }
         var listed = "look at them with stagecoach check or name a --reject-file"
         if let file, let origins = session.validation.origins {

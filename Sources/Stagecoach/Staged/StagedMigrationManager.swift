@@ -15,6 +15,10 @@ import PersistentStore
 /// read and changed through SQLite, or through ``transformStore(with:)``, whose policies have objects and contexts. What
 /// handlers change is brought into order, and the model's rules are checked, before the destination is published.
 ///
+/// A store that was made for one configuration of its model goes through that configuration of every version, in lightweight
+/// and in custom stages: stages list whole versions, ``model`` is the configuration's part, and of a custom stage's mapping
+/// model, which is for whole models, counts what concerns it.
+///
 /// Lightweight steps that follow each other are fused where that gives the same result.
 public final class StagedMigrationManager: NSObject {
     /// In order.
@@ -143,7 +147,9 @@ public final class StagedMigrationManager: NSObject {
                 }
                 try call(handler, custom, at: place, of: version)
             }
-            let mapping = try custom?.mappingModel ?? MappingModel.inferred(from: version, to: move.destination)
+            let mapping =
+                try custom?.mappingModel?.restricted(from: version, to: move.destination)
+                ?? MappingModel.inferred(from: version, to: move.destination, unmappable: options.unmappable)
             let isLast = index == route.moves.count - 1 && custom?.didMigrateHandler == nil
             made += 1
             try migrate(mapping, to: move.destination, at: isLast ? destination : stores.path(ofRun: made), name)
@@ -161,6 +167,7 @@ public final class StagedMigrationManager: NSObject {
         var last = inner
         last.isDryRun = options.isDryRun
         last.newUUID = options.newUUID
+        last.unknownHashes = options.unknownHashes
         return last
     }
 

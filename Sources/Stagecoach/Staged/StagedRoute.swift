@@ -17,8 +17,9 @@ struct StagedRoute {
 
     /// - Throws: as ``StagedMigrationManager/migrateStore(from:to:destinationModel:)``.
     init(
-        stages: [MigrationStage], models: [ManagedObjectModel], source: String, destination: ManagedObjectModel
+        stages: [MigrationStage], models: [ManagedObjectModel], source: String, destination given: ManagedObjectModel
     ) throws(MigrationError) {
+        let destination = given.whole
         try Self.checkOnce(stages)
         var known = StagedModels(models + [destination])
         for stage in stages {
@@ -27,12 +28,14 @@ struct StagedRoute {
                 known.add(try reference.resolved(), checksum: reference.versionChecksum)
             }
         }
-        let (store, checksum) = try Self.store(source, known)
-        known.add(store, checksum: checksum)
+        let (store, own) = try Self.store(source, known)
+        // The hashes of a store of one configuration are those of its entities: stages list the whole versions.
+        let checksum = store.whole === store ? own : store.whole.versionChecksum ?? own
+        known.add(store.whole, checksum: checksum)
         start = store
         let end = destination.versionChecksum
         if checksum == end {
-            moves = [Move(stage: nil, destination: destination)]
+            moves = [Move(stage: nil, destination: destination.counterpart(of: store))]
             return
         }
         let all = stages.flatMap(\.checksums)
@@ -44,7 +47,7 @@ struct StagedRoute {
         guard let first = stages.firstIndex(where: { Self.begins($0, with: checksum) }) else {
             // The last stage may end with the store's version: what is left is the way to the destination.
             guard stages.last?.checksums.last == checksum else { throw Self.unknown(checksum, source) }
-            moves = [Move(stage: nil, destination: destination)]
+            moves = [Move(stage: nil, destination: destination.counterpart(of: store))]
             return
         }
         var found: [Move] = []
@@ -71,7 +74,12 @@ struct StagedRoute {
             }
         }
         if now != end { found.append(Move(stage: nil, destination: destination)) }
-        moves = found
+        // A store of one configuration stays one, as long as the versions have it.
+        var last = store
+        moves = found.map { move in
+            last = move.destination.counterpart(of: last)
+            return Move(stage: move.stage, destination: last)
+        }
     }
 
     private static func begins(_ stage: MigrationStage, with checksum: String) -> Bool {

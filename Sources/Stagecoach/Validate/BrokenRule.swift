@@ -34,12 +34,14 @@ struct BrokenRule {
         if rule == .required, isRelationship, bound != nil { code = ValidationRule.minimumCount.code }
         var text = sentence
         if let source = origin?.sources.first { text += " (source object \(source))" }
-        return MigrationError(
+        var error = MigrationError(
             code, .data, text,
             remedy: "Give the property a value in the mapping model, relax the rule in the destination model, "
                 + "or leave such objects out with --on-invalid reject",
             context: .init(
                 entity: entityName, objectID: objectID, property: property, entityMapping: origin?.mappingName))
+        error.context.sourceObjectID = origin?.sources.first
+        return error
     }
 
     private var sentence: String {

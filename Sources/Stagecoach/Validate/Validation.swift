@@ -178,7 +178,10 @@ extension MigrationSession {
         for entity in destinationSchema.tables[table].entities {
             guard let origin = try validation.origins?.origin(table: table, key: key, entity: entity) else { continue }
             var error = error.inside(.init(entityMapping: origin.mappingName))
-            if let source = origin.sources.first { error.message += " (the latter made of source object \(source))" }
+            if let source = origin.sources.first {
+                error.message += " (the latter made of source object \(source))"
+                error.context.sourceObjectID = source
+            }
             return error
         }
         return error

@@ -315,37 +315,28 @@ struct StructureVerification {
 
     // MARK: - Derived attributes and files
 
-    /// Derived attributes that count a relationship.
+    /// Derived attributes that follow from the destination's rows.
     func compareDerived() throws {
+        try scene.destination.addTextFunctions()
+        let queries = schema.derivedDifferences(scene.plan.derived, numbers: layout.fileNumber(ofEntity:))
+        let known = Set(queries.map(\.attribute))
         for entity in model.entities {
             for attribute in entity.attributes where attribute.declaringEntityIndex == entity.index {
-                guard let text = attribute.definition.derivationExpression, let column = schema.column(of: attribute)
+                guard let text = attribute.definition.derivationExpression, schema.column(of: attribute) != nil,
+                    !known.contains(attribute.reference)
                 else { continue }
-                let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-                guard parts.count == 2, parts[1] == "@count",
-                    let relationship = entity.relationship(named: String(parts[0])),
-                    case .toManyByInverse(let members, let key, _, _) = schema.storage(of: relationship)
-                else {
-                    findings.skip("\(entity.definition.name).\(attribute.name)", "it is derived: \(text)")
-                    continue
-                }
-                let index = schema.tableIndex(of: entity)
-                let (table, member) = (layout.tables[index], layout.tables[members])
-                let statement = try scene.destination.query(
-                    """
-                    SELECT r.Z_PK, r.Z_ENT, r.\(SQLName.quoted(table.columns[column])) AS kept,
-                    (SELECT count(*) FROM \(SQLName.quoted(member.name)) AS m WHERE m.\(SQLName.quoted(member.columns[key])) = r.Z_PK) AS n
-                    FROM \(SQLName.quoted(table.name)) AS r NOT INDEXED
-                    WHERE r.Z_ENT IN (\(numbers(below: entity))) AND kept IS NOT n AND \(isOwn(index, "r.Z_PK"))
-                    """)
-                while try statement.step() {
-                    let place = scene.plan.objectID(
-                        table: index, number: statement.integer(1), key: statement.integer(0))
-                    findings.add(
-                        .init(
-                            kind: .value, entity: place.entity, objectID: place.id, property: attribute.name,
-                            expected: String(statement.integer(3)), found: statement.text(2)))
-                }
+                findings.skip("\(entity.definition.name).\(attribute.name)", "it is derived: \(text)")
+            }
+        }
+        for (reference, sql) in queries {
+            let index = schema.tableByEntity[reference.entity]
+            let statement = try scene.destination.query("\(sql) AND \(isOwn(index, "t.Z_PK"))")
+            while try statement.step() {
+                let place = scene.plan.objectID(table: index, number: statement.integer(1), key: statement.integer(0))
+                findings.add(
+                    .init(
+                        kind: .value, entity: place.entity, objectID: place.id, property: reference.name,
+                        expected: statement.text(3), found: statement.text(2)))
             }
         }
     }

@@ -52,6 +52,24 @@ final class VerificationPlan {
         isKept = isKept.map { _ in false }
     }
 
+    /// Which derived attributes are no copies.
+    private(set) lazy var derived = DerivedSelection(
+        anew: DerivedColumns.anew(
+            (0..<max(1, turns)).map { turn in
+                let model = MappingModel()
+                model.entityMappings = own(turn).map(\.mapping)
+                return model
+            }, source: source.schema.model, destination: destination.schema.model))
+
+    /// Whether a derived attribute is computed from the destination's own rows and not copied.
+    func isDerived(_ attribute: AttributeDescription, of mapping: VerifiedMapping) -> Bool {
+        guard let form = attribute.definition.derivationExpression.flatMap(DerivationForm.init),
+            let entity = mapping.destination
+        else { return false }
+        return !form.isCarried
+            || derived.anew.contains(DerivedReference(attribute: attribute.reference, entity: entity.index))
+    }
+
     func sourceTable(_ mapping: VerifiedMapping) -> Int? { mapping.source.map(source.schema.tableIndex(of:)) }
     func destinationTable(_ mapping: VerifiedMapping) -> Int? {
         mapping.destination.map(destination.schema.tableIndex(of:))

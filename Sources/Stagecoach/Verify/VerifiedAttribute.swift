@@ -10,7 +10,7 @@ struct VerifiedAttribute {
         case copied(column: Int, isExternal: Bool)
         case initial(StoredValue?)
         case computed(ValueExpression, PropertyMapping?)
-        /// A count that the destination's own rows give.
+        /// What the destination's own rows give.
         case derived
         case skipped(String)
     }
@@ -58,7 +58,7 @@ struct VerifiedAttribute {
         standard = replacesNil ? initial : nil
         if let obstacle = mapping.obstacle {
             way = .skipped(obstacle)
-        } else if let derivation = attribute.definition.derivationExpression, derivation.hasSuffix(".@count") {
+        } else if plan.isDerived(attribute, of: mapping) {
             way = .derived
         } else if let expression = property?.valueExpression {
             way = Self.way(expression, property, attribute, mapping, plan)

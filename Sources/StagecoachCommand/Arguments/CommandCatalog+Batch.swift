@@ -2,8 +2,9 @@
 extension CommandCatalog {
     /// Options of `migrate` that mean the same for each store of a batch.
     private static let sharedNames = [
-        "from", "mapping", "via", "policies", "batch-size", "keys", "strict-validation", "on-invalid", "max-rejects",
-        "external-threshold", "history", "new-uuid", "check",
+        "from", "mapping", "via", "unmappable", "policies", "batch-size", "keys", "strict-validation", "on-invalid",
+        "max-rejects",
+        "external-threshold", "history", "unknown-hashes", "new-uuid", "check",
     ]
 
     static let batch = CommandSpecification(

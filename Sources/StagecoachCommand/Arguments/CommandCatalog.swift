@@ -11,6 +11,12 @@ package enum CommandCatalog {
         migrate, plan, check, verify, batch, mergeReports, infer, convert, inspect, port, demo, completions,
     ]
 
+    static let unmappable = OptionSpecification(
+        "unmappable", .choice(["refuse", "leave"]), "CHOICE",
+        help:
+            "What becomes of properties that inference cannot map (another type, a to-many that became a to-one, a relationship that points to something else): refuse (the default), or leave (an attribute has its default value or none, a relationship is empty; each is named, and the values that stay behind are counted)."
+    )
+
     static let migrationOptions: [OptionSpecification] = [
         .init("to", .text, "MODEL", isRequired: true, help: "The model version to migrate to."),
         .init(
@@ -28,6 +34,7 @@ package enum CommandCatalog {
             help:
                 "Go through this version of the --to bundle, or this MODEL; given several times, in this order and through no other version. Left out: the way with the most of the given mapping models, then the fewest steps."
         ),
+        unmappable,
         .init(
             "policies", .text, "LIBRARY", isRepeatable: true,
             help:
@@ -89,6 +96,11 @@ package enum CommandCatalog {
             "history", .choice(["keep", "drop"]), "CHOICE",
             help:
                 "What becomes of the source's persistent history: drop (the default: who follows it begins anew), or keep, with the destination's entity numbers, where all keys are kept."
+        ),
+        .init(
+            "unknown-hashes", .choice(["refuse", "omit"]), "CHOICE",
+            help:
+                "What becomes of version hashes that only Core Data can compute, those of entities with derived or composite attributes: refuse (the default; a compiled .momd states them), or omit (the store lacks them, and Core Data takes it for one of another version)."
         ),
         .init("new-uuid", .flag, help: "Give the destination a UUID of its own."),
         .init("check", .choice(["full"]), "full", help: "Run SQLite's integrity check before publishing."),
@@ -222,6 +234,7 @@ package enum CommandCatalog {
         options: [
             .init("from", .text, "MODEL", isRequired: true, help: "The older version."),
             .init("to", .text, "MODEL", isRequired: true, help: "The newer version."),
+            unmappable,
             .init("output", letter: "o", .text, "FILE", help: "Write to a new file instead of standard output."),
         ],
         examples: [

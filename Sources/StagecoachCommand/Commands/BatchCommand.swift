@@ -131,8 +131,10 @@ struct BatchCommand {
 
     /// The options that change a result, in one text.
     private var options: String {
-        let texts = ["keys", "on-invalid", "max-rejects", "external-threshold", "history"]
-            .map { "\($0)=\(arguments[option: $0] ?? "")" }
+        let texts = [
+            "keys", "unmappable", "on-invalid", "max-rejects", "external-threshold", "history", "unknown-hashes",
+        ]
+        .map { "\($0)=\(arguments[option: $0] ?? "")" }
         return (texts + ["strict-validation", "new-uuid"].map { "\($0)=\(arguments.has($0))" }).joined(separator: " ")
     }
 

@@ -9,7 +9,8 @@ enum InferCommand {
     static func run(_ arguments: ParsedArguments, console: Console) throws {
         let source = try ModelArgument.load(arguments[option: "from"] ?? "")
         let destination = try ModelArgument.load(arguments[option: "to"] ?? "")
-        let json = try MappingModel.inferred(from: source.model, to: destination.model).json()
+        let unmappable = arguments[option: "unmappable"].flatMap(UnmappableProperties.init(rawValue:)) ?? .refuse
+        let json = try MappingModel.inferred(from: source.model, to: destination.model, unmappable: unmappable).json()
         if let path = arguments[option: "output"] {
             try OutputFile.create(path, json)
         } else {

@@ -34,15 +34,7 @@ struct PlanCommand {
         let chain = try inputs.migration().plan()
         let plan = chain.runs[0].plan
         let outline = PlanOutline(plan, chain: chain, inputs: inputs)
-        if let saved {
-            guard chain.runs.count == 1 else {
-                throw MigrationError(
-                    "plan.chain", .configuration,
-                    "A saved plan is for one migration, and this way takes \(chain.runs.count)",
-                    remedy: "Plan and migrate from version to version")
-            }
-            try OutputFile.create(saved, try plan.json())
-        }
+        if let saved { try OutputFile.create(saved, try chain.runs.count > 1 ? chain.json() : plan.json()) }
         switch format {
         case .text: console.output.write(PlanWording.text(outline))
         case .json: console.output.write(try JSONText.text(outline))

@@ -13,6 +13,8 @@ struct MigrationInputs {
     let evidence: StoreVersion.Evidence?
     let route: VersionRoute
     private let plan: MigrationPlan?
+    /// The plan of a way that takes several migrations.
+    private let chainPlan: ChainPlan?
 
     /// Reads store, models and mapping models, in this order.
     ///
@@ -30,7 +32,8 @@ struct MigrationInputs {
             sourceModel = NamedModel(
                 model: named.model.fitting(storeHashes: hashes) ?? named.model, name: named.name)
             destinationModel = try ModelArgument.load(request.to)
-            evidence = nil
+            // Of a store without any hashes the tables have to do.
+            evidence = hashes.isEmpty ? .schema : nil
             source = ModelVersion(name: sourceModel.name, model: sourceModel.model)
         } else {
             // Without --from the --to bundle may have to say which version wrote the store: it must be there.
@@ -44,15 +47,18 @@ struct MigrationInputs {
         }
         for library in request.policies { try PolicyLibrary.load(library) }
         if let path = request.plan {
-            plan = try MigrationPlan.read(json: Data(try InputFile.read(path, what: "plan")), path: path)
+            let json = Data(try InputFile.read(path, what: "plan"))
+            chainPlan = try ChainPlan.read(json: json, path: path)
+            plan = chainPlan == nil ? try MigrationPlan.read(json: json, path: path) : nil
         } else {
+            chainPlan = nil
             plan = nil
         }
         var via: [ModelVersion] = []
         for name in request.via { via.append(try ModelArgument.stop(name, bundle: bundle)) }
         route = try VersionRoute.find(
             from: source, to: ModelVersion(name: destinationModel.name, model: destinationModel.model), bundle: bundle,
-            via: via, mappings: request.mappings)
+            via: via, mappings: request.mappings, unmappable: request.options.unmappable)
         sourceModel = NamedModel(model: sourceModel.model, name: route.steps[0].source.name)
     }
 
@@ -69,9 +75,11 @@ struct MigrationInputs {
         var options = request.options
         options.plan = plan
         options.sourceIsKnownByTables = evidence == .schema
-        return ChainedMigration(
+        let migration = ChainedMigration(
             from: request.source, steps: route.steps, to: request.destination, options: options, progress: progress,
             cancellation: cancellation)
+        migration.savedPlan = chainPlan
+        return migration
     }
 
     /// What the command has to say of the way, beyond what the run itself says: a sentence each.

@@ -61,6 +61,10 @@ struct MigrationRequest {
         options.appendsToExisting = arguments.has("append")
         options.isDryRun = arguments.has("dry-run")
         options.restarts = arguments.has("restart")
+        options.unmappable =
+            arguments[option: "unmappable"].flatMap(UnmappableProperties.init(rawValue:)) ?? .refuse
+        options.unknownHashes =
+            arguments[option: "unknown-hashes"].flatMap(UnknownHashes.init(rawValue:)) ?? .refuse
         options.strictValidation = arguments.has("strict-validation")
         options.onInvalid = arguments[option: "on-invalid"].flatMap(InvalidObjects.init(rawValue:)) ?? .fail
         options.rejectFile = entry.rejectFile ?? arguments[option: "reject-file"]

@@ -40,6 +40,9 @@ enum PlanWording {
             lines.append("  Rows, the three stages fused: no user code runs")
         }
         if let resume = model.resume { lines.append("  \(resume)") }
+        if let unmapped = model.unmapped {
+            lines += ["", "  Left unmapped"] + unmapped.map { "    \($0.sentence)" }
+        }
         lines += ["", "  Entity mappings"]
         lines += TextTable(
             rows: model.entityMappings.map { mapping in

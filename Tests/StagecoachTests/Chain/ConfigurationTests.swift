@@ -120,6 +120,41 @@ struct ConfigurationTests {
         #expect(try StoreVersion.find(store: folder.file("new.sqlite"), bundle: nil).configurations == [])
     }
 
+    @Test("Stages list whole versions, and a store of a configuration goes through its part of them")
+    func staged() throws {
+        let folder = try TemporaryFolder()
+        let versions = try [
+            Self.version("text"), Self.version("body"),
+            Self.version("words", local: ["Setting", "Device"], extra: [entity("Device", [attribute("id", .uuid)])]),
+        ]
+        let source = try Self.store(try #require(versions[0].restricted(toConfiguration: "Local")), in: folder)
+        let checksums = try versions.map { try #require($0.versionChecksum) }
+        let references = zip(versions, checksums).map {
+            ManagedObjectModelReference(model: $0, versionChecksum: $1)
+        }
+        let custom = CustomMigrationStage(migratingFrom: references[1], to: references[2])
+        custom.mappingModel = try .inferred(from: versions[1], to: versions[2])
+        custom.mappingModel?.entityMappings.first { $0.destinationEntityName == "Setting" }?.attributeMappings?
+            .first { $0.name == "words" }?.valueExpression = try NSExpression(parsing: "'new'")
+        var seen: [[String]] = []
+        custom.willMigrateHandler = { manager, _ in
+            seen.append(try Self.tables(try #require(manager.storeURL).path))
+            #expect(manager.model?.restrictedConfigurations == ["Local"])
+        }
+        custom.didMigrateHandler = { manager, _ in
+            seen.append(try Self.tables(try #require(manager.storeURL).path))
+        }
+        let manager = StagedMigrationManager([LightweightMigrationStage(Array(checksums.prefix(2))), custom])
+        manager.models = versions
+        try manager.migrateStore(
+            from: URL(fileURLWithPath: source), to: URL(fileURLWithPath: folder.file("new.sqlite")),
+            destinationModel: versions[2])
+        #expect(seen == [["ZSETTING"] + Self.fixed, ["ZDEVICE", "ZSETTING"] + Self.fixed])
+        #expect(try Self.tables(folder.file("new.sqlite")) == ["ZDEVICE", "ZSETTING"] + Self.fixed)
+        let connection = try Connection(path: folder.file("new.sqlite"), flags: SQLITE_OPEN_READONLY)
+        #expect(try connection.integer("SELECT count(*) FROM ZSETTING WHERE ZWORDS = 'new'") == 2)
+    }
+
     @Test("A mapping model for whole models is used as far as it concerns the configuration")
     func mapping() throws {
         let (old, new) = (try Self.version("text"), try Self.version("body"))

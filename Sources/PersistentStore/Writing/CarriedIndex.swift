@@ -1,0 +1,154 @@
+import Diagnostics
+import ManagedModel
+
+/// An index of a source store that a destination takes over as it stands: Core Data's form of it is not known well enough to
+/// be predicted, but the source has it, of the same entity.
+package struct CarriedIndex: Sendable, Equatable {
+    package let index: LeftOutIndex
+    /// CREATE statements, in order: of an R-tree its virtual table and its triggers.
+    let statements: [String]
+    /// What fills an R-tree: what its insert trigger would have done. Nil for an index, which SQLite fills.
+    let fill: String?
+}
+
+extension SourceStore {
+    /// The indexes that a fresh destination's schema leaves out and that this store has: of an entity of the same name and the
+    /// same version hash, whose columns have the same names.
+    ///
+    /// - Parameters:
+    ///   - schema: the destination's.
+    ///   - layout: this store's.
+    package func carriedIndexes(
+        for schema: StoreSchema, from layout: StoreLayout
+    ) throws(MigrationError) -> [CarriedIndex] {
+        var found: [CarriedIndex] = []
+        for index in schema.leftOutIndexes {
+            let entity = schema.model.entity(at: index.entity)
+            guard let old = layout.schema.model.entity(named: entity.definition.name),
+                Self.isSame(old, entity, layout, schema)
+            else { continue }
+            let table = schema.tables[schema.tableIndex(of: entity)].name
+            let carried = try blamingData { () throws(MigrationError) in
+                index.isTree ? try tree(index, on: table) : try plain(index, on: table)
+            }
+            guard let carried else { continue }
+            // Numbers of entities in a statement are this store's.
+            let numbers = (carried.statements + [carried.fill ?? ""]).contains { $0.uppercased().contains("Z_ENT") }
+            if numbers,
+                !schema.model.entities.allSatisfy({ entity in
+                    layout.schema.model.entity(named: entity.definition.name).map {
+                        layout.fileNumber(ofEntity: $0.index)
+                    } == schema.number(of: entity)
+                })
+            {
+                continue
+            }
+            found.append(carried)
+        }
+        return found
+    }
+
+    private static func isSame(
+        _ old: EntityDescription, _ new: EntityDescription, _ layout: StoreLayout, _ schema: StoreSchema
+    ) -> Bool {
+        let (oldTable, newTable) = (layout.schema.tableIndex(of: old), schema.tableIndex(of: new))
+        guard layout.tables[oldTable].name == schema.tables[newTable].name,
+            let hash = old.managedObjectModel.entityVersionHashesByName[old.definition.name],
+            hash == new.managedObjectModel.entityVersionHashesByName[new.definition.name]
+        else { return false }
+        return new.attributes.allSatisfy { attribute in
+            guard let column = schema.column(of: attribute) else { return true }
+            guard let before = old.attribute(named: attribute.name).flatMap(layout.schema.column(of:)) else {
+                return false
+            }
+            return layout.tables[oldTable].columns[before] == schema.tables[newTable].columns[column].name
+        }
+    }
+
+    private func plain(_ index: LeftOutIndex, on table: String) throws(MigrationError) -> CarriedIndex? {
+        let statement = try connection.prepare(
+            "SELECT sql FROM sqlite_master WHERE type = 'index' AND name = ?1 AND tbl_name = ?2 AND sql IS NOT NULL")
+        statement.bind(index.name, at: 1)
+        statement.bind(table, at: 2)
+        guard try statement.step(), let sql = statement.text(0), sql.hasPrefix("CREATE INDEX "), !sql.contains(";")
+        else { return nil }
+        return CarriedIndex(index: index, statements: [sql], fill: nil)
+    }
+
+    private func tree(_ index: LeftOutIndex, on table: String) throws(MigrationError) -> CarriedIndex? {
+        let statement = try connection.prepare(
+            "SELECT sql FROM sqlite_master WHERE type = 'table' AND name = ?1 AND sql IS NOT NULL")
+        statement.bind(index.treeName, at: 1)
+        guard try statement.step(), let sql = statement.text(0), !sql.contains(";"),
+            sql.uppercased().hasPrefix("CREATE VIRTUAL TABLE "), sql.uppercased().contains(" USING RTREE")
+        else { return nil }
+        let triggers = try connection.prepare(
+            """
+            SELECT sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = ?1 AND sql IS NOT NULL
+            AND substr(name, 1, ?3) = ?2 ORDER BY rowid
+            """)
+        triggers.bind(table, at: 1)
+        triggers.bind(index.treeName, at: 2)
+        triggers.bind(Int64(index.treeName.unicodeScalars.count), at: 3)
+        var statements = [sql]
+        while try triggers.step() {
+            guard let sql = triggers.text(0), sql.hasPrefix("CREATE TRIGGER ") else { return nil }
+            // The name of another tree may begin with this one's.
+            let names = sql.split { !($0.isLetter || $0.isNumber || $0 == "_") }
+            guard names.contains(where: { $0 == index.treeName }) else { continue }
+            statements.append(sql)
+        }
+        guard let fill = statements.dropFirst().lazy.compactMap({ TreeTrigger.fill($0, index.treeName, table) }).first
+        else { return nil }
+        return CarriedIndex(index: index, statements: statements, fill: fill)
+    }
+}
+
+/// An insert trigger of an R-tree: `CREATE TRIGGER … AFTER INSERT ON T … [WHEN (…)] BEGIN INSERT OR REPLACE INTO <tree>
+/// VALUES (NEW.Z_PK, …); END`.
+enum TreeTrigger {
+    /// The statement that does for all rows what the trigger does for a new one; nil where it does anything but put one row of
+    /// the new row's own values into the tree.
+    static func fill(_ sql: String, _ tree: String, _ table: String) -> String? {
+        let words = sql.uppercased()
+        guard words.utf8.count == sql.utf8.count, words.contains(" AFTER INSERT ON "),
+            let begin = words.firstRange(of: " BEGIN "), let end = words.ranges(of: "END").last
+        else { return nil }
+        let head = String(words[..<begin.lowerBound])
+        var body = String(words[begin.upperBound..<end.lowerBound]).trimmed
+        guard body.hasSuffix(";") else { return nil }
+        body = String(body.dropLast()).trimmed
+        guard !body.contains(";"), let values = body.ranges(of: "VALUES").last else { return nil }
+        let target = body[..<values.lowerBound].filter { !$0.isWhitespace && $0 != "\"" }
+        let name = tree.uppercased()
+        guard ["INSERTORREPLACEINTO\(name)", "INSERTINTO\(name)"].contains(String(target)) else { return nil }
+        let terms = String(body[values.upperBound...]).trimmed
+        guard terms.hasPrefix("("), terms.hasSuffix(")"), let list = ofRow(String(terms.dropFirst().dropLast())) else {
+            return nil
+        }
+        var condition = "1"
+        if let when = head.ranges(of: " WHEN ").last {
+            guard let own = ofRow(String(head[when.upperBound...])) else { return nil }
+            condition = own
+        }
+        let quoted = SQLName.quoted(table)
+        return "INSERT OR REPLACE INTO \(SQLName.quoted(tree)) SELECT \(list) FROM \(quoted) AS t WHERE \(condition)"
+    }
+
+    /// Names of columns do not tell upper from lower case, so upper case will do; text would, and is not taken.
+    private static func ofRow(_ text: String) -> String? {
+        let plain = text.unicodeScalars.allSatisfy { scalar in
+            scalar.isASCII
+                && (scalar.properties.isAlphabetic || "0123456789_.,()<>=+-*/ \"".unicodeScalars.contains(scalar))
+        }
+        guard plain, !text.contains("SELECT"), !text.contains("OLD.") else { return nil }
+        return text.replacing("NEW.", with: "t.")
+    }
+}
+
+extension String {
+    /// Without blanks at both ends.
+    fileprivate var trimmed: String {
+        String(drop(while: \.isWhitespace).reversed().drop(while: \.isWhitespace).reversed())
+    }
+}

@@ -1,0 +1,98 @@
+import Diagnostics
+import ManagedModel
+import Mapping
+import PersistentStore
+
+/// Counts what a mapping model leaves behind: the properties that could not be mapped.
+struct UnmappedValues {
+    let source: SourceStore
+    let layout: StoreLayout
+    let destination: ManagedObjectModel
+    /// Whether the source has its rows yet.
+    let isCounted: Bool
+
+    /// The unmapped properties by destination entity, each where it is declared.
+    ///
+    /// - Complexity: O(rows) of the source entities that have such properties.
+    func of(_ model: MappingModel) throws(MigrationError) -> [MigrationPlan.Unmapped] {
+        var found: [MigrationPlan.Unmapped] = []
+        for mapping in model.entityMappings ?? [] {
+            guard let target = mapping.destinationEntityName.flatMap({ destination.entity(named: $0) }) else {
+                continue
+            }
+            let properties = (mapping.attributeMappings ?? []) + (mapping.relationshipMappings ?? [])
+            for property in properties {
+                guard let unmapped = property.unmapped, let name = property.name else { continue }
+                let entity =
+                    target.attribute(named: name)?.entityName
+                    ?? target.relationship(named: name)?.entity.definition.name ?? target.definition.name
+                let origin = mapping.sourceEntityName.flatMap { layout.schema.model.entity(named: $0) }
+                let values = try origin.flatMap { origin throws(MigrationError) in
+                    try unmapped.source.flatMap { name throws(MigrationError) in try count(name, of: origin) }
+                }
+                // One that several entities inherit is one.
+                if let index = found.firstIndex(where: {
+                    $0.entity == entity && $0.name == name && $0.reason == unmapped.reason
+                }) {
+                    if let values { found[index].values = (found[index].values ?? 0) + values }
+                    continue
+                }
+                found.append(
+                    MigrationPlan.Unmapped(
+                        entity: entity, name: name, source: origin.flatMap { label(unmapped.source, of: $0) },
+                        values: values, reason: unmapped.reason))
+            }
+        }
+        return found
+    }
+
+    private func label(_ name: String?, of entity: EntityDescription) -> String? {
+        guard let name else { return nil }
+        let declaring =
+            entity.attribute(named: name)?.entityName ?? entity.relationship(named: name)?.entity.definition.name
+        return declaring.map { "\($0).\(name)" }
+    }
+
+    /// Objects of an entity, without subentities, that have a value; nil where that is not known.
+    private func count(_ name: String, of entity: EntityDescription) throws(MigrationError) -> Int? {
+        guard isCounted else { return nil }
+        let schema = layout.schema
+        let number = layout.fileNumber(ofEntity: entity.index)
+        let table = schema.tableIndex(of: entity)
+        let own = layout.tables[table]
+        let isOnly = schema.tables[table].entities.count == 1
+        let condition = isOnly ? "1" : "t.\(own.columns[EntityTable.entityColumn].identifier) = \(number)"
+        func rows(_ having: String) -> String {
+            "SELECT count(*) FROM \(own.name.identifier) t WHERE \(condition) AND \(having)"
+        }
+        func members(_ table: String, _ column: String) -> String {
+            rows("EXISTS (SELECT 1 FROM \(table.identifier) m WHERE m.\(column.identifier) = t.\"Z_PK\")")
+        }
+        if let attribute = entity.attribute(named: name) {
+            guard let column = schema.column(of: attribute) else { return nil }
+            return try count(rows("t.\(own.columns[column].identifier) IS NOT NULL"))
+        }
+        guard let relationship = entity.relationship(named: name) else { return nil }
+        switch schema.storage(of: relationship) {
+        case .none: return nil
+        case .toOne(_, let column, _, _): return try count(rows("t.\(own.columns[column].identifier) IS NOT NULL"))
+        case .toManyByInverse(let table, let column, _, _), .toManyHidden(let table, let column, _):
+            return try count(members(layout.tables[table].name, layout.tables[table].columns[column]))
+        case .join(let table, let side):
+            let join = layout.joinTables[table]
+            return try count(members(join.name, join.sides[side].column))
+        }
+    }
+
+    private func count(_ sql: String) throws(MigrationError) -> Int {
+        let statement = try source.query(sql)
+        return try statement.step() ? Int(statement.integer(0)) : 0
+    }
+}
+
+extension String {
+    /// The text as an SQL identifier.
+    fileprivate var identifier: String {
+        "\"" + split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
+    }
+}

@@ -1,0 +1,137 @@
+import Foundation
+import PersistentStore
+import TestSupport
+import Testing
+
+/// Properties that inference refuses, chains with a saved plan, and stores that say nothing of their version, by the command.
+@Suite("Versions by the built command")
+struct CommandVersionTests {
+    private static func attribute(_ name: String, _ type: String) -> String {
+        "<attribute name=\"\(name)\" optional=\"YES\" attributeType=\"\(type)\"/>"
+    }
+
+    private static func entity(_ name: String, _ properties: String...) -> String {
+        "<entity name=\"\(name)\">\(properties.joined())</entity>"
+    }
+
+    /// A bundle with a model for each list of entities: versions 1, 2, …
+    private static func bundle(_ versions: [String], in folder: TemporaryFolder) throws -> String {
+        for (index, entities) in versions.enumerated() {
+            let place = folder.file("M.xcdatamodeld/\(index + 1).xcdatamodel")
+            try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
+            let text = """
+                <?xml version="1.0" encoding="UTF-8"?>
+                <model type="com.apple.IDECoreDataModeler.DataModel" documentVersion="1.0">\(entities)</model>
+                """
+            try Data(text.utf8).write(to: URL(fileURLWithPath: place + "/contents"))
+        }
+        return folder.file("M.xcdatamodeld")
+    }
+
+    /// A store of version 1: the library's, of which nothing is migrated, with rows by SQL.
+    private static func source(_ bundle: String, _ sql: String, in folder: TemporaryFolder) throws -> String {
+        let made = try CommandBinary.run(
+            ["migrate", try CommandBinary.librarySource(), "old.sqlite", "--to", bundle + ":1"], in: folder.path)
+        #expect(made.code == 0, "\(made.messages)")
+        let connection = try Connection(path: folder.file("old.sqlite"), flags: 2)
+        try connection.execute(sql)
+        try connection.close()
+        return folder.file("old.sqlite")
+    }
+
+    @Test("What inference refuses is left on request, named in plan, report and JSON, and verified")
+    func unmappable() throws {
+        let folder = try TemporaryFolder()
+        let bundle = try Self.bundle(
+            [
+                Self.entity("Note", Self.attribute("year", "String"), Self.attribute("text", "String")),
+                Self.entity("Note", Self.attribute("year", "Integer 16"), Self.attribute("text", "String")),
+            ], in: folder)
+        _ = try Self.source(
+            bundle,
+            "INSERT INTO ZNOTE (Z_PK, Z_ENT, Z_OPT, ZYEAR, ZTEXT) VALUES (1, 1, 1, '1999', 'a'), (2, 1, 1, NULL, 'b')",
+            in: folder)
+        let arguments = ["old.sqlite", "new.sqlite", "--to", bundle + ":2"]
+        let refused = try CommandBinary.run(["migrate"] + arguments, in: folder.path)
+        #expect(refused.code == 78 && refused.messages.contains("--unmappable leave"))
+        #expect(refused.messages.contains("\"year\": null"))
+        let leaving = arguments + ["--unmappable", "leave"]
+        let sentence =
+            "Note.year is left unmapped, what Note.year has stays behind, and 1 object has a value there: Source and destination attribute types are incompatible: String became Integer 16"
+        let plan = try CommandBinary.run(["plan"] + leaving, in: folder.path)
+        #expect(plan.code == 0 && plan.output.contains(sentence), "\(plan.output)")
+        let run = try CommandBinary.run(["migrate"] + leaving, in: folder.path)
+        #expect(run.code == 0 && run.output.contains(sentence), "\(run.output) \(run.messages)")
+        #expect(try CommandBinary.run(["verify"] + leaving, in: folder.path).code == 0)
+        let inferred = try CommandBinary.run(
+            ["infer", "--from", bundle + ":1", "--to", bundle + ":2", "--unmappable", "leave", "-o", "m.json"],
+            in: folder.path)
+        #expect(inferred.code == 0)
+        let json = try String(contentsOfFile: folder.file("m.json"), encoding: .utf8)
+        #expect(json.contains("\"unmappable\": \"Source and destination attribute types are incompatible"))
+        let mapped = try CommandBinary.run(
+            ["migrate", "old.sqlite", "mapped.sqlite", "--to", bundle + ":2", "--mapping", "m.json", "--json"],
+            in: folder.path)
+        #expect(mapped.code == 0 && mapped.output.contains("\"unmapped\""), "\(mapped.messages)")
+    }
+
+    @Test("A chain's plan is saved and run, and refused when the source was written since")
+    func plans() throws {
+        let folder = try TemporaryFolder()
+        let bundle = try Self.bundle(
+            [
+                Self.entity("Note", Self.attribute("text", "String")),
+                Self.entity("Memo", Self.attribute("text", "String"), Self.attribute("size", "Integer 16")),
+                Self.entity("Memo", Self.attribute("text", "String"), Self.attribute("size", "Integer 32")),
+            ], in: folder)
+        _ = try Self.source(bundle, "INSERT INTO ZNOTE (Z_PK, Z_ENT, Z_OPT, ZTEXT) VALUES (5, 1, 1, 'a')", in: folder)
+        for (name, entity, value) in [("1to2.json", "Note", "2 + 3"), ("2to3.json", "Memo", "$source.size * 1000")] {
+            let text = """
+                {"formatVersion": 2, "entityMappings": [{"sourceEntity": "\(entity)", "destinationEntity": "Memo",
+                 "attributes": {"size": "\(value)"}}]}
+                """
+            try Data(text.utf8).write(to: URL(fileURLWithPath: folder.file(name)))
+        }
+        let arguments = [
+            "old.sqlite", "new.sqlite", "--to", bundle + ":3", "--via", "2", "--mapping", "1to2.json", "--mapping",
+            "2to3.json",
+        ]
+        let saved = try CommandBinary.run(["plan"] + arguments + ["--save", "plan.json"], in: folder.path)
+        #expect(saved.code == 0 && saved.output.contains("2 migrations"), "\(saved.output) \(saved.messages)")
+        let run = try CommandBinary.run(["migrate"] + arguments + ["--plan", "plan.json"], in: folder.path)
+        #expect(run.code == 0, "\(run.messages)")
+        let connection = try Connection(path: folder.file("new.sqlite"), flags: 1)
+        #expect(try connection.integer("SELECT ZSIZE FROM ZMEMO WHERE Z_PK = 5") == 5000)
+        let written = try Connection(path: folder.file("old.sqlite"), flags: 2)
+        try written.execute("UPDATE ZNOTE SET ZTEXT = 'b'")
+        try written.close()
+        var again = arguments
+        again[1] = "other.sqlite"
+        let stale = try CommandBinary.run(["migrate"] + again + ["--plan", "plan.json"], in: folder.path)
+        #expect(stale.code == 78 && stale.messages.contains("it was written since"), "\(stale.messages)")
+    }
+
+    @Test("A store without version hashes goes by --from, and by its tables")
+    func nothingSaid() throws {
+        let folder = try TemporaryFolder()
+        let bundle = try Self.bundle(
+            [
+                Self.entity("Note", Self.attribute("text", "String")),
+                Self.entity("Note", Self.attribute("text", "String"), Self.attribute("size", "Integer 16")),
+            ], in: folder)
+        _ = try Self.source(
+            bundle,
+            """
+            INSERT INTO ZNOTE (Z_PK, Z_ENT, Z_OPT, ZTEXT) VALUES (5, 1, 1, 'a'); DELETE FROM Z_MODELCACHE;
+            UPDATE Z_METADATA SET Z_PLIST = X'62706c6973743030d0080000000000000101000000000000000100000000000000000000000000000009'
+            """, in: folder)
+        for (name, from) in [("by-tables.sqlite", []), ("by-name.sqlite", ["--from", bundle + ":1"])]
+            as [(String, [String])]
+        {
+            let run = try CommandBinary.run(
+                ["migrate", "old.sqlite", name, "--to", bundle + ":2"] + from, in: folder.path)
+            #expect(run.code == 0, "\(run.messages)")
+            #expect(run.output.contains("version hashes are missing"))
+        }
+    }
+}

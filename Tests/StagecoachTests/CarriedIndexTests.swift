@@ -1,0 +1,119 @@
+import CSQLite
+import Diagnostics
+import Foundation
+import ManagedModel
+import PersistentStore
+import Stagecoach
+import TestSupport
+import Testing
+
+/// R-trees and indexes over expressions: taken over from a source that has them.
+@Suite("Indexes taken over from the source")
+struct CarriedIndexTests {
+    private static func version(_ extra: [AttributeDefinition] = []) throws -> ManagedObjectModel {
+        var place = entity(
+            "Place",
+            [attribute("lat", .double), attribute("lon", .double), attribute("name", .string)] + extra)
+        var tree = FetchIndexDefinition(name: "area")
+        tree.elements = ["lat", "lon"].map { name in
+            var element = FetchIndexElement(propertyName: name)
+            element.isRTree = true
+            return element
+        }
+        var lower = FetchIndexDefinition(name: "lower")
+        var element = FetchIndexElement(propertyName: nil)
+        element.expression = "lowercase:(name)"
+        lower.elements = [element]
+        var odd = lower
+        odd.name = "odd"
+        place.indexes = [tree, lower, odd]
+        return try model(place, entity("Note", [attribute("text", .string)]))
+    }
+
+    private static let tree = [
+        "CREATE VIRTUAL TABLE Z_RT_Place_area USING RTREE (Z_PK INTEGER PRIMARY KEY, ZLAT_MIN FLOAT, ZLAT_MAX FLOAT, ZLON_MIN FLOAT, ZLON_MAX FLOAT)",
+        "CREATE TRIGGER Z_RT_Place_area_INSERT AFTER INSERT ON ZPLACE FOR EACH ROW WHEN (NEW.ZLAT NOT NULL AND NEW.ZLON NOT NULL) BEGIN INSERT OR REPLACE INTO Z_RT_Place_area VALUES (NEW.Z_PK, NEW.ZLAT, NEW.ZLAT, NEW.ZLON, NEW.ZLON) ; END",
+        "CREATE TRIGGER Z_RT_Place_area_DELETE AFTER DELETE ON ZPLACE FOR EACH ROW BEGIN DELETE FROM Z_RT_Place_area WHERE Z_PK = OLD.Z_PK ; END",
+    ]
+
+    private static func source(_ model: ManagedObjectModel, _ folder: TemporaryFolder) throws -> String {
+        var store = ReferenceStore(model: model)
+        store.insert("Place", 3, ["lat": .real(48.5), "lon": .real(9.25), "name": .text("Tübingen")])
+        store.insert("Place", 7, ["lat": .real(52.5), "lon": .real(13.5), "name": .text("Berlin")])
+        store.insert("Place", 8, ["name": .text("Nowhere")])
+        try store.write(path: folder.file("old.sqlite"))
+        let connection = try Connection(path: folder.file("old.sqlite"), flags: SQLITE_OPEN_READWRITE)
+        for sql in tree { try connection.execute(sql) }
+        try connection.execute("CREATE INDEX Z_Place_lower ON ZPLACE (lower(ZNAME) COLLATE BINARY ASC)")
+        try connection.close()
+        return folder.file("old.sqlite")
+    }
+
+    private static func statements(_ path: String) throws -> [String] {
+        let connection = try Connection(path: path, flags: SQLITE_OPEN_READONLY)
+        let found = try connection.prepare(
+            "SELECT sql FROM sqlite_master WHERE name LIKE 'Z_RT_Place_area%' OR name LIKE 'Z_Place%' ORDER BY name")
+        var lines: [String] = []
+        while try found.step() { if let sql = found.text(0) { lines.append(sql) } }
+        return lines
+    }
+
+    @Test("An unchanged entity keeps its R-tree, filled, with its triggers, and its index over an expression")
+    func carried() throws {
+        let folder = try TemporaryFolder()
+        let old = try Self.version()
+        let path = try Self.source(old, folder)
+        var options = MigrationOptions()
+        options.fullCheck = true
+        let migration = Migration(
+            from: path, model: old, mapping: try .inferred(from: old, to: old), to: folder.file("new.sqlite"),
+            model: old, options: options)
+        let report = try migration.run()
+        #expect(report.notes.filter { $0.contains("left out") }.map { $0.contains("index odd") } == [true])
+        let made = try Self.statements(folder.file("new.sqlite"))
+        for sql in Self.tree { #expect(made.contains(sql)) }
+        #expect(made.contains("CREATE INDEX Z_Place_lower ON ZPLACE (lower(ZNAME) COLLATE BINARY ASC)"))
+        let connection = try Connection(path: folder.file("new.sqlite"), flags: SQLITE_OPEN_READONLY)
+        #expect(
+            try connection.integer(
+                "SELECT sum(Z_PK) FROM Z_RT_Place_area WHERE ZLAT_MIN > 40 AND ZLAT_MAX < 60 AND ZLON_MIN > 9") == 10)
+        #expect(try connection.integer("SELECT count(*) FROM Z_RT_Place_area") == 2)
+        let verified = try StoreVerification(migration).run()
+        #expect(verified.differences.isEmpty, "\(verified.differences)")
+    }
+
+    @Test("An entity that changed has none of them, and the report says so")
+    func changed() throws {
+        let folder = try TemporaryFolder()
+        let (old, new) = (try Self.version(), try Self.version([attribute("height", .double)]))
+        let report = try Migration(
+            from: try Self.source(old, folder), model: old, mapping: .inferred(from: old, to: new),
+            to: folder.file("new.sqlite"), model: new
+        ).run()
+        #expect(report.notes.filter { $0.contains("is left out") }.count == 3)
+        #expect(try Self.statements(folder.file("new.sqlite")) == [])
+    }
+
+    @Test(
+        "Triggers that do anything else are not understood, and the tree stays out",
+        arguments: [
+            "INSERT OR REPLACE INTO Z_RT_Place_area VALUES (NEW.Z_PK, foo(NEW.ZLAT), 'x', 1, 2) ; DELETE FROM ZNOTE",
+            "INSERT OR REPLACE INTO ZNOTE VALUES (NEW.Z_PK, 1, 1, 'x')",
+            "INSERT OR REPLACE INTO Z_RT_Place_area VALUES (NEW.Z_PK, (SELECT 1), 1, 1, 2)",
+        ])
+    func strange(body: String) throws {
+        let folder = try TemporaryFolder()
+        let old = try Self.version()
+        let path = try Self.source(old, folder)
+        let connection = try Connection(path: path, flags: SQLITE_OPEN_READWRITE)
+        try connection.execute("DROP TRIGGER Z_RT_Place_area_INSERT")
+        try connection.execute(
+            "CREATE TRIGGER Z_RT_Place_area_INSERT AFTER INSERT ON ZPLACE FOR EACH ROW BEGIN \(body) ; END")
+        try connection.close()
+        let report = try Migration(
+            from: path, model: old, mapping: .inferred(from: old, to: old), to: folder.file("new.sqlite"), model: old
+        ).run()
+        #expect(report.notes.contains { $0.contains("index area of Place is left out") })
+        #expect(try Self.statements(folder.file("new.sqlite")).count == 1)
+    }
+}

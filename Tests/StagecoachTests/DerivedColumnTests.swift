@@ -1,0 +1,147 @@
+import CSQLite
+import Diagnostics
+import Foundation
+import ManagedModel
+import Mapping
+import PersistentStore
+import Stagecoach
+import TestSupport
+import Testing
+
+/// Derived attributes that Core Data computes when it saves: carried over where they are the same, else computed.
+@Suite("Derived attributes of a destination")
+struct DerivedColumnTests {
+    private static func derived(_ name: String, _ type: AttributeType, _ expression: String) -> AttributeDefinition {
+        attribute(name, type) { $0.derivationExpression = expression }
+    }
+
+    private static func note(_ derived: [AttributeDefinition], title: String = "title") -> EntityDefinition {
+        entity(
+            "Note", [attribute(title, .string) { $0.renamingIdentifier = "title" }] + derived,
+            [toOne("author", "Author", inverse: "notes")])
+    }
+
+    private static func version(_ derived: [AttributeDefinition], title: String = "title") throws -> ManagedObjectModel
+    {
+        try model(
+            note(derived, title: title),
+            entity("Author", [attribute("name", .string)], [toMany("notes", "Note", inverse: "author")]))
+    }
+
+    private static func source(_ model: ManagedObjectModel, _ folder: TemporaryFolder) throws -> String {
+        var store = ReferenceStore(model: model)
+        store.insert("Author", 1, ["name": .text("Zoë")])
+        store.insert("Note", 1, ["title": .text("Crème BRÛLÉE")], toOne: ["author": 1])
+        store.insert("Note", 2, ["title": .text("plain")])
+        store.insert("Note", 3)
+        try store.write(path: folder.file("old.sqlite"))
+        return folder.file("old.sqlite")
+    }
+
+    private static func rows(_ path: String, _ sql: String) throws -> [String] {
+        let connection = try Connection(path: path, flags: SQLITE_OPEN_READONLY)
+        let statement = try connection.prepare(sql)
+        var rows: [String] = []
+        while try statement.step() { rows.append(statement.text(0) ?? "nil") }
+        return rows
+    }
+
+    private static func migrate(
+        _ path: String, _ old: ManagedObjectModel, _ new: ManagedObjectModel, to destination: String,
+        staged: Bool = false
+    ) throws -> VerificationReport {
+        var options = MigrationOptions()
+        options.unknownHashes = .omit
+        options.fullCheck = true
+        options.usesStoreSpecificMigrationManager = !staged
+        options.sourceIsKnownByTables = true
+        let migration = Migration(
+            from: path, model: old, mapping: try .inferred(from: old, to: new), to: destination, model: new,
+            options: options)
+        try migration.run()
+        return try StoreVerification(migration).run()
+    }
+
+    private static let all = [
+        derived("plain", .string, "canonical:(title)"), derived("loud", .string, "uppercase:(title)"),
+        derived("low", .string, "lowercase:(author.name)"), derived("saved", .date, "now()"),
+        derived("by", .string, "author.name"), derived("siblings", .integer32, "author.notes.@count"),
+    ]
+
+    @Test("New ones are computed for every row, in both paths", arguments: [false, true])
+    func new(staged: Bool) throws {
+        let folder = try TemporaryFolder()
+        let (old, new) = (try Self.version([]), try Self.version(Self.all))
+        let before = Date().timeIntervalSinceReferenceDate - 1
+        let report = try Self.migrate(
+            try Self.source(old, folder), old, new, to: folder.file("new.sqlite"), staged: staged)
+        #expect(report.differences.isEmpty, "\(report.differences)")
+        #expect(
+            try Self.rows(
+                folder.file("new.sqlite"),
+                """
+                SELECT Z_PK || '|' || ifnull(ZPLAIN, 'nil') || '|' || ifnull(ZLOUD, 'nil') || '|' || ifnull(ZLOW, 'nil')
+                || '|' || ifnull(ZBY, 'nil') || '|' || ZSIBLINGS || '|' || (ZSAVED > \(before)) FROM ZNOTE ORDER BY Z_PK
+                """)
+                == ["1|creme brulee|CRÈME BRÛLÉE|zoë|Zoë|1|1", "2|plain|PLAIN|nil|nil|0|1", "3|nil|nil|nil|nil|0|1"])
+    }
+
+    @Test("What stands in the row is carried over where text and expression are the same, and computed where not")
+    func carried() throws {
+        let folder = try TemporaryFolder()
+        let (plain, old) = (try Self.version([]), try Self.version(Self.all))
+        let path = folder.file("derived.sqlite")
+        _ = try Self.migrate(try Self.source(plain, folder), plain, old, to: path)
+        let connection = try Connection(path: path, flags: SQLITE_OPEN_READWRITE)
+        // Core Data may take other characters away than Foundation.
+        try connection.execute("UPDATE ZNOTE SET ZPLAIN = 'core data''s', ZLOUD = 'kept', ZSAVED = 5")
+        try connection.close()
+        // The text is renamed, the second one is derived by something else.
+        let new = try Self.version(
+            [
+                Self.derived("plain", .string, "canonical:(heading)"),
+                Self.derived("loud", .string, "lowercase:(heading)"),
+                Self.derived("saved", .date, "now()"),
+            ], title: "heading")
+        let report = try Self.migrate(path, old, new, to: folder.file("new.sqlite"))
+        #expect(report.differences.isEmpty, "\(report.differences)")
+        #expect(
+            try Self.rows(
+                folder.file("new.sqlite"),
+                "SELECT ZPLAIN || '|' || ifnull(ZLOUD, 'nil') || '|' || ZSAVED FROM ZNOTE ORDER BY Z_PK")
+                == ["core data's|crème brûlée|5", "core data's|plain|5", "core data's|nil|5"])
+    }
+
+    @Test("Hashes that only Core Data knows are refused before anything is written, or left out when asked")
+    func hashes() throws {
+        let folder = try TemporaryFolder()
+        let (old, new) = (try Self.version([]), try Self.version(Self.all))
+        let path = try Self.source(old, folder)
+        let migration = Migration(
+            from: path, model: old, mapping: try .inferred(from: old, to: new), to: folder.file("new.sqlite"),
+            model: new)
+        for body in [{ _ = try migration.plan() }, { _ = try migration.run() }] {
+            let error = #expect(throws: MigrationError.self) { try body() }
+            #expect(error?.code == "metadata.missingHash" && error?.context.entity == "Note")
+            #expect(error?.remedy?.contains("--unknown-hashes omit") == true)
+        }
+        _ = try Self.migrate(path, old, new, to: folder.file("new.sqlite"))
+        let found = try StoreVersion.find(store: folder.file("new.sqlite"), bundle: nil)
+        #expect(found.evidence == .cachedModel)
+        // And on to the next version.
+        let next = try Self.version(Self.all, title: "text")
+        let later = Migration(
+            from: folder.file("new.sqlite"), model: found.model, mapping: try .inferred(from: found.model, to: next),
+            to: folder.file("next.sqlite"), model: next)
+        #expect(throws: MigrationError.self) { try later.run() }
+        let back = try Migration(
+            from: folder.file("new.sqlite"), model: found.model, mapping: .inferred(from: found.model, to: old),
+            to: folder.file("back.sqlite"), model: old
+        ).run()
+        #expect(back.counts.created["Note"] == 3)
+        let store = try SourceStore(
+            path: folder.file("back.sqlite"), cacheBytes: 1 << 16, valueLimit: 1 << 16, temporaryDirectory: nil)
+        #expect(store.metadata.propertyList["StagecoachUnknownVersionHashes"] == nil)
+        #expect(store.metadata.versionHashes.allSatisfy { $0.value.count == 32 })
+    }
+}
