@@ -38,6 +38,34 @@ struct DerivedColumnTests {
         return folder.file("old.sqlite")
     }
 
+    /// The model as Xcode keeps it.
+    private static func contents(_ model: ManagedObjectModel) -> String {
+        let entities = model.entities.map { entity in
+            let attributes = entity.attributes.map { attribute in
+                let derivation = attribute.definition.derivationExpression
+                let type: String =
+                    switch attribute.attributeType {
+                    case .date: "Date"
+                    case .integer32: "Integer 32"
+                    default: "String"
+                    }
+                return "<attribute name=\"\(attribute.name)\" optional=\"YES\" attributeType=\"\(type)\""
+                    + (derivation.map { " derived=\"YES\" derivationExpression=\"\($0)\"" } ?? "") + "/>"
+            }
+            let links = entity.relationships.map { link in
+                "<relationship name=\"\(link.name)\" optional=\"YES\" \(link.isToMany ? "toMany=\"YES\"" : "maxCount=\"1\"") "
+                    + "deletionRule=\"Nullify\" destinationEntity=\"\(link.destination.definition.name)\" "
+                    + "inverseName=\"\(link.inverseRelationship?.name ?? "")\" "
+                    + "inverseEntity=\"\(link.destination.definition.name)\"/>"
+            }
+            return "<entity name=\"\(entity.definition.name)\">\((attributes + links).joined())</entity>"
+        }
+        return """
+            <?xml version="1.0" encoding="UTF-8"?>
+            <model type="com.apple.IDECoreDataModeler.DataModel" documentVersion="1.0">\(entities.joined())</model>
+            """
+    }
+
     private static func rows(_ path: String, _ sql: String) throws -> [String] {
         let connection = try Connection(path: path, flags: SQLITE_OPEN_READONLY)
         let statement = try connection.prepare(sql)
@@ -128,6 +156,15 @@ struct DerivedColumnTests {
         _ = try Self.migrate(path, old, new, to: folder.file("new.sqlite"))
         let found = try StoreVersion.find(store: folder.file("new.sqlite"), bundle: nil)
         #expect(found.evidence == .cachedModel)
+        // Among versions with and without derived attributes, and two of them alike but for names.
+        for (name, version) in [("1", old), ("2", new), ("3", try Self.version(Self.all, title: "text"))] {
+            let place = folder.file("Notes.xcdatamodeld/\(name).xcdatamodel")
+            try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
+            try Data(Self.contents(version).utf8).write(to: URL(fileURLWithPath: place + "/contents"))
+        }
+        let named = try StoreVersion.find(
+            store: folder.file("new.sqlite"), bundle: folder.file("Notes.xcdatamodeld"), namesAll: true)
+        #expect(named.evidence == .hashes && named.names == ["2"], "\(named)")
         // And on to the next version.
         let next = try Self.version(Self.all, title: "text")
         let later = Migration(

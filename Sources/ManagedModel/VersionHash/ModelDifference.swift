@@ -22,8 +22,8 @@ package enum ModelDifference {
             guard let stored = hashes[entity.definition.name],
                 case .known(let bytes)? = computed[entity.definition.name]
             else { continue }
-            // A hash that only Core Data knows may have been left out, and says nothing.
-            if !stored.isEmpty, stored != bytes { differing.insert(entity.definition.name) }
+            // A hash that only Core Data knows may have been left out: then the entity has what makes it so.
+            if stored.isEmpty ? !entity.hasUnknownHash : stored != bytes { differing.insert(entity.definition.name) }
         }
         let expected = Set(entities.map(\.definition.name))
         var lines: [(name: String, text: String)] = []
@@ -149,4 +149,11 @@ package enum ModelDifference {
     private static func yesOrNo(_ flag: Bool) -> String { flag ? "yes" : "no" }
 
     private static func quoted(_ text: String?) -> String { text.map { "\"\($0)\"" } ?? "none" }
+}
+
+extension EntityDescription {
+    /// Whether nobody but Core Data can compute the entity's hash: it has or inherits derived or composite attributes.
+    fileprivate var hasUnknownHash: Bool {
+        attributes.contains { !$0.isTransient && ($0.isDerived || $0.attributeType == .composite) }
+    }
 }

@@ -275,8 +275,8 @@ public final class ChainedMigration {
         if let savedPlan, savedPlan.stepCounts != runs.map(\.steps.count) {
             throw MigrationError(
                 "plan.outdated", .configuration,
-                "The plan does not fit its inputs any more: it has \(savedPlan.stepCounts.map(String.init).joined(separator: ", ")) "
-                    + "steps in its migrations, and this way \(runs.map { String($0.steps.count) }.joined(separator: ", "))",
+                "The plan does not fit its inputs any more: its migrations take \(Self.words(savedPlan.stepCounts)), "
+                    + "and those of this way \(Self.words(runs.map(\.steps.count)))",
                 remedy: "Make a new plan, and look at what changed")
         }
         guard runs.count > 1 else { return [options] }
@@ -294,6 +294,10 @@ public final class ChainedMigration {
             own.plan = savedPlan?.runs[index].plan
             return own
         }
+    }
+
+    private static func words(_ steps: [Int]) -> String {
+        steps.map { "\($0) step\($0 == 1 ? "" : "s")" }.joined(separator: ", then ")
     }
 
     /// What would stop the last run, before the first begins.

@@ -96,6 +96,12 @@ private struct StoreVersionSearch {
             }
             if nearest.map({ differences.count < $0.differences.count }) ?? true { nearest = (name, differences) }
         }
+        if matching.count > 1, matching.contains(where: { $0.model.hasUnknownHashes }) {
+            // Hashes that only Core Data knows speak for every version: what else is known tells them apart.
+            let alike = matching.filter { version in same.contains { $0 == version.name } }
+            let told = alike.isEmpty ? matching.filter { tables.differences(from: $0.model).isEmpty } : alike
+            if !told.isEmpty { matching = told }
+        }
         if let last = matching.last {
             // What wrote the store may have left nothing but its configuration in the cache.
             let isPart = matching.allSatisfy { !$0.model.restrictedConfigurations.isEmpty }
@@ -146,5 +152,12 @@ private struct StoreVersionSearch {
         return MigrationError(
             "model.unknownVersion", .configuration, "Nothing says which model version wrote the store: \(text)",
             remedy: "Name the model version that wrote the store with --from", context: .init(path: store.path))
+    }
+}
+
+extension ManagedObjectModel {
+    /// Whether there are entities whose version hashes nobody but Core Data knows.
+    fileprivate var hasUnknownHashes: Bool {
+        VersionHash.entityHashes(of: self).values.contains { if case .unknown = $0 { true } else { false } }
     }
 }
