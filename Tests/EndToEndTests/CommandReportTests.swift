@@ -138,7 +138,7 @@ struct CommandReportTests {
         .enabled(
             if: CommandReportTests.browser != nil,
             "no browser: apt-get install chromium-headless-shell, or STAGECOACH_BROWSER"))
-    func browser() throws {
+    func opensInABrowser() throws {
         let source = try CommandBinary.librarySource()
         let folder = try TemporaryFolder()
         let outcome = try CommandBinary.run(

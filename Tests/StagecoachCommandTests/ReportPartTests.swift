@@ -143,10 +143,10 @@ struct ReportPartTests {
 
     @Test("The time line keeps forty lines, and no second is lost")
     func timeLine() {
-        let spans = (0..<500).map { index in
-            StageSpan(
-                stage: index % 3 == 0 ? "load" : "indexes", subject: "M\(index)", pass: 1, step: 1,
-                begin: Double(index * index), end: Double((index + 1) * (index + 1)))
+        let spans: [StageSpan] = (0..<500).map { (index: Int) -> StageSpan in
+            let stage = index % 3 == 0 ? "load" : "indexes"
+            let (begin, end) = (Double(index * index), Double((index + 1) * (index + 1)))
+            return StageSpan(stage: stage, subject: "M\(index)", pass: 1, step: 1, begin: begin, end: end)
         }
         let lines = CourseSection.lines(spans, isChain: false)
         #expect(lines.count <= CourseSection.lines)
