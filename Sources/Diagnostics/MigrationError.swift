@@ -125,15 +125,16 @@ extension MigrationError {
     package mutating func nameSource(_ id: String) {
         guard let near = context.sourceObjectID, near != id else { return }
         context.sourceObjectID = id
-        if context.objectID == near {
+        // Where the message names a source object, the context's object is of the destination, whatever it is called.
+        if let range = message.firstRange(of: "source object \(near)") {
+            message.replaceSubrange(range, with: "source object \(id)")
+        } else if context.objectID == near {
             context.objectID = id
             if let mark = near.firstRange(of: "/p"), context.entity == String(near[..<mark.lowerBound]),
                 let end = id.firstRange(of: "/p")
             {
                 context.entity = String(id[..<end.lowerBound])
             }
-        } else if let range = message.firstRange(of: "source object \(near)") {
-            message.replaceSubrange(range, with: "source object \(id)")
         } else {
             message += " (source object \(id))"
         }

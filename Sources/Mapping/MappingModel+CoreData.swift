@@ -6,7 +6,7 @@ import ManagedModel
 
 extension MappingModel {
     /// A compiled mapping model (`.cdm`); nil where there is none that can be read. The other forms need their models:
-    /// ``read(path:sourceModel:destinationModel:after:)``.
+    /// ``read(path:sourceModel:destinationModel:after:unmappable:)``.
     public convenience init?(contentsOf url: URL?) {
         guard let url, let file = try? MappingFile(path: url.path), file.form == .compiled,
             let read = try? MappingModel.reading(compiled: file.bytes, path: url.path)

@@ -54,8 +54,9 @@ public final class ProgressCounter: Sendable {
         public var passes: Int
         /// Bytes written to spill files and association tables.
         public var spilledBytes: Int
-        /// Bytes of the destination's file so far, and how many it is expected to have, about; 0 where neither is known yet.
+        /// Bytes of the destination's file so far; 0 where neither this nor the next is known yet.
         public var destinationBytes = 0
+        /// Bytes that it is expected to have in the end, about.
         public var expectedBytes = 0
         /// What the run waits for at this moment, in words for people; nil while it works.
         public var waitsFor: String?

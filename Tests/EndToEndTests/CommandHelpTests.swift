@@ -51,6 +51,13 @@ struct CommandHelpTests {
                 Options:
                       --from MODEL          The older version.
                       --to MODEL            The newer version.
+                      --unmappable CHOICE   What becomes of properties that inference cannot map
+                                            (another type, a to-many that became a to-one, a
+                                            relationship that points to something else): refuse
+                                            (the default), or leave (an attribute has its
+                                            default value or none, a relationship is empty; each
+                                            is named, and the values that stay behind are
+                                            counted).
                   -o, --output FILE         Write to a new file instead of standard output.
                   -h, --help                Show this help.
 
@@ -96,6 +103,13 @@ struct CommandHelpTests {
                                             through no other version. Left out: the way with the
                                             most of the given mapping models, then the fewest
                                             steps.
+                      --unmappable CHOICE   What becomes of properties that inference cannot map
+                                            (another type, a to-many that became a to-one, a
+                                            relationship that points to something else): refuse
+                                            (the default), or leave (an attribute has its
+                                            default value or none, a relationship is empty; each
+                                            is named, and the values that stay behind are
+                                            counted).
                       --policies LIBRARY    Shared library with migration policies, as
                                             libMyPolicies.so; it exports
                                             stagecoach_register_policies. May be given several
@@ -141,6 +155,13 @@ struct CommandHelpTests {
                                             drop (the default: who follows it begins anew), or
                                             keep, with the destination's entity numbers, where
                                             all keys are kept.
+                      --unknown-hashes CHOICE
+                                            What becomes of version hashes that only Core Data
+                                            can compute, those of entities with derived or
+                                            composite attributes: refuse (the default; a
+                                            compiled .momd states them), or omit (the store
+                                            lacks them, and Core Data takes it for one of
+                                            another version).
                       --new-uuid            Give the destination a UUID of its own.
                       --check full          Run SQLite's integrity check before publishing.
                       --report FILE         Write a report to a new file: NAME.html (a page to

@@ -119,6 +119,11 @@ struct ReportPartTests {
             groups: [], passes: passes, resume: nil)
     }
 
+    /// An attribute's value. `attribute(forName:)` finds none in an element with a default namespace.
+    private static func value(_ name: String, of element: XMLElement) -> String? {
+        element.attributes?.first { $0.name == name }?.stringValue
+    }
+
     @Test("The plan is drawn as one well-formed picture, nothing outside of it", arguments: [1, 3, 40, 200])
     func picture(count: Int) throws {
         for name in [{ "Entity\($0)" }, { String(repeating: "W", count: 200) + "\($0)" }, { Self.hostile + "\($0)" }]
@@ -126,15 +131,16 @@ struct ReportPartTests {
         {
             var markup = Markup()
             PlanPicture(Self.model(mappings: count, name: name)).write(&markup)
-            let svg = try #require(try XMLDocument(data: Data(markup.text.utf8)).rootElement())
-            let width = try #require(Int(svg.attribute(forName: "width")?.stringValue ?? ""))
-            let height = try #require(Int(svg.attribute(forName: "height")?.stringValue ?? ""))
+            let document = try XMLDocument(data: Data(markup.text.utf8))
+            let svg = try #require(document.rootElement())
+            let width = try #require(Int(Self.value("width", of: svg) ?? ""))
+            let height = try #require(Int(Self.value("height", of: svg) ?? ""))
             #expect(width < 1000 && height < 60 + count * 140)
             let elements = (svg.children ?? []).compactMap { $0 as? XMLElement }
             #expect(elements.filter { $0.name == "rect" }.count == count + (count + 2) / 3)
             for element in elements {
                 for (key, limit) in [("x", width), ("x1", width), ("x2", width), ("y", height), ("y1", height)] {
-                    guard let value = element.attribute(forName: key)?.stringValue else { continue }
+                    guard let value = Self.value(key, of: element) else { continue }
                     #expect((Int(value) ?? -1) >= 0 && (Int(value) ?? .max) <= limit)
                 }
             }

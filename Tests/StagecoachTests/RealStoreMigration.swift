@@ -40,10 +40,13 @@ struct RealStoreMigration {
             return .refused(error)
         }
         let before = try RealStore.files(beside: sourcePath)
+        var options = variant.options
+        // What is wrong with the data is looked at, also where only Core Data can say the destination's hashes.
+        options.unknownHashes = .omit
         let result = Result {
             try Migration(
                 from: sourcePath, model: source, mapping: mapping, to: destinationPath, model: destination,
-                options: variant.options
+                options: options
             ).run()
         }
         let after = try RealStore.files(beside: sourcePath)

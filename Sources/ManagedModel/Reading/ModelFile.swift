@@ -35,10 +35,8 @@ enum ModelFile {
     /// - Throws: `model.notFound` (66), `model.permission` (77), `model.unreadable` (74).
     static func read(_ path: String, limit: Int = XMLSource.greatestByteCount) throws(MigrationError) -> Data {
         guard isFile(path) else { throw notFound(path) }
-        do {
-            let handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
-            defer { try? handle.close() }
-            return try handle.read(upToCount: limit + 1) ?? Data()
+        do throws(FileBytes.Failure) {
+            return Data(try FileBytes.read(path, most: limit + 1))
         } catch {
             throw unreadable(path, error)
         }
@@ -65,7 +63,7 @@ enum ModelFile {
 
     /// The error for a file or folder that is there and cannot be read.
     static func unreadable(_ path: String, _ error: any Error) -> MigrationError {
-        if (error as? CocoaError)?.code == .fileReadNoPermission {
+        if (error as? CocoaError)?.code == .fileReadNoPermission || (error as? FileBytes.Failure)?.number == EACCES {
             return MigrationError(
                 "model.permission", .permission, "The model may not be read", remedy: "Grant read permission",
                 context: .init(path: path), cause: error)

@@ -96,7 +96,7 @@ extension MappingModel {
         return model
     }
 
-    /// ``inferred(from:to:)`` under the name that Core Data gives it.
+    /// ``inferred(from:to:unmappable:)`` under the name that Core Data gives it.
     public static func inferredMappingModel(
         forSourceModel source: ManagedObjectModel, destinationModel destination: ManagedObjectModel
     ) throws -> MappingModel {

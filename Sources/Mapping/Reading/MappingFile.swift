@@ -112,12 +112,10 @@ package struct MappingFile {
         guard status.st_size <= greatestByteCount else {
             throw failure("mapping.tooLarge", .configuration, "The file is too large for a mapping model")
         }
-        do {
-            let handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
-            defer { try? handle.close() }
-            return Array(try handle.read(upToCount: greatestByteCount) ?? Data())
+        do throws(FileBytes.Failure) {
+            return try FileBytes.read(path, most: greatestByteCount)
         } catch {
-            if (error as? CocoaError)?.code == .fileReadNoPermission {
+            if error.number == EACCES {
                 throw failure("mapping.permission", .permission, "The mapping model may not be read", error)
             }
             throw failure("mapping.unreadable", .io, "The mapping model cannot be read", error)

@@ -37,7 +37,7 @@ struct MappingCandidate {
     /// The mapping model for two versions. It is read for whole models: a file knows nothing of a store that was made for
     /// one configuration.
     ///
-    /// - Throws: what ``MappingModel/read(path:sourceModel:destinationModel:after:)`` throws.
+    /// - Throws: what ``MappingModel/read(path:sourceModel:destinationModel:after:unmappable:)`` throws.
     func read(
         _ source: ManagedObjectModel, _ destination: ManagedObjectModel, after earlier: [MappingModel],
         unmappable: UnmappableProperties

@@ -53,6 +53,7 @@ public struct MigrationPlan: Sendable, Codable, Equatable {
     public struct Unmapped: Sendable, Codable, Equatable {
         /// The destination entity that declares it.
         public var entity: String
+        /// The property's name.
         public var name: String
         /// `Entity.name` of the source property whose values stay behind; nil where it is not known.
         public var source: String?

@@ -7,6 +7,7 @@ import SpillStorage
 ///
 /// It needs that nobody can tell: no policy has a method of stages 2 and 3, none set a relationship or deleted anything,
 /// each source object became one object, in order, and the links do not depend on the order of calls (``CallOrder``).
+/// Where very many mappings keep their keys in one table, relating object by object takes less memory.
 struct RelatingByKeys {
     let keys: SourceKeys
     let links: LinkPlan
@@ -51,6 +52,23 @@ struct RelatingByKeys {
         }
         self.keys = SourceKeys(byMapping: byMapping, byTable: keys.byTable)
         links = planner.plan()
+        guard isNarrow(mappings) else {
+            for mapping in mappings { mapping.isRelatedByKeys = false }
+            return nil
+        }
+    }
+
+    /// Mappings that keep keys make rows that come at the same time, so each that looks references up scans the source
+    /// beside the others.
+    private static let mostScans = 8
+
+    private func isNarrow(_ mappings: [PlannedMapping]) -> Bool {
+        var scans: [Int: Int] = [:]
+        for mapping in mappings where links.direct[mapping.index] != nil {
+            guard let table = mapping.destinationTable, keys.byMapping[mapping.index]?.mode == .kept else { continue }
+            scans[table, default: 0] += 1
+        }
+        return scans.values.allSatisfy { $0 <= RelatingByKeys.mostScans }
     }
 }
 

@@ -56,7 +56,7 @@ struct ProgressFigures {
     /// The figures in order of appearance; a higher rank is left out earlier.
     private func parts(hasBar: Bool) -> [(text: String, rank: Int)] {
         var parts: [(String, Int)] = [(phase.label, 1)]
-        if let waitsFor { parts.append(("waiting for \(waitsFor)", 2)) }
+        if let waitsFor { parts.append(("waiting for \(waitsFor)", 1)) }
         if totalRows > 0 {
             if hasBar { parts.append((bar, 9)) }
             parts.append(("\(Int(share * 100)) %", 0))

@@ -53,6 +53,38 @@ struct ChainOriginTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["old.sqlite"])
     }
 
+    @Test("Where two entities share a table, the source's own entity is named")
+    func shared() throws {
+        let old = try model(
+            entity("P"), entity("A", parent: "P", [attribute("x", .string)]),
+            entity("B", parent: "P", [attribute("x", .string)]))
+        let middle = try model(entity("C", [attribute("x", .string)]))
+        let new = try model(entity("C", [attribute("x", .string, required: true)]))
+        let versions = [old, middle, new].enumerated().map { ModelVersion(name: "v\($0.offset)", model: $0.element) }
+        let folder = try TemporaryFolder()
+        var store = ReferenceStore(model: old)
+        store.insert("A", 1, ["x": .text("one")])
+        store.insert("B", 2)
+        try store.write(path: folder.file("old.sqlite"))
+        let chain = ChainedMigration(
+            from: folder.file("old.sqlite"),
+            steps: [
+                MigrationStep(
+                    from: versions[0], to: versions[1],
+                    mappingModels: [
+                        mappings(
+                            try mapping("AC", "A", "C", ["x": "$source.x"]),
+                            try mapping("BC", "B", "C", ["x": "$source.x"]))
+                    ]),
+                MigrationStep(
+                    from: versions[1], to: versions[2],
+                    mappingModels: [mappings(try mapping("CC", "C", "C", ["x": "$source.x"]))]),
+            ], to: folder.file("new.sqlite"))
+        chain.fusesSteps = false
+        let error = try #require(throws: MigrationError.self) { try chain.run() }
+        #expect(error.message.contains("(source object B/p2)"), "\(error)")
+    }
+
     @Test("A value that cannot be computed in a later step is told by the first source's object")
     func value() throws {
         let versions = try [
