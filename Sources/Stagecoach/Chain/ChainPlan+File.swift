@@ -11,7 +11,9 @@ extension ChainPlan {
 
     /// Reads a saved plan of a chain, or what `stagecoach plan --format json` prints of one.
     ///
-    /// - Parameter path: for messages.
+    /// - Parameters:
+    ///   - json: the text, as a plan is saved.
+    ///   - path: for messages.
     /// - Returns: nil where the text is the plan of a single migration, or none at all.
     /// - Throws: `plan.parse`, `plan.version` (78).
     public static func read(json: Data, path: String? = nil) throws(MigrationError) -> ChainPlan? {
