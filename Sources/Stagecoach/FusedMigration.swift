@@ -87,7 +87,7 @@ struct FusedMigration {
                 let writer = try destination.tableWriter(
                     step.table, isWhole: step.isFirst && step.isLast,
                     goingOnFrom: part == nil ? nil : resumed?.fill)
-                checkpoints?.enter(unit: unit, highest: highest)
+                try checkpoints?.enter(unit: unit, highest: highest)
                 let loaded = try load.run(step, writer: writer, from: part)
                 checkpoints?.loaded = .init(isDone: true, highest: loaded)
                 try writer.finish()
@@ -110,7 +110,7 @@ struct FusedMigration {
                 let links: Int
                 if let part, part.isDone {
                     goOn()
-                    checkpoints?.enter(unit: unit, highest: highest)
+                    try checkpoints?.enter(unit: unit, highest: highest)
                     links = part.links
                 } else {
                     let number = unit
@@ -122,7 +122,7 @@ struct FusedMigration {
                             } else {
                                 goOn()
                             }
-                            checkpoints?.enter(unit: number, highest: highest)
+                            try checkpoints?.enter(unit: number, highest: highest)
                         }, written: part?.links ?? 0
                     )
                     .load(into: writer)

@@ -89,6 +89,30 @@ final class BlockIndex {
         return min(max(bound, from), max(from, count))
     }
 
+    /// Writes the index as it is.
+    func save(to state: inout StateWriter) {
+        state.write(words: firsts)
+        state.write(words: pageOffsets.map { UInt64($0) })
+        state.write(words: tail)
+        state.write(file != nil)
+        file?.save(to: &state)
+    }
+
+    /// Takes over an index that was written; this one is empty.
+    ///
+    /// - Throws: `journal.damaged`, `spill.io` (74).
+    func restore(
+        from state: inout StateReader, _ open: (inout StateReader) throws(MigrationError) -> BlockFile
+    ) throws(MigrationError) {
+        firsts = try state.words()
+        pageOffsets = try state.integers()
+        tail = try state.words()
+        file = try state.optional(open)
+        loaded = -1
+        guard firsts.count == pageOffsets.count * width, tail.count % width == 0, pageOffsets.isEmpty || file != nil
+        else { throw StateReader.damaged("an index of blocks") }
+    }
+
     private func isTailBefore(_ prefix: UnsafePointer<UInt64>, _ compared: Int) -> Bool {
         tail.withUnsafeBufferPointer { entries in
             entries.baseAddress.map { RecordOrder.isLess($0, prefix, words: compared) } ?? false

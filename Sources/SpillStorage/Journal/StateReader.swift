@@ -53,6 +53,33 @@ package struct StateReader {
         return Array(bytes[place..<place + count])
     }
 
+    /// Numbers behind their count.
+    package mutating func words() throws(MigrationError) -> [UInt64] {
+        let count = try count(upTo: (bytes.count - place) / 8)
+        var words: [UInt64] = []
+        words.reserveCapacity(count)
+        for _ in 0..<count { words.append(try word()) }
+        return words
+    }
+
+    /// Numbers that are offsets or sizes, behind their count.
+    package mutating func integers() throws(MigrationError) -> [Int] {
+        var integers: [Int] = []
+        for word in try words() {
+            guard let integer = Int(exactly: word) else { throw Self.damaged("a size of \(word)") }
+            integers.append(integer)
+        }
+        return integers
+    }
+
+    /// What may be missing.
+    package mutating func optional<Value>(
+        _ body: (inout StateReader) throws(MigrationError) -> Value
+    ) throws(MigrationError) -> Value? {
+        guard try flag() else { return nil }
+        return try body(&self)
+    }
+
     /// Checks that all was read.
     package func finish() throws(MigrationError) {
         guard place == bytes.count else { throw Self.damaged("\(bytes.count - place) bytes too many") }

@@ -1,3 +1,5 @@
+import Diagnostics
+
 /// Writes the state of a structure as bytes that ``StateReader`` reads again: numbers are little-endian, bytes have their
 /// count before them.
 ///
@@ -19,6 +21,21 @@ package struct StateWriter {
     package mutating func write(_ value: Int64?) {
         write(value != nil)
         write(value ?? 0)
+    }
+
+    /// Writes numbers behind their count.
+    package mutating func write(words: [UInt64]) {
+        write(words.count)
+        bytes.reserveCapacity(bytes.count + words.count * 8)
+        for word in words { withUnsafeBytes(of: word.littleEndian) { bytes.append(contentsOf: $0) } }
+    }
+
+    /// Writes what may be missing.
+    package mutating func write<Value>(
+        optional value: Value?, _ body: (Value, inout StateWriter) throws(MigrationError) -> Void
+    ) throws(MigrationError) {
+        write(value != nil)
+        if let value { try body(value, &self) }
     }
 
     /// Writes bytes behind their count.

@@ -257,6 +257,18 @@ enum KeyContainer: UInt8 {
         return (words + 1, Int(words[0]))
     }
 
+    /// Whether a payload of so many keys can have so many bytes.
+    func isBytes(_ bytes: Int, ofKeys keys: Int) -> Bool {
+        switch self {
+        case .full: bytes == 0
+        case .runs: bytes >= 6 && (bytes - 2) % 4 == 0 && bytes <= 2 + Self.mostRuns * 4
+        case .array: bytes == keys * 2
+        case .bitmap: bytes == Self.bitmapBytes
+        case .sparse: bytes == keys * 8
+        case .holes: bytes >= 2 && bytes % 2 == 0 && bytes <= 2 + Self.mostHoles * 2
+        }
+    }
+
     /// Whether a payload has as many holes as go with its keys.
     static func isWhole(holes payload: UnsafeMutableRawPointer, keys: Int, bytes: Int) -> Bool {
         let holes = holeParts(payload).last + 1 - keys

@@ -16,18 +16,28 @@ final class JournalWriter: @unchecked Sendable {
     private var header: RunJournal.Record
     private var latest: [RunJournal.Record] = []
     private let storePath: String
+    /// Where the files lie that states name.
+    private let spills: WorkDirectory
     private let busy = Atomic<Bool>(false)
     private let failure = Mutex<MigrationError?>(nil)
     /// For tests: the record after which the process kills itself.
     private let killAfter: Int?
+    /// For tests: the record from which on none can be written.
+    private let failAfter: Int?
     private var appended = 0
 
     /// - Parameters:
     ///   - path: the journal; written anew where there is no earlier run to go on from.
     ///   - storePath: the store that the records describe.
+    ///   - spills: where the files lie that states name.
     /// - Throws: `journal.full`, `journal.io` (74).
-    init(_ path: String, header: RunRecord.Header, earlier: EarlierRun?, storePath: String) throws {
+    init(
+        _ path: String, header: RunRecord.Header, earlier: EarlierRun?, storePath: String, spills: WorkDirectory,
+        failure: Int? = nil
+    ) throws {
+        failAfter = failure
         self.storePath = storePath
+        self.spills = spills
         self.header = try RunRecord.record(header)
         killAfter = ProcessInfo.processInfo.environment["STAGECOACH_KILL_AT_RECORD"].flatMap(Int.init)
         if let earlier {
@@ -51,9 +61,12 @@ final class JournalWriter: @unchecked Sendable {
     func append(_ state: RunJournal.Record, everything: Bool) throws(MigrationError) {
         try rethrow()
         busy.store(true, ordering: .releasing)
+        let files = spills.saveState()
         queue.async { [self] in
             do throws(MigrationError) {
+                try files.synchronize()
                 try write(state, synchronizes: true, everything: everything)
+                files.settle()
             } catch {
                 failure.withLock { $0 = error }
             }
@@ -69,10 +82,13 @@ final class JournalWriter: @unchecked Sendable {
     ) throws(MigrationError) {
         try drain()
         var result: MigrationError?
+        let files = record.kind == RunRecord.stateKind ? spills.saveState() : nil
         WaitBoard.during(.disk) {
             queue.sync {
                 do throws(MigrationError) {
+                    try files?.synchronize()
                     try write(record, synchronizes: synchronizes, everything: everything)
+                    files?.settle()
                 } catch { result = error }
             }
         }
@@ -93,6 +109,9 @@ final class JournalWriter: @unchecked Sendable {
         _ record: RunJournal.Record, synchronizes: Bool, everything: Bool
     ) throws(MigrationError) {
         if synchronizes || everything { try synchronize(everything: everything) }
+        if let failAfter, appended >= failAfter {
+            throw .writing("Writing the journal", path: storePath, otherwise: "journal.io")
+        }
         if record.kind == RunRecord.stateKind {
             latest = latest.suffix(1) + [record]
             if journal.isLong {

@@ -37,9 +37,9 @@ struct Resumption {
         let header = { try RunRecord.Header(migration, prepared, appends: appends, started: started, uuid: uuid) }
         let isResumable =
             migration.archive == nil && !options.isDryRun && !appends && prepared.turns.count == 1
-            && !prepared.turns[0].isStaged
         checkpoints = RunCheckpoints(
-            area, earlier: area.earlier, isResumable: isResumable, cancellation: migration.cancellation, header: header)
+            area, earlier: area.earlier, isResumable: isResumable, cancellation: migration.cancellation,
+            options: options, header: header)
         guard let earlier = area.earlier else {
             (state, published) = (nil, nil)
             return

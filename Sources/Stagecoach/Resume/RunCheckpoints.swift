@@ -16,13 +16,17 @@ final class RunCheckpoints {
 
     private let journalPath: String
     private let storePath: String
+    private let spills: WorkDirectory
     private let header: () throws -> RunRecord.Header
     private let earlier: EarlierRun?
     private let cancellation: CancellationFlag
     private let interval: Duration
+    private let journalFailure: Int?
     private var writer: JournalWriter?
     private var last = ContinuousClock.now
     private weak var session: MigrationSession?
+    /// The stages of a mapping model with user code; nil while none is at work.
+    weak var stages: StagedCheckpoints?
     /// The state to go on from; nil once it was gone on from, and where there is none.
     private(set) var resumed: RunRecord.State?
     /// Whether a state has been written: from then on each step ends with one.
@@ -49,16 +53,19 @@ final class RunCheckpoints {
     ///   - header: what this run is begun with.
     init(
         _ area: WorkArea, earlier: EarlierRun?, isResumable: Bool, cancellation: CancellationFlag,
+        options: MigrationOptions,
         header: @escaping () throws -> RunRecord.Header
     ) {
         journalPath = area.runJournalPath
         storePath = area.storePath
+        spills = area.spills
         self.header = header
         self.earlier = earlier
         self.isResumable = isResumable
         self.cancellation = cancellation
         let asked = ProcessInfo.processInfo.environment["STAGECOACH_CHECKPOINT_INTERVAL"].flatMap(Int.init)
-        interval = .milliseconds(asked ?? 500)
+        interval = options.checkpointInterval ?? .milliseconds(asked ?? 500)
+        journalFailure = options.journalFailure
     }
 
     // MARK: - Going on
@@ -110,10 +117,45 @@ final class RunCheckpoints {
     // MARK: - States
 
     /// A step begins, its links resolved: what its table's first row finds.
-    func enter(unit: Int, highest: [Int64]) {
+    func enter(unit: Int, highest: [Int64]) throws {
         self.unit = unit
         self.highest = highest
-        base = isActive ? state(nil, fill: nil) : nil
+        base = isActive ? try state(nil, fill: nil) : nil
+    }
+
+    /// A part of a stage was done, between two calls of user code: takes a state where it is time.
+    func tickStages() throws {
+        guard isResumable, isDue, let destination else { return }
+        let isLast = cancellation.error != nil
+        guard isLast || !(writer?.isBusy ?? false) else { return }
+        guard let state = try savedState(nil, fill: nil) else {
+            last = .now
+            return
+        }
+        // Nothing is written there before the load, but the file itself is to be whole.
+        if !isActive { try destination.commitStep() }
+        let record = try RunRecord.record(state)
+        let hasLedger = session?.validation.ledger != nil
+        if isLast {
+            try journal().appendNow(record, synchronizes: true, everything: hasLedger)
+        } else {
+            try journal().append(record, everything: hasLedger)
+        }
+        activate()
+    }
+
+    /// The stages are done and the store is about to be filled: a state that was taken before says nothing of what comes to
+    /// its file.
+    func beginLoad() throws {
+        guard isResumable, isActive, let session, let destination else { return }
+        try writer?.drain()
+        unit = 0
+        highest = Array(repeating: 0, count: session.destinationSchema.tables.count)
+        try destination.write(stamp: destination.stamp + 1)
+        if let state = try savedState(nil, fill: nil) {
+            try journal().appendNow(try RunRecord.record(state), synchronizes: false, everything: true)
+        }
+        try destination.commitStep()
     }
 
     /// Whether files beside the store are written too.
@@ -194,10 +236,11 @@ final class RunCheckpoints {
 
     /// The store is complete and about to be committed.
     private func complete() throws(MigrationError) {
-        guard isResumable, isActive, var state = state(nil, fill: nil) else { return }
-        state.isComplete = true
-        state.stamp = 0
+        guard isResumable, isActive else { return }
         do {
+            guard var state = try state(nil, fill: nil) else { return }
+            state.isComplete = true
+            state.stamp = 0
             try journal().appendNow(try RunRecord.record(state), synchronizes: false)
         } catch let error as MigrationError {
             throw error
@@ -232,21 +275,22 @@ final class RunCheckpoints {
     private func journal() throws -> JournalWriter {
         if let writer { return writer }
         let made = try JournalWriter(
-            journalPath, header: try header(), earlier: goesOn ? earlier : nil, storePath: storePath)
+            journalPath, header: try header(), earlier: goesOn ? earlier : nil, storePath: storePath,
+            spills: spills, failure: journalFailure)
         writer = made
         return made
     }
 
     /// The state, once what the ledger of rejects has is on the disk too.
-    private func savedState(_ position: RunRecord.LoadPosition?, fill: [UInt8]?) throws(MigrationError) -> RunRecord
-        .State?
-    {
+    private func savedState(_ position: RunRecord.LoadPosition?, fill: [UInt8]?) throws -> RunRecord.State? {
         try session?.validation.ledger?.synchronize()
-        return state(position, fill: fill)
+        return try state(position, fill: fill)
     }
 
-    private func state(_ position: RunRecord.LoadPosition?, fill: [UInt8]?) -> RunRecord.State? {
+    private func state(_ position: RunRecord.LoadPosition?, fill: [UInt8]?) throws -> RunRecord.State? {
         guard let session, let destination else { return nil }
+        let stagesBytes = try stages?.bytes()
+        guard stages == nil || stagesBytes != nil else { return nil }
         if let rejected = session.validation.rejected {
             rejects?.skippedRows = rejected.skippedRows
             rejects?.removedReferences = rejected.removedReferences
@@ -258,6 +302,6 @@ final class RunCheckpoints {
                 linksWritten: session.linksWritten,
                 highest: highest, missing: session.external?.allMissing ?? [:], rows: session.progress.snapshot.rows),
             knowledge: destination.knowledge, rejects: rejects,
-            hasDuplicates: session.validation.ledger?.hasDuplicates ?? false, fill: fill)
+            hasDuplicates: session.validation.ledger?.hasDuplicates ?? false, fill: fill, stages: stagesBytes)
     }
 }

@@ -92,6 +92,8 @@ enum RunRecord {
         var isComplete = false
         /// What the writer of the step's table needs; beside the rest, as bytes.
         var fill: [UInt8]?
+        /// What the stages have made where user code runs; beside the rest, as bytes.
+        var stages: [UInt8]?
 
         private enum CodingKeys: String, CodingKey {
             case stamp, unit, position, progress, knowledge, rejects, hasDuplicates, isComplete
@@ -148,6 +150,8 @@ enum RunRecord {
         writer.write(bytes: Array(try JSONEncoder().encode(state)))
         writer.write(state.fill != nil)
         if let fill = state.fill { writer.write(bytes: fill) }
+        writer.write(state.stages != nil)
+        if let stages = state.stages { writer.write(bytes: stages) }
         return RunJournal.Record(kind: stateKind, body: writer.bytes)
     }
 
@@ -170,6 +174,11 @@ enum RunRecord {
         if hasFill {
             guard let fill = try? reader.block() else { return nil }
             state.fill = fill
+        }
+        guard let hasStages = try? reader.flag() else { return nil }
+        if hasStages {
+            guard let stages = try? reader.block() else { return nil }
+            state.stages = stages
         }
         return state
     }
