@@ -23,6 +23,12 @@ struct FusedMigration {
     /// Loads all tables.
     func run(into destination: DestinationStore) throws -> Outcome {
         session.beginReferences(mayBeSet: false)
+        // What is noted a second time counts once.
+        if let references = session.checkpoints?.resumed?.references {
+            var state = StateReader(references)
+            try session.unmigrated?.restore(from: &state, model: session.destinationSchema.model)
+            try session.work.removeUnclaimed()
+        }
         session.begin(.keys)
         if session.budget.limit <= Self.smallLimit { ProcessMemory.releaseCode() }
         let scan = try KeyScan(session: session, mappings: mappings, tables: work.tables, manager: manager).run()

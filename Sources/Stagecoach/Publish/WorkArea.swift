@@ -58,8 +58,7 @@ final class WorkArea {
         vfs = WorkVFS(temporaryDirectory: spills.path)
         vfsName = vfs.name
         if earlier == nil { removeFiles() }
-        // Only states of stages name spill files.
-        if earlier?.states.contains(where: { $0.stages != nil }) != true { try spills.removeSpillFiles() }
+        if earlier?.namesFiles != true { try spills.removeSpillFiles() }
     }
 
     /// Removes the private store and what belongs to it: all begins anew.

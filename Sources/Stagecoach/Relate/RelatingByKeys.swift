@@ -87,7 +87,7 @@ final class KeyedLinks {
         self.relating = relating
         tasks = relating.links.columns
         // Nobody sets later what is not found now.
-        session.beginReferences(mayBeSet: false)
+        if session.checkpoints?.resumed == nil { session.beginReferences(mayBeSet: false) }
         session.concurrentSorts = 6 + tasks.count
         let stream = LinkStream(session: session, keys: relating.keys)
         for (mapping, planned) in relating.links.counted {

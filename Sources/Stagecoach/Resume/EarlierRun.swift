@@ -34,6 +34,9 @@ struct EarlierRun {
     /// Whether the run published its store, and died before it had cleaned up.
     var isPublished: Bool { publication?.store.isPlaced ?? false }
 
+    /// Whether a state names spill files.
+    var namesFiles: Bool { states.contains { $0.stages != nil || $0.models != nil || $0.references != nil } }
+
     /// The state that the store's file is in.
     func state(bearing stamp: Int64) -> RunRecord.State? { states.last { $0.stamp == stamp } }
 

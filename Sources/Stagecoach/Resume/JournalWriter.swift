@@ -110,7 +110,7 @@ final class JournalWriter: @unchecked Sendable {
     ) throws(MigrationError) {
         if synchronizes || everything { try synchronize(everything: everything) }
         if let failAfter, appended >= failAfter {
-            throw .writing("Writing the journal", path: storePath, otherwise: "journal.io")
+            throw .writing("Writing the journal", path: storePath, otherwise: "journal.io", number: EIO)
         }
         if record.kind == RunRecord.stateKind {
             latest = latest.suffix(1) + [record]

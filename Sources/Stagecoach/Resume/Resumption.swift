@@ -36,7 +36,8 @@ struct Resumption {
         if options.newUUID { migration.newUUID = uuid }
         let header = { try RunRecord.Header(migration, prepared, appends: appends, started: started, uuid: uuid) }
         let isResumable =
-            migration.archive == nil && !options.isDryRun && !appends && prepared.turns.count == 1
+            migration.archive == nil && !options.isDryRun
+            && RunCheckpoints.obstacle(options, appends: appends, models: prepared.turns.count, prepared.schema) == nil
         checkpoints = RunCheckpoints(
             area, earlier: area.earlier, isResumable: isResumable, cancellation: migration.cancellation,
             options: options, header: header)
@@ -123,7 +124,14 @@ extension RunRecord.Header {
                 policies["\(number + 1):\(mapping.name ?? "")"] = name
             }
         }
+        for turn in prepared.turns {
+            for mapping in turn.mappings where !mapping.isEarlier {
+                guard let policy = turn.policies[mapping] else { continue }
+                policies["\(mapping.index + 1) \(mapping.name)"] = String(reflecting: type(of: policy))
+            }
+        }
         self.policies = policies
+        models = [migration.sourceModel, migration.destinationModel].map(InputDigest.definition)
         let steps = prepared.turns.flatMap { turn in
             turn.work.passes.flatMap { pass in
                 pass.steps.map { step in

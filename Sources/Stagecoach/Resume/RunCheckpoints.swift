@@ -26,7 +26,12 @@ final class RunCheckpoints {
     private var last = ContinuousClock.now
     private weak var session: MigrationSession?
     /// The stages of a mapping model with user code; nil while none is at work.
-    weak var stages: StagedCheckpoints?
+    weak var stages: StagedCheckpoints? {
+        didSet { if stages != nil { isStaged = true } }
+    }
+    /// Whether the mapping model at work has run in stages, and the last state of these.
+    private var isStaged = false
+    private var lastStages: [UInt8]?
     /// The state to go on from; nil once it was gone on from, and where there is none.
     private(set) var resumed: RunRecord.State?
     /// Whether a state has been written: from then on each step ends with one.
@@ -42,6 +47,13 @@ final class RunCheckpoints {
     private var unit = 0
     private var highest: [Int64] = []
     private var base: RunRecord.State?
+    private var turns = RunRecord.Turns()
+    /// What the models that have run left.
+    private var models: [UInt8]?
+    /// The store that is appended to; nil for a fresh one.
+    private var appended: RunRecord.Appended?
+    /// Which file it is: ``ExistingDestination/identity``.
+    var identity: [Int64] = []
     /// Set once objects were rejected.
     var rejects: RunRecord.Rejects?
     /// The counts before rejected objects were taken out of them: a run that goes on takes them out again.
@@ -68,6 +80,19 @@ final class RunCheckpoints {
         journalFailure = options.journalFailure
     }
 
+    /// Why a run begins again after it was killed, a part of a sentence; nil where it goes on.
+    static func obstacle(
+        _ options: MigrationOptions, appends: Bool, models: Int, _ schema: StoreSchema
+    ) -> String? {
+        if options.onInvalid == .reject, appends || models > 1 {
+            return "because objects may be rejected in \(appends ? "an append" : "several mapping models")"
+        }
+        if appends, schema.externalColumns.contains(where: { !$0.isEmpty }) {
+            return "because external binary data is appended"
+        }
+        return nil
+    }
+
     // MARK: - Going on
 
     /// Finds the state that the store is in, brought back to where it was sound; nil where all begins anew.
@@ -83,6 +108,10 @@ final class RunCheckpoints {
         goesOn = true
         unit = state.unit
         highest = state.progress.highest
+        turns = state.turns
+        models = state.models
+        appended = state.appended
+        lastStages = state.stages
         return state
     }
 
@@ -151,10 +180,10 @@ final class RunCheckpoints {
         try writer?.drain()
         unit = 0
         highest = Array(repeating: 0, count: session.destinationSchema.tables.count)
-        try destination.write(stamp: destination.stamp + 1)
-        if let state = try savedState(nil, fill: nil) {
-            try journal().appendNow(try RunRecord.record(state), synchronizes: false, everything: true)
-        }
+        guard var state = try savedState(nil, fill: nil) else { return try invalidate() }
+        state.stamp = destination.stamp + 1
+        try destination.write(stamp: state.stamp)
+        try journal().appendNow(try RunRecord.record(state), synchronizes: false, everything: true)
         try destination.commitStep()
     }
 
@@ -167,7 +196,8 @@ final class RunCheckpoints {
 
     /// A batch of a step was written: takes a state where it is time.
     func tick(_ writer: any TableWriter, _ position: () -> RunRecord.LoadPosition) throws {
-        guard isResumable, isDue, let writer = writer as? PageTableWriter else { return }
+        guard isResumable, isDue else { return }
+        guard let writer = writer as? PageTableWriter else { return try commit(position()) }
         let isLast = cancellation.error != nil
         guard isLast || !(self.writer?.isBusy ?? false) else { return }
         guard let fill = try writer.checkpoint(), let state = try savedState(position(), fill: fill) else { return }
@@ -201,21 +231,86 @@ final class RunCheckpoints {
     func endStep(_ unit: Int, highest: [Int64]) throws {
         self.unit = unit + 1
         self.highest = highest
-        guard isResumable, isActive || isDue, let destination else { return }
-        try self.writer?.drain()
+        guard isResumable, isActive || isDue else { return }
+        try commit(nil)
+    }
+
+    /// Ends the transaction with a state that says what is in the file then, and begins another.
+    private func commit(_ position: RunRecord.LoadPosition?) throws {
+        guard let destination else { return }
+        try writer?.drain()
+        last = .now
+        guard var state = try savedState(position, fill: nil) else { return try invalidate() }
         if isActive {
-            try destination.write(stamp: destination.stamp + 1)
-            guard let state = try savedState(nil, fill: nil) else { return }
+            state.stamp = destination.stamp + 1
+            try destination.write(stamp: state.stamp)
             // Before the transaction ends: the number says whether it did.
             try journal().appendNow(try RunRecord.record(state), synchronizes: false, everything: everything)
-            try destination.commitStep()
+            try destination.commitAndGoOn()
         } else {
-            try destination.commitStep()
-            guard let state = try savedState(nil, fill: nil) else { return }
+            try destination.commitAndGoOn()
             try journal().appendNow(try RunRecord.record(state), synchronizes: true, everything: everything)
             activate()
         }
         last = .now
+    }
+
+    /// There is no state of what is done now. Where pages are written the file is not what earlier states say any more;
+    /// where SQLite writes, all since the last state is one transaction that a killed process leaves undone.
+    private func invalidate() throws {
+        guard isActive, let destination, destination.writesPages else { return }
+        try destination.write(stamp: destination.stamp + 1)
+        try destination.commitStep()
+    }
+
+    // MARK: - Several mapping models
+
+    /// A mapping model has run, and the session has taken it in: the next one begins.
+    ///
+    /// - Parameter isStaged: whether the model ran in stages.
+    func endTurn(isStaged: Bool, hasRowsBefore: [Bool]) throws {
+        guard isResumable, let session else { return }
+        (self.isStaged, lastStages) = (false, nil)
+        if turns.hasRows.isEmpty { turns.hasRows = [hasRowsBefore] }
+        turns.done += 1
+        turns.isStaged.append(isStaged)
+        turns.hasRows.append(session.hasRows)
+        turns.highestKeys = session.highestKeys
+        turns.hasDeletions = session.associations.hasDeletions
+        unit = 0
+        highest = Array(repeating: 0, count: session.destinationSchema.tables.count)
+        guard isActive || isDue else {
+            models = nil
+            return
+        }
+        turns.isAtBeginning = true
+        defer { turns.isAtBeginning = false }
+        models = try FinishedModels.bytes(session)
+        try commit(nil)
+    }
+
+    /// - Throws: `resume.changed` (78) where the store that is appended to was written since it was copied.
+    func checkUnchanged(_ path: String) throws(MigrationError) {
+        guard let appended, appended.identity != identity else { return }
+        throw MigrationError(
+            "resume.changed", .configuration,
+            "An earlier run to this destination did not end, and the destination was written since",
+            remedy: "Give --restart to begin anew", context: .init(path: path))
+    }
+
+    /// The copy of the store that is appended to stands, and nothing was added to it.
+    func begin(on existing: ExistingStore) throws {
+        guard isResumable, let session else { return }
+        appended = RunRecord.Appended(
+            identity: identity, highestKeys: existing.highestKeys, hasRows: existing.hasRows,
+            rows: session.existingRows, links: session.existingLinks)
+        highest = Array(repeating: 0, count: session.destinationSchema.tables.count)
+        turns.hasRows = [session.hasRows]
+        turns.highestKeys = session.highestKeys
+        guard isDue else { return }
+        turns.isAtBeginning = true
+        defer { turns.isAtBeginning = false }
+        try commit(nil)
     }
 
     /// Objects are to be rejected: the load begins anew without them, from the copy of the store as it was. The session's
@@ -239,8 +334,13 @@ final class RunCheckpoints {
         guard isResumable, isActive else { return }
         do {
             guard var state = try state(nil, fill: nil) else { return }
+            // The stages are over; a run that goes on needs what they made all the same.
+            if isStaged {
+                guard let lastStages else { return }
+                state.stages = lastStages
+            }
             state.isComplete = true
-            state.stamp = 0
+            state.stamp = destination?.knowledge.firstStamp ?? 0
             try journal().appendNow(try RunRecord.record(state), synchronizes: false)
         } catch let error as MigrationError {
             throw error
@@ -290,10 +390,19 @@ final class RunCheckpoints {
     private func state(_ position: RunRecord.LoadPosition?, fill: [UInt8]?) throws -> RunRecord.State? {
         guard let session, let destination else { return nil }
         let stagesBytes = try stages?.bytes()
+        if stages != nil { lastStages = stagesBytes }
         guard stages == nil || stagesBytes != nil else { return nil }
         if let rejected = session.validation.rejected {
             rejects?.skippedRows = rejected.skippedRows
             rejects?.removedReferences = rejected.removedReferences
+        }
+        // The models that had run when no state was taken yet.
+        if turns.done > 0, models == nil { models = try FinishedModels.bytes(session) }
+        var references: [UInt8]?
+        if stages == nil, let unmigrated = session.unmigrated {
+            var writer = StateWriter()
+            try unmigrated.save(to: &writer)
+            references = writer.bytes
         }
         return RunRecord.State(
             stamp: destination.stamp, unit: unit, position: position,
@@ -302,6 +411,7 @@ final class RunCheckpoints {
                 linksWritten: session.linksWritten,
                 highest: highest, missing: session.external?.allMissing ?? [:], rows: session.progress.snapshot.rows),
             knowledge: destination.knowledge, rejects: rejects,
-            hasDuplicates: session.validation.ledger?.hasDuplicates ?? false, fill: fill, stages: stagesBytes)
+            hasDuplicates: session.validation.ledger?.hasDuplicates ?? false, fill: fill, stages: stagesBytes,
+            turns: turns, appended: appended, models: models, references: references)
     }
 }

@@ -71,7 +71,7 @@ final class StagedCheckpoints {
 
     /// The stages' state; what is in memory goes to their files. Nil where it cannot be kept.
     func bytes() throws -> [UInt8]? {
-        guard session.touched == nil, session.associations.tables.isEmpty,
+        guard session.touched?.isEmpty ?? true, !runtime.objects.rows.contains(where: \.hasDeletedStored),
             runtime.objects.rows.allSatisfy(\.canBeSaved)
         else { return nil }
         var held: [Int: Data] = [:]
@@ -94,11 +94,16 @@ final class StagedCheckpoints {
         var state = StateWriter()
         state.write(bytes: Array(try JSONEncoder().encode(outline)))
         try runtime.objects.save(to: &state)
-        for table in runtime.associations { try table.save(to: &state) }
+        for table in ownAssociations { try table.save(to: &state) }
         try state.write(optional: session.unmigrated) { references, state throws(MigrationError) in
             try references.save(to: &state)
         }
         return state.bytes
+    }
+
+    /// Those of the mapping model at work.
+    private var ownAssociations: ArraySlice<MappingAssociations> {
+        runtime.associations.dropFirst(session.associations.tables.count)
     }
 
     /// Whether a mapping's policy has been called.
@@ -123,7 +128,7 @@ final class StagedCheckpoints {
         session.counts = outline.counts
         if position.phase == .load { countsBeforeLoad = outline.counts }
         try runtime.objects.restore(from: &state, keys: keys.byMapping)
-        for table in runtime.associations { try table.restore(from: &state) }
+        for table in ownAssociations { try table.restore(from: &state) }
         if try state.flag() {
             guard let unmigrated = session.unmigrated else { throw StateReader.damaged("unmigrated references") }
             try unmigrated.restore(from: &state, model: session.destinationSchema.model)

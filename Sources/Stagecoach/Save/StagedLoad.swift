@@ -20,15 +20,15 @@ struct StagedLoad {
     ///
     /// - Returns: Z_MAX by destination table.
     func run(into destination: DestinationStore) throws -> [Int64] {
+        let checkpoints = session.checkpoints
+        let resumed = checkpoints?.resumed
+        if resumed == nil { try checkpoints?.beginLoad() }
         if let touched = session.touched {
             try EarlierRowChanges(
                 session: session, destination: destination, links: runtime.objects.links, touched: touched
             ).write()
             try checkTouched(touched, in: destination)
         }
-        let checkpoints = session.checkpoints
-        let resumed = checkpoints?.resumed
-        if resumed == nil { try checkpoints?.beginLoad() }
         let links = try relating.map { try KeyedLinks(session: session, mappings: mappings, relating: $0) }
         var course = Course(
             highest: [Int64](repeating: 0, count: schema.tables.count), resumed: resumed, checkpoints: checkpoints)
