@@ -44,11 +44,11 @@ struct PolicyStateTests {
 
     @Test("What a property list holds comes back with its types, mutable containers too")
     func userInfo() throws {
-        let names = NSMutableDictionary(dictionary: ["a": NSMutableArray(array: [1, 2])])
+        let names = NSMutableDictionary(dictionary: ["a": [1, 2]])
         let info: [AnyHashable: Any] = [
             "flag": true, "count": 3, "rate": 1.5, "text": "é", "data": Data([1, 2]),
             "date": Date(timeIntervalSinceReferenceDate: 9.25), "list": [1, "b"] as [Any], "counts": ["x": 1],
-            "names": names, "number": NSNumber(value: 7), "wide": Int64(5),
+            "names": names, "made": NSMutableArray(array: ["x"]), "number": NSNumber(value: 7), "wide": Int64(5),
         ]
         let bytes = try #require(UserInfoArchive.bytes(of: info))
         let back = try #require(try UserInfoArchive.info(bytes))
@@ -59,9 +59,11 @@ struct PolicyStateTests {
         #expect((back["list"] as? [Any])?.count == 2 && back["counts"] as? [String: Int] == ["x": 1])
         #expect((back["number"] as? NSNumber)?.intValue == 7 && back["wide"] as? Int64 == 5)
         let again = try #require(back["names"] as? NSMutableDictionary)
-        let inner = try #require(again["a"] as? NSMutableArray)
-        inner.add(3)
-        #expect(inner.count == 3)
+        again["b"] = 3
+        #expect(again.count == 2 && again["a"] as? [Int] == [1, 2])
+        let made = try #require(back["made"] as? NSMutableArray)
+        made.add("y")
+        #expect(made.count == 2)
         let empty = try #require(UserInfoArchive.bytes(of: nil))
         #expect(try UserInfoArchive.info(empty) == nil)
         for cut in 0..<bytes.count where cut % 7 == 0 {
@@ -119,7 +121,7 @@ struct PolicyStateTests {
     ///
     /// - Returns: the source objects that each run showed to the policy, and the last manager.
     private func interrupted(
-        _ policy: @escaping @Sendable () -> EntityMigrationPolicy
+        isStateless: Bool, _ policy: @escaping @Sendable () -> EntityMigrationPolicy
     ) throws -> (calls: [[Int64]], manager: MigrationManager, resume: MigrationPlan.Model) {
         var entity = EntityDefinition(name: "Thing")
         entity.attributes = [AttributeDefinition(name: "name", type: .string)]
@@ -141,7 +143,8 @@ struct PolicyStateTests {
         options.batchSize = 4
         options.checkpointInterval = .zero
         var resume: MigrationPlan.Model?
-        for failure in [12, nil] as [Int?] {
+        // Without states of the stages there are few.
+        for failure in [isStateless ? 2 : 3, nil] as [Int?] {
             let manager = MigrationManager(sourceModel: model, destinationModel: model)
             manager.policies = PolicyRegistry()
             manager.policies.register("Policy", policy)
@@ -165,7 +168,9 @@ struct PolicyStateTests {
 
     @Test("What is known of policies is what they are called for", .serialized, arguments: [true, false])
     func goingOn(isStateless: Bool) throws {
-        let (calls, manager, resume) = try interrupted { isStateless ? Stateless() : Stateful() }
+        let (calls, manager, resume) = try interrupted(isStateless: isStateless) {
+            isStateless ? Stateless() : Stateful()
+        }
         let all = Array(1...Self.rows)
         let last = try #require(calls.last)
         #expect(calls.count == 2)

@@ -124,12 +124,6 @@ extension RunRecord.Header {
                 policies["\(number + 1):\(mapping.name ?? "")"] = name
             }
         }
-        for turn in prepared.turns {
-            for mapping in turn.mappings where !mapping.isEarlier {
-                guard let policy = turn.policies[mapping] else { continue }
-                policies["\(mapping.index + 1) \(mapping.name)"] = String(reflecting: type(of: policy))
-            }
-        }
         self.policies = policies
         models = [migration.sourceModel, migration.destinationModel].map(InputDigest.definition)
         let steps = prepared.turns.flatMap { turn in

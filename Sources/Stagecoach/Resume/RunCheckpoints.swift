@@ -109,6 +109,7 @@ final class RunCheckpoints {
         unit = state.unit
         highest = state.progress.highest
         turns = state.turns
+        turns.isAtBeginning = false
         models = state.models
         appended = state.appended
         lastStages = state.stages
@@ -248,6 +249,8 @@ final class RunCheckpoints {
             try journal().appendNow(try RunRecord.record(state), synchronizes: false, everything: everything)
             try destination.commitAndGoOn()
         } else {
+            // The transaction that begins now is one that can be rolled back.
+            destination.keepJournal()
             try destination.commitAndGoOn()
             try journal().appendNow(try RunRecord.record(state), synchronizes: true, everything: everything)
             activate()

@@ -24,8 +24,7 @@ struct UserInfoArchive {
             guard let name = key.base as? String, type(of: key.base) == String.self else { return nil }
             entries[name] = value
         }
-        guard !isUnwritable(entries, to: &state, Seen()) else { return state.bytes }
-        return nil
+        return isUnwritable(entries, to: &state, Seen()) ? nil : state.bytes
     }
 
     /// The values of bytes.
