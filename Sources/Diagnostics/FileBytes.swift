@@ -1,6 +1,6 @@
 import Glibc
 
-/// Reads files that people name: models and mapping models. A call that a signal interrupts is made again, which
+/// Reads files that people name: models, mapping models and libraries. A call that a signal interrupts is made again, which
 /// Foundation's own readers do not do.
 package enum FileBytes {
     /// A system call that failed.
@@ -15,24 +15,22 @@ package enum FileBytes {
     /// - Throws: the failure of opening or reading it.
     /// - Complexity: O(bytes), which are held.
     package static func read(_ path: String, most: Int) throws(Failure) -> [UInt8] {
-        let descriptor = try retried { open(path, O_RDONLY | O_CLOEXEC) }
+        let descriptor = try result { open(path, O_RDONLY | O_CLOEXEC) }
         defer { close(descriptor) }
         var bytes: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: min(most, 1 << 16))
         while bytes.count < most {
             let wanted = min(piece.count, most - bytes.count)
-            let count = try retried { Glibc.read(descriptor, &piece, wanted) }
+            let count = try result { Glibc.read(descriptor, &piece, wanted) }
             guard count > 0 else { break }
             bytes += piece[..<count]
         }
         return bytes
     }
 
-    private static func retried<Count: SignedInteger>(_ call: () -> Count) throws(Failure) -> Count {
-        while true {
-            let result = call()
-            if result >= 0 { return result }
-            if errno != EINTR { throw Failure(number: errno) }
-        }
+    private static func result<Count: SignedInteger>(_ call: () -> Count) throws(Failure) -> Count {
+        let result = SystemCall.uninterrupted(call)
+        guard result >= 0 else { throw Failure(number: errno) }
+        return result
     }
 }

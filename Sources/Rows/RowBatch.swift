@@ -277,6 +277,16 @@ public struct RowBatch: ~Copyable {
         self[row, slot] = store(source.huge(cell))
     }
 
+    /// Remembers the one batch that lends its bytes.
+    @inlinable
+    mutating func lend(from source: borrowing RowBatch) {
+        if lender != UnsafeRawPointer(source.arena) || lenderCount != source.byteCount {
+            precondition(lender == nil)
+            lender = UnsafeRawPointer(source.arena)
+            lenderCount = source.byteCount
+        }
+    }
+
     /// Takes a cell of another batch over, its bytes not: they stay in the other batch's arena, which has to be as it is
     /// until this batch is cleared.
     ///
@@ -285,11 +295,7 @@ public struct RowBatch: ~Copyable {
     public mutating func borrow(_ cell: Cell, from source: borrowing RowBatch, row: Int, slot: Int) {
         if cell.hasBytes {
             precondition(cell.bits & Cell.borrowed == 0)
-            if lender != UnsafeRawPointer(source.arena) || lenderCount != source.byteCount {
-                precondition(lender == nil)
-                lender = UnsafeRawPointer(source.arena)
-                lenderCount = source.byteCount
-            }
+            lend(from: source)
             self[row, slot] = Cell(bits: cell.bits | Cell.borrowed, length: cell.length, kind: cell.kind)
         } else if cell.kind == .huge {
             copyHuge(cell, from: source, row: row, slot: slot)
@@ -310,11 +316,7 @@ public struct RowBatch: ~Copyable {
             var cell = from[move.from]
             if cell.hasBytes {
                 precondition(cell.bits & Cell.borrowed == 0)
-                if lender != UnsafeRawPointer(source.arena) || lenderCount != source.byteCount {
-                    precondition(lender == nil)
-                    lender = UnsafeRawPointer(source.arena)
-                    lenderCount = source.byteCount
-                }
+                lend(from: source)
                 cell.bits |= Cell.borrowed
             } else if cell.kind == .huge {
                 cell = store(source.huge(cell))

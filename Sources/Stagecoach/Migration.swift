@@ -256,7 +256,8 @@ public final class Migration {
                 isDryRun: options.isDryRun,
                 notes: RunNotes.notes(
                     counts: session.counts, tables: done.tables, schema: session.destinationSchema, options: options,
-                    source: session.source, existing: existing, rejects: rejects, missing: external.missing,
+                    source: session.source, foreign: try session.source.foreignTables(beside: session.layout),
+                    existing: existing, rejects: rejects, missing: external.missing,
                     history: done.historyNote, unmapped: prepared.plan.unmapped,
                     madeIndexes: done.madeIndexes, unknownHashes: appends ? [] : unknownHashes(prepared)),
                 unmapped: prepared.plan.unmapped.isEmpty ? nil : prepared.plan.unmapped)

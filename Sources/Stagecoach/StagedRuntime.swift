@@ -178,22 +178,10 @@ final class StagedRuntime {
         let (entity, table) = (creation.entity, creation.table)
         let key: Int64
         if scanning === program, let row = sources.rowInWindow(table: place.table, key: place.key) {
-            key = try objects.insertBare(entity, table: table) { batch, target, key throws(MigrationError) in
-                do throws(MigrationError) {
-                    try program.attributes.run(sources.window, row: row, into: &batch, destinationRow: target)
-                } catch {
-                    try session.note(error, ValueSubject(table: table, key: key, entity: entity))
-                }
-            }
+            key = try insert(by: creation, from: sources.window, row: row)
         } else {
             guard try program.rows.fetch(place.key, into: &program.single) else { throw ObjectFailure.gone(source) }
-            key = try objects.insertBare(entity, table: table) { batch, target, key throws(MigrationError) in
-                do throws(MigrationError) {
-                    try program.attributes.run(program.single, row: 0, into: &batch, destinationRow: target)
-                } catch {
-                    try session.note(error, ValueSubject(table: table, key: key, entity: entity))
-                }
-            }
+            key = try insert(by: creation, from: program.single, row: 0)
         }
         let made = ObjectPlace(entity: entity, key: key, table: table)
         if creation.hasDynamicAttributes {
@@ -204,6 +192,19 @@ final class StagedRuntime {
             }
         }
         try associate(place, made, planned, creation.associations)
+    }
+
+    /// Inserts a destination object whose attributes are computed from a source row.
+    private func insert(by creation: Creation, from rows: borrowing RowBatch, row: Int) throws(MigrationError) -> Int64
+    {
+        let (entity, table, attributes) = (creation.entity, creation.table, creation.program.attributes)
+        return try objects.insertBare(entity, table: table) { batch, target, key throws(MigrationError) in
+            do throws(MigrationError) {
+                try attributes.run(rows, row: row, into: &batch, destinationRow: target)
+            } catch {
+                try session.note(error, ValueSubject(table: table, key: key, entity: entity))
+            }
+        }
     }
 
     /// What the default relating method does: evaluates the relationship mappings for one destination object.

@@ -245,6 +245,51 @@ struct CommandBatchTests {
         #expect(begun.code == 75 && begun.output.contains("began and has no end"))
     }
 
+    @Test(
+        "A batch's report lists its stores, takes the place of its earlier one, and of no other file",
+        arguments: [1, 2])
+    func report(jobs: Int) throws {
+        let folder = try stores(3)
+        let manifest = try manifest(3, in: folder)
+        let second = try #require(FileManager.default.contents(atPath: folder.file("in/2.sqlite")))
+        try Data("no store".utf8).write(to: URL(fileURLWithPath: folder.file("in/2.sqlite")))
+        let forms = ["html", "csv", "json"].map { folder.file("batch.\($0)") }
+        let arguments =
+            [manifest, "--jobs", "\(jobs)", "--memory-limit", "400M"] + forms.flatMap { ["--report", $0] }
+        #expect(try batch(arguments).code == 65)
+        func page() throws -> String {
+            try XMLDocument(data: Data(contentsOf: URL(fileURLWithPath: forms[0]))).rootElement()?.stringValue ?? ""
+        }
+        func states() throws -> [String] {
+            try String(contentsOfFile: forms[1], encoding: .utf8).split(separator: "\r\n").dropFirst()
+                .map { String($0.prefix { $0 != "," }) }.sorted()
+        }
+        #expect(try page().contains("1 of 3 stores not done"))
+        #expect(try states() == ["done", "done", "failed"])
+        // No store has a report of its own.
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: folder.file("out")).sorted() == [
+                "1.sqlite", "3.sqlite",
+            ])
+
+        try second.write(to: URL(fileURLWithPath: folder.file("in/2.sqlite")))
+        #expect(try batch(arguments).code == 0)
+        #expect(try page().contains("All stores are done"))
+        #expect(try states() == ["done", "skipped", "skipped"])
+        let json = try #require(
+            try JSONSerialization.jsonObject(with: Data(contentsOf: URL(fileURLWithPath: forms[2]))) as? [String: Any])
+        #expect(json["batchReport"] as? Int == 1 && json["done"] as? Int == 1 && json["skipped"] as? Int == 2)
+        #expect((json["stores"] as? [[String: Any]])?.count == 3)
+
+        // Another file is refused before the work begins.
+        try FileManager.default.removeItem(atPath: folder.file("out/1.sqlite"))
+        try Data("notes".utf8).write(to: URL(fileURLWithPath: forms[1]))
+        let refused = try batch(arguments)
+        #expect(refused.code == 73 && refused.messages.contains("batch.csv"))
+        #expect(try String(contentsOfFile: forms[1], encoding: .utf8) == "notes")
+        #expect(!FileManager.default.fileExists(atPath: folder.file("out/1.sqlite")))
+    }
+
     @Test("A worker that is killed takes one store with it")
     func killedWorker() throws {
         let folder = try stores(3)

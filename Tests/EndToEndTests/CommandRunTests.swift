@@ -40,8 +40,11 @@ struct CommandRunTests {
         let source = try CommandBinary.librarySource()
         let folder = try TemporaryFolder()
         let outcome = try CommandBinary.run(
-            ["migrate", source, "new.sqlite", "--to", CommandBinary.models, "--memory-limit", "64M", "--json"],
-            in: folder.path)
+            [
+                "migrate", source, "new.sqlite", "--to", CommandBinary.models, "--memory-limit", "64M", "--json",
+                // A slow machine says after ten seconds how far it is.
+                "--progress", "none",
+            ], in: folder.path)
         #expect(outcome.code == 0 && outcome.messages.isEmpty, "\(outcome.messages)")
         let report = try #require(try JSONSerialization.jsonObject(with: Data(outcome.output.utf8)) as? [String: Any])
         let peak = try #require(report["peakMemory"] as? Int)
@@ -66,7 +69,7 @@ struct CommandRunTests {
         let outcome = try CommandBinary.run(
             [
                 "migrate", source, "new.sqlite", "--to", CommandBinary.models, "--memory-limit", "64M", "--json",
-                "--profile",
+                "--profile", "--progress", "none",
             ], in: folder.path)
         #expect(outcome.code == 0)
         let lines = outcome.messages.split(separator: "\n").map { $0.split(separator: " ").map(String.init) }
@@ -82,7 +85,8 @@ struct CommandRunTests {
         let written = profile.filter { $0["stage"] as? String == "load" }.compactMap { $0["bytesWritten"] as? Int }
         #expect(written.reduce(0, +) >= (report["destinationBytes"] as? Int ?? 0) / 2)
         let plain = try CommandBinary.run(
-            ["migrate", source, "plain.sqlite", "--to", CommandBinary.models, "--json"], in: folder.path)
+            ["migrate", source, "plain.sqlite", "--to", CommandBinary.models, "--json", "--progress", "none"],
+            in: folder.path)
         #expect(plain.messages.isEmpty && !plain.output.contains("profile"))
     }
 

@@ -137,13 +137,7 @@ package final class TableScan {
 
     /// Goes to the next leaf; false behind the last one.
     private func nextLeaf(_ leaf: inout Leaf) throws(MigrationError) -> Bool {
-        while let level = way.lowest {
-            guard level.next <= level.count else {
-                way.leave()
-                continue
-            }
-            let index = level.next
-            level.next += 1
+        while let (level, index) = way.nextChild() {
             let upper = index < level.count ? try divider(level, index) : level.upper
             // All keys of the child lie before the range.
             if let after, let upper, upper <= after { continue }

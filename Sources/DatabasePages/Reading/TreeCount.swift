@@ -27,13 +27,7 @@ package enum TreeCount {
         if let bytes = try way.begin() { return Int64(try file.cells(bytes, root, leaf, root: root)) }
         var count: Int64 = 0
         var visited: UInt32 = 0
-        while let level = way.lowest {
-            guard level.next <= level.count else {
-                way.leave()
-                continue
-            }
-            let index = level.next
-            level.next += 1
+        while let (level, index) = way.nextChild() {
             if index == 0, interior == .indexInterior { count += Int64(level.count) }
             visited += 1
             guard visited <= file.pageCount else { throw file.damaged(root, "its tree has more pages than the file") }

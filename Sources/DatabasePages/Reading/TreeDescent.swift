@@ -32,6 +32,18 @@ final class TreeDescent {
     /// The lowest interior page on the way; nil behind the last leaf.
     var lowest: InteriorPage? { depth > 0 ? levels[depth - 1] : nil }
 
+    /// The next child of the lowest page that has one left, whose others come later; nil behind the last leaf.
+    func nextChild() -> (level: InteriorPage, index: Int)? {
+        while let level = lowest {
+            if level.next <= level.count {
+                defer { level.next += 1 }
+                return (level, level.next)
+            }
+            leave()
+        }
+        return nil
+    }
+
     /// Leaves the lowest page, whose children are done.
     func leave() { depth -= 1 }
 

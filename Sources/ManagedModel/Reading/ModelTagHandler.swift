@@ -9,9 +9,9 @@ import Diagnostics
 /// Memory: the definition, and a number per entity and property.
 final class ModelTagHandler: XMLTagHandler {
     private(set) var definition = ModelDefinition()
-    /// Where entities, composites and their properties stand, as ordinals of their tags; of two of one name the
+    /// Where entities, composites and their properties stand, as byte offsets of their tags; of two of one name the
     /// second. A name that is only used, by a configuration, stands where it is used.
-    private(set) var ordinals: [Declaration: Int] = [:]
+    private(set) var offsets: [Declaration: Int] = [:]
 
     /// An entity, or a property of it.
     struct Declaration: Hashable {
@@ -163,22 +163,22 @@ final class ModelTagHandler: XMLTagHandler {
         entity.isAbstract = try values.flag("isAbstract")
         entity.renamingIdentifier = values.nonEmpty("elementID") ?? values.nonEmpty("renamingIdentifier")
         entity.versionHashModifier = values.nonEmpty("versionHashModifier")
-        ordinals[Declaration(entity: entity.name)] = tag.ordinal
+        offsets[Declaration(entity: entity.name)] = tag.offset
     }
 
     private func openEntityChild(_ tag: XMLTag) throws(MigrationError) -> Scope? {
         switch tag.name {
         case "attribute":
             attribute = try AttributeTag.read(tag, owner: entity.name)
-            ordinals[Declaration(entity: entity.name, property: attribute.name)] = tag.ordinal
+            offsets[Declaration(entity: entity.name, property: attribute.name)] = tag.offset
             return .attribute
         case "relationship":
             relationship = try PropertyTags.relationship(tag, entity: entity.name)
-            ordinals[Declaration(entity: entity.name, property: relationship.name)] = tag.ordinal
+            offsets[Declaration(entity: entity.name, property: relationship.name)] = tag.offset
             return .relationship
         case "fetchedProperty":
             fetchedProperty = try PropertyTags.fetchedProperty(tag, entity: entity.name)
-            ordinals[Declaration(entity: entity.name, property: fetchedProperty.name)] = tag.ordinal
+            offsets[Declaration(entity: entity.name, property: fetchedProperty.name)] = tag.offset
             return .fetchedProperty
         case "fetchIndex":
             fetchIndex = try PropertyTags.fetchIndex(tag, entity: entity.name)
@@ -195,7 +195,7 @@ final class ModelTagHandler: XMLTagHandler {
     /// Keeps where a name of less weight than an entity's stands.
     private func place(_ name: String, _ property: String?, _ tag: XMLTag) {
         let declaration = Declaration(entity: name, property: property)
-        if ordinals[declaration] == nil { ordinals[declaration] = tag.ordinal }
+        if offsets[declaration] == nil { offsets[declaration] = tag.offset }
     }
 
     private func keepUserInfo() {

@@ -30,11 +30,11 @@ package enum ModelXMLReader {
         do {
             return try ManagedObjectModel(handler.definition)
         } catch {
-            let ordinal = error.context.entity.flatMap { entity in
-                handler.ordinals[.init(entity: entity, property: error.context.property)]
-                    ?? handler.ordinals[.init(entity: entity)]
+            let offset = error.context.entity.flatMap { entity in
+                handler.offsets[.init(entity: entity, property: error.context.property)]
+                    ?? handler.offsets[.init(entity: entity)]
             }
-            let position = ordinal.flatMap { source.position(ofTag: $0) }
+            let position = offset.map { source.position(at: $0) }
             throw error.inside(.init(path: path, line: position?.line, column: position?.column))
         }
     }

@@ -5,7 +5,7 @@
 struct XMLScanner {
     /// What stands in a file, in its order.
     enum Event {
-        case open(name: String, attributes: [String: String])
+        case open(name: String, attributes: [String: String], offset: Int)
         case close
         case text(String)
     }
@@ -74,13 +74,13 @@ struct XMLScanner {
                 // Whoever takes the tags has given up long before.
                 guard open.count < 4096 else { throw failure("it nests too many elements") }
                 open.append(name)
-                take(.open(name: name, attributes: attributes))
+                take(.open(name: name, attributes: attributes, offset: start))
                 return
             }
             if starts("/>") {
                 offset += 2
                 hasRoot = true
-                take(.open(name: name, attributes: attributes))
+                take(.open(name: name, attributes: attributes, offset: start))
                 take(.close)
                 return
             }
@@ -326,11 +326,7 @@ struct XMLScanner {
 
     private func byte(at place: Int) -> UInt8? { place < bytes.count ? bytes[place] : nil }
 
-    private func starts(_ text: StaticString) -> Bool {
-        guard offset + text.utf8CodeUnitCount <= bytes.count else { return false }
-        for index in 0..<text.utf8CodeUnitCount where bytes[offset + index] != text.utf8Start[index] { return false }
-        return true
-    }
+    private func starts(_ text: StaticString) -> Bool { XMLSource.has(text, at: offset, in: bytes) }
 
     private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D }
 

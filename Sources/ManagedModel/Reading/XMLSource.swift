@@ -45,7 +45,6 @@ package struct XMLSource {
         guard !head.contains(0), head.first != 0xFE, head.first != 0xFF, !head.starts(with: [0x4C, 0x6F, 0xA7]) else {
             throw encodingError("The file is not in UTF-8", at: 0)
         }
-        // Foundation's parser traps on an attribute that is not UTF-8, so none may reach it.
         guard let invalid = firstInvalidByte() else { return try checkDeclarations(from: offset, allowsDocumentType) }
         throw encodingError("The file is not in UTF-8", at: invalid)
     }
@@ -53,16 +52,16 @@ package struct XMLSource {
     private func checkDeclarations(from start: Int, _ allowsDocumentType: Bool) throws(MigrationError) {
         var offset = start
         while offset < bytes.count {
-            if matches("<?xml", at: offset) {
+            if has("<?xml", at: offset) {
                 let end = self.offset(after: "?>", from: offset)
                 // An unfinished declaration is left to the parser, which refuses it.
                 if end < bytes.count { try checkDeclaration(bytes[offset..<end], at: offset) }
                 offset = end
-            } else if matches("<?", at: offset) {
+            } else if has("<?", at: offset) {
                 offset = self.offset(after: "?>", from: offset)
-            } else if matches("<!--", at: offset) {
+            } else if has("<!--", at: offset) {
                 offset = self.offset(after: "-->", from: offset + 4)
-            } else if matches("<!", at: offset) {
+            } else if has("<!", at: offset) {
                 let end = self.offset(after: ">", from: offset)
                 guard allowsDocumentType, !bytes[offset..<end].contains(UInt8(ascii: "[")) else {
                     throw MigrationError(
@@ -113,17 +112,19 @@ package struct XMLSource {
     }
 
     /// Whether ASCII text stands at an offset.
-    private func matches(_ text: StaticString, at offset: Int) -> Bool {
+    static func has(_ text: StaticString, at offset: Int, in bytes: [UInt8]) -> Bool {
         guard offset + text.utf8CodeUnitCount <= bytes.count else { return false }
         for index in 0..<text.utf8CodeUnitCount where bytes[offset + index] != text.utf8Start[index] { return false }
         return true
     }
 
+    private func has(_ text: StaticString, at offset: Int) -> Bool { Self.has(text, at: offset, in: bytes) }
+
     /// The offset behind the next occurrence of ASCII text, or the end of the file.
     private func offset(after text: StaticString, from start: Int) -> Int {
         var offset = start
         while offset < bytes.count {
-            if matches(text, at: offset) { return offset + text.utf8CodeUnitCount }
+            if has(text, at: offset) { return offset + text.utf8CodeUnitCount }
             offset += 1
         }
         return bytes.count
@@ -135,82 +136,25 @@ package struct XMLSource {
     }
 
     /// Line and column of a byte offset. O(offset).
-    func position(at offset: Int) -> TextPosition {
-        var line = 1
-        var column = 1
-        for byte in bytes.prefix(offset) {
-            if byte == UInt8(ascii: "\n") {
-                line += 1
-                column = 1
-            } else if byte & 0xC0 != 0x80 {
-                column += 1
-            }
-        }
-        return TextPosition(line: line, column: column)
-    }
+    package func position(at offset: Int) -> TextPosition { positions(at: [offset])[offset] ?? .start }
 
-    /// Where a start tag stands: the place of its `<`.
+    /// Lines and columns of byte offsets.
     ///
-    /// The parser tells the end of a tag only, so the file is read again as far as needed; this happens for errors
-    /// alone. O(file).
-    ///
-    /// - Parameter ordinal: ``XMLTag/ordinal``.
-    package func position(ofTag ordinal: Int) -> TextPosition? { positions(ofTags: [ordinal])[ordinal] }
-
-    /// Where start tags stand, by ordinal; those that the file does not have are absent.
-    ///
-    /// - Complexity: O(file), however many tags are asked for.
-    package func positions(ofTags ordinals: Set<Int>) -> [Int: TextPosition] {
+    /// - Complexity: O(file), however many are asked for, and O(n log n) in their number.
+    package func positions(at offsets: Set<Int>) -> [Int: TextPosition] {
         var found: [Int: TextPosition] = [:]
-        var offset = 0
-        var count = 0
-        var (line, column, counted) = (1, 1, 0)
-        while offset < bytes.count, found.count < ordinals.count {
-            guard bytes[offset] == UInt8(ascii: "<") else {
-                offset += 1
-                continue
-            }
-            if matches("<!--", at: offset) {
-                offset = self.offset(after: "-->", from: offset + 4)
-            } else if matches("<![CDATA[", at: offset) {
-                offset = self.offset(after: "]]>", from: offset)
-            } else if matches("<?", at: offset) {
-                offset = self.offset(after: "?>", from: offset)
-            } else if matches("</", at: offset) || matches("<!", at: offset) {
-                offset += 2
-            } else {
-                if ordinals.contains(count) {
-                    for byte in bytes[counted..<offset] {
-                        if byte == UInt8(ascii: "\n") {
-                            line += 1
-                            column = 1
-                        } else if byte & 0xC0 != 0x80 {
-                            column += 1
-                        }
-                    }
-                    counted = offset
-                    found[count] = TextPosition(line: line, column: column)
+        var (position, counted) = (TextPosition.start, 0)
+        for offset in offsets.sorted() {
+            for byte in bytes.prefix(offset).dropFirst(counted) {
+                if byte == UInt8(ascii: "\n") {
+                    position = TextPosition(line: position.line + 1, column: 1)
+                } else if byte & 0xC0 != 0x80 {
+                    position = TextPosition(line: position.line, column: position.column + 1)
                 }
-                count += 1
-                offset = endOfTag(from: offset)
             }
+            counted = offset
+            found[offset] = position
         }
         return found
-    }
-
-    /// The offset behind a tag's `>`, which may also stand inside an attribute's value.
-    private func endOfTag(from start: Int) -> Int {
-        var quote: UInt8?
-        for offset in start..<bytes.count {
-            let byte = bytes[offset]
-            if let open = quote {
-                if byte == open { quote = nil }
-            } else if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") {
-                quote = byte
-            } else if byte == UInt8(ascii: ">") {
-                return offset + 1
-            }
-        }
-        return bytes.count
     }
 }

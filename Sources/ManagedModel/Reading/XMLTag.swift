@@ -4,8 +4,8 @@ import Diagnostics
 package struct XMLTag {
     package let name: String
     package let attributes: [String: String]
-    /// The how-manyeth start tag of the file it is, from 0: enough to find its line and column again.
-    package let ordinal: Int
+    /// Where its `<` stands, in bytes of the file.
+    package let offset: Int
 }
 
 /// What takes the tags and the text of an XML file, in the order of the file.
@@ -23,4 +23,6 @@ package struct TextPosition: Equatable {
     package let line: Int
     /// In characters (Unicode scalars).
     package let column: Int
+
+    static let start = TextPosition(line: 1, column: 1)
 }

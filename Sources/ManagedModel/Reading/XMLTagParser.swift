@@ -12,7 +12,8 @@ package final class XMLTagParser {
     private let source: XMLSource
     private let handler: any XMLTagHandler
     private var depth = 0
-    private var ordinal = 0
+    /// Where the tag that was met last stands.
+    private var lastTag = 0
     /// The first error of the handler or of a bound. The handler is not called again, but the file is read to its end:
     /// one that is not well-formed is told as such, whatever else is wrong in it.
     private var failure: MigrationError?
@@ -45,11 +46,11 @@ package final class XMLTagParser {
 
     private func take(_ event: XMLScanner.Event) {
         switch event {
-        case .open(let name, let attributes):
-            let tag = XMLTag(name: name, attributes: attributes, ordinal: ordinal)
-            ordinal += 1
+        case .open(let name, let attributes, let offset):
+            let tag = XMLTag(name: name, attributes: attributes, offset: offset)
+            lastTag = offset
             depth += 1
-            attempt(tag: tag.ordinal) { () throws(MigrationError) in
+            attempt { () throws(MigrationError) in
                 guard depth <= Self.greatestDepth else {
                     throw MigrationError(
                         Self.tooDeep, .configuration, "The file nests more than \(Self.greatestDepth) elements",
@@ -59,18 +60,18 @@ package final class XMLTagParser {
             }
         case .close:
             depth -= 1
-            attempt(tag: max(0, ordinal - 1)) { () throws(MigrationError) in try handler.close() }
+            attempt { () throws(MigrationError) in try handler.close() }
         case .text(let piece):
             if failure == nil { handler.text(piece) }
         }
     }
 
-    private func attempt(tag: Int, _ body: () throws(MigrationError) -> Void) {
+    private func attempt(_ body: () throws(MigrationError) -> Void) {
         guard failure == nil else { return }
         do {
             try body()
         } catch {
-            let position = error.context.line == nil ? source.position(ofTag: tag) : nil
+            let position = error.context.line == nil ? source.position(at: lastTag) : nil
             failure = error.inside(.init(path: source.path, line: position?.line, column: position?.column))
         }
     }

@@ -99,7 +99,7 @@ private struct XcodeObjectReader {
     init(_ objects: [XcodeObject], source: XMLSource, path: String) throws(MigrationError) {
         self.objects = objects
         self.path = path
-        positions = source.positions(ofTags: Set(objects.map(\.ordinal)))
+        positions = source.positions(at: Set(objects.map(\.offset)))
         var byID: [String: Int] = [:]
         for (index, object) in objects.enumerated() { byID[object.id] = index }
         self.byID = byID
@@ -125,7 +125,7 @@ private struct XcodeObjectReader {
     }
 
     private func place(_ object: XcodeObject) -> TextPosition {
-        let position = positions[object.ordinal]
+        let position = positions[object.offset]
         return TextPosition(line: position?.line ?? 1, column: position?.column ?? 1)
     }
 

@@ -5,8 +5,8 @@ import ManagedModel
 struct XcodeObject {
     let type: String
     let id: String
-    /// Of its start tag; tells line and column.
-    let ordinal: Int
+    /// Of its start tag, in bytes of the file; tells line and column.
+    let offset: Int
     /// Texts by name, as they stand in the file.
     var attributes: [String: String] = [:]
     /// Ids of other objects by the relationship's name.
@@ -38,7 +38,7 @@ final class XcodeObjectHandler: XMLTagHandler {
                     "mapping.missingAttribute", .configuration, "An <object> has no type or no id",
                     remedy: "Open and save the mapping model in Xcode")
             }
-            object = XcodeObject(type: type, id: id, ordinal: tag.ordinal)
+            object = XcodeObject(type: type, id: id, offset: tag.offset)
         case (2, "attribute"):
             if let name = tag.attributes["name"], object != nil, !Self.ignored.contains(name) {
                 attribute = name

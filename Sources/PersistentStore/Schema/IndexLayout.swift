@@ -80,7 +80,7 @@ struct IndexLayout {
             notes.append(note)
             leftOut.append(
                 LeftOutIndex(
-                    entity: entity.index, name: "Z_\(entity.definition.name)_\(index.name)",
+                    definition: index, entity: entity.index, name: "Z_\(entity.definition.name)_\(index.name)",
                     treeName: "Z_RT_\(entity.definition.name)_\(index.name)",
                     isTree: index.elements.contains(where: \.isRTree), note: note))
             return nil

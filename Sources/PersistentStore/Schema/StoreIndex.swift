@@ -1,3 +1,5 @@
+import ManagedModel
+
 /// An index of an entity table.
 package struct StoreIndex: Sendable, Equatable {
     /// What the index is for.
@@ -50,6 +52,7 @@ extension StoreIndex {
 
 /// A fetch index of the model that the schema leaves out, because its form in a file is not known.
 package struct LeftOutIndex: Sendable, Equatable {
+    package var definition: FetchIndexDefinition
     /// Index of the entity that declares it.
     package var entity: Int
     /// Name in a file.

@@ -12,8 +12,8 @@ package struct CarriedIndex: Sendable, Equatable {
 }
 
 extension SourceStore {
-    /// The indexes that a fresh destination's schema leaves out and that this store has: of an entity of the same name and the
-    /// same version hash, whose columns have the same names.
+    /// The indexes that a fresh destination's schema leaves out and that this store has: of an entity of the same name in a
+    /// table of the same name, declared alike, over attributes that have the same names, types and columns.
     ///
     /// - Parameters:
     ///   - schema: the destination's.
@@ -24,17 +24,22 @@ extension SourceStore {
         var found: [CarriedIndex] = []
         for index in schema.leftOutIndexes {
             let entity = schema.model.entity(at: index.entity)
-            guard let old = layout.schema.model.entity(named: entity.definition.name),
-                Self.isSame(old, entity, layout, schema)
-            else { continue }
             let table = schema.tables[schema.tableIndex(of: entity)].name
+            guard let old = layout.schema.model.entity(named: entity.definition.name),
+                layout.tables[layout.schema.tableIndex(of: old)].name == table,
+                old.indexes.contains(where: { $0.isAlike(index.definition) })
+            else { continue }
             let carried = try blamingData { () throws(MigrationError) in
                 index.isTree ? try tree(index, on: table) : try plain(index, on: table)
             }
             guard let carried else { continue }
+            let words = Set(
+                (carried.statements + [carried.fill ?? ""]).flatMap { sql in
+                    sql.uppercased().split { !($0.isLetter || $0.isNumber || $0 == "_") }.map(String.init)
+                })
+            guard Self.meansTheSame(words, in: old, layout, in: entity, schema) else { continue }
             // Numbers of entities in a statement are this store's.
-            let numbers = (carried.statements + [carried.fill ?? ""]).contains { $0.uppercased().contains("Z_ENT") }
-            if numbers,
+            if words.contains("Z_ENT"),
                 !schema.model.entities.allSatisfy({ entity in
                     layout.schema.model.entity(named: entity.definition.name).map {
                         layout.fileNumber(ofEntity: $0.index)
@@ -48,21 +53,24 @@ extension SourceStore {
         return found
     }
 
-    private static func isSame(
-        _ old: EntityDescription, _ new: EntityDescription, _ layout: StoreLayout, _ schema: StoreSchema
+    /// Whether each column of the entity's table that is one of the words belongs to an attribute that the other entity has
+    /// too, of the same type and in a column of the same name.
+    private static func meansTheSame(
+        _ words: Set<String>, in old: EntityDescription, _ layout: StoreLayout, in new: EntityDescription,
+        _ schema: StoreSchema
     ) -> Bool {
-        let (oldTable, newTable) = (layout.schema.tableIndex(of: old), schema.tableIndex(of: new))
-        guard layout.tables[oldTable].name == schema.tables[newTable].name,
-            let hash = old.managedObjectModel.entityVersionHashesByName[old.definition.name],
-            hash == new.managedObjectModel.entityVersionHashesByName[new.definition.name]
-        else { return false }
-        return new.attributes.allSatisfy { attribute in
-            guard let column = schema.column(of: attribute) else { return true }
-            guard let before = old.attribute(named: attribute.name).flatMap(layout.schema.column(of:)) else {
-                return false
-            }
-            return layout.tables[oldTable].columns[before] == schema.tables[newTable].columns[column].name
+        let oldTable = layout.schema.tableIndex(of: old)
+        let columns = schema.tables[schema.tableIndex(of: new)].columns
+        var known: Set<String> = ["Z_PK", "Z_ENT", "Z_OPT"]
+        for attribute in new.attributes {
+            guard let column = schema.column(of: attribute), let before = old.attribute(named: attribute.name),
+                before.attributeType == attribute.attributeType, let place = layout.schema.column(of: before),
+                layout.tables[oldTable].columns[place] == columns[column].name
+            else { continue }
+            known.insert(columns[column].name.uppercased())
         }
+        return layout.tables[oldTable].columns.map { $0.uppercased() }
+            .allSatisfy { known.contains($0) || !words.contains($0) }
     }
 
     private func plain(_ index: LeftOutIndex, on table: String) throws(MigrationError) -> CarriedIndex? {
@@ -144,6 +152,20 @@ enum TreeTrigger {
         guard plain, !text.contains("SELECT"), !text.contains("OLD.") else { return nil }
         return text.replacing("NEW.", with: "t.")
     }
+}
+
+extension FetchIndexDefinition {
+    /// Whether another one is declared alike. A cached model tells an expression as if it were a property.
+    fileprivate func isAlike(_ other: FetchIndexDefinition) -> Bool {
+        name == other.name && partialIndexPredicate == other.partialIndexPredicate
+            && elements.map(\.subject) == other.elements.map(\.subject)
+            && elements.map(\.isRTree) == other.elements.map(\.isRTree)
+            && elements.map(\.isAscending) == other.elements.map(\.isAscending)
+    }
+}
+
+extension FetchIndexElement {
+    fileprivate var subject: String? { propertyName ?? expression }
 }
 
 extension String {

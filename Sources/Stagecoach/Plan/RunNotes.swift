@@ -5,7 +5,7 @@ import PersistentStore
 enum RunNotes {
     static func notes(
         counts: MigrationCounts, tables: [PlannedTable], schema: StoreSchema, options: MigrationOptions,
-        source: SourceStore, existing: ExistingStore? = nil, rejects: RejectReport? = nil,
+        source: SourceStore, foreign: ForeignTables, existing: ExistingStore? = nil, rejects: RejectReport? = nil,
         missing: [ExternalFiles.Missing] = [],
         history: String? = nil, unmapped: [MigrationPlan.Unmapped] = [], madeIndexes: Set<String> = [],
         unknownHashes: [String] = []
@@ -34,6 +34,16 @@ enum RunNotes {
         {
             let names = tables.map(\.key).sorted().joined(separator: ", ")
             notes.append("\(names) \(tables.count == 1 ? "was" : "were") read through SQLite, not by pages: \(reason)")
+        }
+        if foreign.mirroring > 0 {
+            notes.append(
+                "CloudKit mirroring is left behind (\(foreign.mirroring) tables): Core Data sets the copy up for it anew")
+        }
+        if !foreign.names.isEmpty {
+            let further = foreign.furtherCount > 0 ? " and \(foreign.furtherCount) more" : ""
+            notes.append(
+                "Tables that are no part of the source model are left behind: "
+                    + foreign.names.joined(separator: ", ") + further)
         }
         if counts.strays > 0 {
             notes.append("\(counts.strays) source rows are of no entity of the source model and were not migrated")

@@ -20,7 +20,9 @@ struct RelatingByKeys {
         session: MigrationSession, mappings: [PlannedMapping], runtime: StagedRuntime, policies: Policies,
         keys: SourceKeys
     ) throws(MigrationError) {
+        var isCertain = false
         for mapping in mappings { mapping.isRelatedByKeys = false }
+        defer { if !isCertain { for mapping in mappings { mapping.isRelatedByKeys = false } } }
         guard !session.hasRows.contains(true), !runtime.objects.hasDeletions, runtime.objects.links.isUntouched,
             mappings.allSatisfy({ !$0.isEarlier && !$0.hasDynamicRelationships })
         else { return nil }
@@ -46,16 +48,11 @@ struct RelatingByKeys {
         for mapping in mappings where mapping.hasPolicy { mapping.isRelatedByKeys = true }
         let planner = LinkPlanner(
             mappings: mappings, source: session.layout.schema, destination: session.destinationSchema)
-        guard CallOrder(mappings: mappings, planner: planner).isInvisible else {
-            for mapping in mappings { mapping.isRelatedByKeys = false }
-            return nil
-        }
+        guard CallOrder(mappings: mappings, planner: planner).isInvisible else { return nil }
         self.keys = SourceKeys(byMapping: byMapping, byTable: keys.byTable)
         links = planner.plan()
-        guard isNarrow(mappings) else {
-            for mapping in mappings { mapping.isRelatedByKeys = false }
-            return nil
-        }
+        guard isNarrow(mappings) else { return nil }
+        isCertain = true
     }
 
     /// Mappings that keep keys make rows that come at the same time, so each that looks references up scans the source

@@ -7,6 +7,12 @@ extension CommandCatalog {
         "external-threshold", "history", "unknown-hashes", "new-uuid", "check",
     ]
 
+    private static let reportOfStores = OptionSpecification(
+        "report", .file(endings: ReportFormat.endings), "FILE", isRepeatable: true,
+        help:
+            "Write a report of all stores: NAME.html (a page that lists them), NAME.json or NAME.csv (a line a store). It takes the place of an earlier such report, and of no other file. May be given several times."
+    )
+
     static let batch = CommandSpecification(
         "batch", summary: "Migrate many stores",
         discussion: """
@@ -50,6 +56,7 @@ extension CommandCatalog {
                 .init(
                     "progress", .choice(["auto", "none"]), "CHOICE",
                     help: "auto (a line that is redrawn, on a terminal only) or none."),
+                reportOfStores,
                 .init("json", .flag, help: "Print results as JSON, a line each, and the summary as one more."),
             ],
         examples: [
@@ -59,6 +66,10 @@ extension CommandCatalog {
                 "each store that a pattern finds, four at a time"
             ),
             ("stagecoach batch stores.csv --to Library.xcdatamodeld --shard 2/8", "the third of eight shares"),
+            (
+                "stagecoach batch stores.csv --to Library.xcdatamodeld --report batch.html",
+                "a page of what became of each"
+            ),
         ])
 
     static let mergeReports = CommandSpecification(
@@ -70,11 +81,7 @@ extension CommandCatalog {
         operands: ["RESULTS"], repeatsLastOperand: true,
         options: [
             .init("manifest", .text, "FILE", help: "Name the stores of this manifest that have no result."),
-            .init(
-                "report", .file(endings: ReportFormat.endings), "FILE", isRepeatable: true,
-                help:
-                    "Write a report to a new file: NAME.html (a page that lists the stores), NAME.json or NAME.csv (a line a store). May be given several times."
-            ),
+            reportOfStores,
             .init("json", .flag, help: "Print one JSON object."),
         ],
         examples: [

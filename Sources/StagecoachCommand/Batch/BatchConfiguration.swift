@@ -67,9 +67,9 @@ final class BatchConfiguration: Sendable {
         } else {
             for name in Self.files(beneath: file) {
                 hash.update("\(name)\u{0}")
-                if let bytes = FileManager.default.contents(atPath: name.isEmpty ? file : "\(file)/\(name)") {
+                if let bytes = try? FileBytes.read(name.isEmpty ? file : "\(file)/\(name)", most: .max) {
                     hash.update("\(bytes.count)\u{0}")
-                    hash.update(Array(bytes))
+                    hash.update(bytes)
                 }
             }
         }

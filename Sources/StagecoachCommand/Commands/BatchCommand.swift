@@ -53,6 +53,9 @@ struct BatchCommand {
         }
         try BatchEntry.refuseClashes(entries)
         for entry in entries { _ = try work.request(entry) }
+        let reports = arguments.all("report")
+        try BatchPage.check(reports)
+        let told = Mutex<[BatchResult]>([])
         let log = try BatchLog(path: results, sisters: { Self.sisters(of: results) })
         let showsProgress =
             console.isTerminal && console.environment["TERM"] != "dumb" && arguments[option: "progress"] != "none"
@@ -60,6 +63,7 @@ struct BatchCommand {
         let run = BatchRun(
             work, log: log, configuration: BatchConfiguration(options: options), cancellation: cancellation
         ) { result, summary in
+            if !reports.isEmpty { told.withLock { $0.append(result) } }
             if showsProgress { console.messages.redraw("") }
             console.output.write(printsJSON ? (try? result.line()) ?? "" : BatchWording.line(result))
             guard showsProgress else { return }
@@ -72,6 +76,9 @@ struct BatchCommand {
         } else {
             console.output.write("\n" + BatchWording.summary(summary, results: [results]))
         }
+        try BatchPage(
+            summary: summary, results: told.withLock { $0 }, command: ["stagecoach"] + commandLine
+        ).write(reports)
         if let error = cancellation.error, summary.stores < work.places.count {
             let left = Figures.count(work.places.count - summary.stores, "store")
             throw MigrationError(

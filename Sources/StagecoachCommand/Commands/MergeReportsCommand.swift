@@ -8,7 +8,8 @@ enum MergeReportsCommand {
     /// - Throws: what ``BatchLog/read(_:_:)`` and ``BatchManifest`` throw; ``BatchUnfinished`` where not all are done.
     /// - Complexity: O(lines) of time, O(destinations) of memory.
     static func run(_ arguments: ParsedArguments, commandLine: [String], console: Console) throws {
-        for file in arguments.all("report") { try OutputFile.check(file) }
+        let reports = arguments.all("report")
+        try BatchPage.check(reports)
         var last: [String: BatchResult] = [:]
         var order: [String] = []
         for file in arguments.operands {
@@ -32,7 +33,7 @@ enum MergeReportsCommand {
                 result.message = "\(result.source): The migration began and has no end: killed, or still at work"
             }
             summary.add(result)
-            if !arguments.all("report").isEmpty { results.append(result) }
+            if !reports.isEmpty { results.append(result) }
         }
         if let path = arguments[option: "manifest"] {
             for entry in try BatchManifest.read(path) where last[PathIdentity.canonical(entry.destination)] == nil {
@@ -44,10 +45,7 @@ enum MergeReportsCommand {
         } else {
             console.output.write(BatchWording.summary(summary, results: arguments.operands))
         }
-        let page = BatchPage(summary: summary, results: results, command: ["stagecoach"] + commandLine)
-        for file in arguments.all("report") {
-            try ReportFile.write(file, try page.text(ReportFormat(path: file) ?? .json))
-        }
+        try BatchPage(summary: summary, results: results, command: ["stagecoach"] + commandLine).write(reports)
         try BatchUnfinished.check(summary)
     }
 }

@@ -25,37 +25,18 @@ enum InputFile {
         guard status.st_size <= greatestSize else {
             throw error("input.tooLarge", .configuration, "The file is too large for a \(what)")
         }
-        let descriptor = SystemCall.uninterrupted { open(path, O_RDONLY | O_CLOEXEC) }
-        guard descriptor >= 0 else { throw failure(errno, path, what) }
-        defer { close(descriptor) }
-        var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
-        var filled = 0
-        while filled < bytes.count {
-            let count = bytes.withUnsafeMutableBytes { buffer in
-                buffer.baseAddress.map { Glibc.read(descriptor, $0 + filled, buffer.count - filled) } ?? 0
-            }
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else {
-                throw error("input.io", .io, "Reading the \(what) failed: \(String(cString: strerror(errno)))")
-            }
-            if count == 0 { break }
-            filled += count
+        do throws(FileBytes.Failure) {
+            return try FileBytes.read(path, most: Int(status.st_size))
+        } catch {
+            throw failure(error.number, path, what)
         }
-        return Array(bytes.prefix(filled))
     }
 
     /// The first bytes of a regular file, at most so many; nil where there is none or it cannot be read.
     static func beginning(of path: String, count: Int) -> [UInt8]? {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
-        let descriptor = SystemCall.uninterrupted { open(path, O_RDONLY | O_CLOEXEC) }
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        var bytes = [UInt8](repeating: 0, count: count)
-        let got = bytes.withUnsafeMutableBytes { space in
-            SystemCall.uninterrupted { Glibc.pread(descriptor, space.baseAddress, space.count, 0) }
-        }
-        return got >= 0 ? Array(bytes.prefix(got)) : nil
+        return try? FileBytes.read(path, most: count)
     }
 
     /// Whether a folder stands at a path.

@@ -25,13 +25,20 @@ struct MigrationRequest {
     /// - Throws: `samePath` where a file that is to be made is one that is to be read; `needsOption`.
     init(_ arguments: ParsedArguments) throws(UsageError) {
         let destination = arguments.operands.count > 1 ? arguments.operands[1] : ""
-        try self.init(arguments, BatchEntry(source: arguments.operands[0], destination: destination))
+        try self.init(
+            arguments, BatchEntry(source: arguments.operands[0], destination: destination),
+            reports: arguments.all("report"))
     }
 
     /// Reads the request for one store of a batch: what its entry names stands in the place of the options.
     ///
     /// - Throws: as ``init(_:)``; `missingOption` where neither names the model.
     init(_ arguments: ParsedArguments, _ entry: BatchEntry) throws(UsageError) {
+        // The option of a batch is for the report of all stores.
+        try self.init(arguments, entry, reports: entry.report.map { [$0] } ?? [])
+    }
+
+    private init(_ arguments: ParsedArguments, _ entry: BatchEntry, reports: [String]) throws(UsageError) {
         source = entry.source
         destination = entry.destination
         guard let model = entry.model ?? arguments[option: "to"] else { throw .missingOption("--to") }
@@ -39,7 +46,7 @@ struct MigrationRequest {
         from = entry.from ?? arguments[option: "from"]
         mappings = entry.mappings ?? arguments.all("mapping")
         via = arguments.all("via")
-        reports = entry.report.map { [$0] } ?? arguments.all("report")
+        self.reports = reports
         for path in reports where ReportFormat(path: path) == nil {
             throw .wrongEnding(option: "--report", value: path, endings: ReportFormat.endings)
         }

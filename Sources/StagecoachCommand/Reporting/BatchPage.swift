@@ -18,17 +18,44 @@ struct BatchPage {
         switch format {
         case .html: page
         case .csv: table
-        case .json: try JSONText.text(summary)
+        case .json: try JSONText.text(BatchReport(summary: summary, stores: results))
         }
     }
 
+    /// What the first bytes of such a report have: a batch's report takes the place of an earlier one.
+    static func mark(_ format: ReportFormat) -> String {
+        switch format {
+        case .html: "stagecoach-batch"
+        case .csv: header.joined(separator: ",")
+        case .json: "\"\(BatchReport.CodingKeys.batchReport.rawValue)\""
+        }
+    }
+
+    /// Refuses paths where no report can be made, before the work; makes nothing.
+    ///
+    /// - Throws: as ``ReportFile/check(_:replacing:)``.
+    static func check(_ paths: [String]) throws(MigrationError) {
+        for path in paths { try ReportFile.check(path, replacing: mark(ReportFormat(path: path) ?? .json)) }
+    }
+
+    /// Writes the reports, each in the form of its ending.
+    ///
+    /// - Throws: as ``ReportFile/write(_:_:replacing:)``.
+    func write(_ paths: [String]) throws {
+        for path in paths {
+            let format = ReportFormat(path: path) ?? .json
+            try ReportFile.write(path, try text(format), replacing: Self.mark(format))
+        }
+    }
+
+    private static let header = [
+        "status", "exitCode", "source", "destination", "objects", "rejected", "destinationBytes", "seconds",
+        "peakMemory", "error", "message",
+    ]
+
     private var table: String {
-        let header = [
-            "status", "exitCode", "source", "destination", "objects", "rejected", "destinationBytes", "seconds",
-            "peakMemory", "error", "message",
-        ]
         func text(_ figure: Int?) -> String { figure.map { "\($0)" } ?? "" }
-        var rows = [header]
+        var rows = [Self.header]
         for result in results {
             var row = [result.status.rawValue, "\(result.exitCode)", result.source, result.destination]
             row += [text(result.objects), text(result.rejected), text(result.destinationBytes)]
@@ -36,7 +63,7 @@ struct BatchPage {
             row += [result.error ?? "", result.message ?? ""]
             rows.append(row)
         }
-        let empty = Array(repeating: "", count: header.count - 3)
+        let empty = Array(repeating: "", count: Self.header.count - 3)
         for source in summary.missing { rows.append(["missing", "", source] + empty) }
         return rows.map { $0.map(ReportTable.field).joined(separator: ",") + "\r\n" }.joined()
     }
@@ -46,7 +73,7 @@ struct BatchPage {
         let all = summary.stores + summary.missing.count
         let verdict =
             open == 0 ? "All stores are done" : "\(Figures.count(open)) of \(Figures.count(all, "store")) not done"
-        return ReportPage.document(title: "Batch: \(verdict)", mark: false) { body in
+        return ReportPage.document(title: "Batch: \(verdict)", mark: Self.mark(.html)) { body in
             body.element(
                 "div",
                 ["class": "verdict " + (open == 0 ? "good" : summary.failed > 0 ? "bad" : "warn")], verdict)
@@ -107,5 +134,24 @@ struct BatchPage {
         if stores.count > Self.listed {
             body.element("p", ["class": "soft"], "And \(Figures.count(stores.count - Self.listed)) more.")
         }
+    }
+}
+
+/// A batch's report as JSON: the summary's fields, and each store's last line.
+private struct BatchReport: Encodable {
+    enum CodingKeys: String, CodingKey {
+        /// The form's version; the first key, as keys are in order.
+        case batchReport
+        case stores
+    }
+
+    let summary: BatchSummary
+    let stores: [BatchResult]
+
+    func encode(to encoder: any Encoder) throws {
+        try summary.encode(to: encoder)
+        var fields = encoder.container(keyedBy: CodingKeys.self)
+        try fields.encode(1, forKey: .batchReport)
+        try fields.encode(stores, forKey: .stores)
     }
 }

@@ -31,7 +31,7 @@ final class CheckPage {
     /// The page.
     @inline(never)
     func page() -> String {
-        ReportPage.document(title: "Checked: \(outline.report.source)", mark: false) { body in
+        ReportPage.document(title: "Checked: \(outline.report.source)", mark: nil) { body in
             body.element(
                 "div", ["class": "verdict " + (outline.fails ? "bad" : "good")],
                 outline.fails ? "A migration would fail" : "A migration would not fail")

@@ -13,14 +13,16 @@ enum ReportFile {
 
     /// Refuses a path where no report can be made; makes nothing.
     ///
+    /// - Parameter mark: what a file that may be replaced has in its first bytes.
     /// - Throws: as ``OutputFile/check(_:)``.
-    static func check(_ path: String) throws(MigrationError) {
-        if isUnfinished(path) { return }
+    static func check(_ path: String, replacing mark: String = unfinishedMark) throws(MigrationError) {
+        if has(mark, path) { return }
         try OutputFile.check(path)
     }
 
-    /// Whether the report of a run that did not end well stands there: the next run's takes its place.
-    static func isUnfinished(_ path: String) -> Bool {
+    /// Whether a report stands there whose place the next run's takes: that of a run that did not end well, or of
+    /// the same batch.
+    private static func has(_ mark: String, _ path: String) -> Bool {
         let descriptor = SystemCall.uninterrupted { open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) }
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
@@ -29,13 +31,16 @@ enum ReportFile {
         var bytes = [UInt8](repeating: 0, count: head)
         let count = bytes.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, $0.count, 0) }
         guard count > 0 else { return false }
-        return String(decoding: bytes.prefix(count), as: UTF8.self).contains(unfinishedMark)
+        return String(decoding: bytes.prefix(count), as: UTF8.self).contains(mark)
     }
 
     /// Writes the report.
     ///
+    /// - Parameter mark: what a file that may be replaced has in its first bytes.
     /// - Throws: as ``OutputFile/create(_:_:)``.
-    static func write(_ path: String, _ content: String) throws(MigrationError) {
+    static func write(
+        _ path: String, _ content: String, replacing mark: String = unfinishedMark
+    ) throws(MigrationError) {
         let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
         let name = path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
         let part = "\(folder)/.\(name).stagecoach-part"
@@ -55,7 +60,7 @@ enum ReportFile {
             var failure = sink.failure
             if failure == 0, SystemCall.uninterrupted({ fsync(descriptor) }) != 0, errno != EINVAL { failure = errno }
             guard failure == 0 else { throw OutputFile.writingFailure(failure, path) }
-            try place(hasName ? nil : descriptor, part: part, path: path)
+            try place(hasName ? nil : descriptor, part: part, path: path, replacing: mark)
         } catch {
             if hasName { unlink(part) }
             throw error
@@ -63,7 +68,9 @@ enum ReportFile {
     }
 
     /// Gives the written file its name.
-    private static func place(_ descriptor: Int32?, part: String, path: String) throws(MigrationError) {
+    private static func place(
+        _ descriptor: Int32?, part: String, path: String, replacing mark: String
+    ) throws(MigrationError) {
         func link(to target: String) -> Int32 {
             guard let descriptor else { return linkat(AT_FDCWD, part, AT_FDCWD, target, 0) }
             return linkat(AT_FDCWD, "/proc/self/fd/\(descriptor)", AT_FDCWD, target, AT_SYMLINK_FOLLOW)
@@ -73,7 +80,7 @@ enum ReportFile {
             return
         }
         let reason = errno
-        let replaces = reason == EEXIST && isUnfinished(path)
+        let replaces = reason == EEXIST && has(mark, path)
         // A file system without hard links: only a name that nobody has is taken.
         let isWithoutLinks = descriptor == nil && reason != EEXIST && access(path, F_OK) != 0
         guard replaces || isWithoutLinks else { throw OutputFile.creationFailure(reason, path) }

@@ -16,7 +16,9 @@ struct ReportPage {
     }
 
     private var written: String {
-        Self.document(title: "\(title): \(account.source)", mark: account.result == nil) { body in
+        Self.document(
+            title: "\(title): \(account.source)", mark: account.result == nil ? ReportFile.unfinishedMark : nil
+        ) { body in
             header(&body)
             if let error = account.error { failure(error, &body) }
             figures(&body)
@@ -32,8 +34,8 @@ struct ReportPage {
 
     /// A page around its content.
     ///
-    /// - Parameter mark: whether another run's report may take its place.
-    static func document(title: String, mark: Bool, _ content: (inout Markup) -> Void) -> String {
+    /// - Parameter mark: by which another run's report knows that it may take its place; nil where none may.
+    static func document(title: String, mark: String?, _ content: (inout Markup) -> Void) -> String {
         var page = Markup()
         page.raw("<!DOCTYPE html>\n")
         page.element("html", ["xmlns": "http://www.w3.org/1999/xhtml", "lang": "en"]) { html in
@@ -42,7 +44,7 @@ struct ReportPage {
                 head.empty("meta", ["http-equiv": "Content-Security-Policy", "content": ReportStyle.policy])
                 head.empty("meta", ["name": "viewport", "content": "width=device-width, initial-scale=1"])
                 head.empty("meta", ["name": "generator", "content": "stagecoach \(CommandCatalog.version)"])
-                if mark { head.empty("meta", ["name": "state", "content": ReportFile.unfinishedMark]) }
+                if let mark { head.empty("meta", ["name": "state", "content": mark]) }
                 head.empty("link", ["rel": "icon", "href": "data:,"])
                 head.element("title", title.printable)
                 head.raw("<style>\(ReportStyle.css)</style>\n")
