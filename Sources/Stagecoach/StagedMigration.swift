@@ -346,16 +346,18 @@ struct StagedMigration {
                         streams: true)
                     while try reader.next(into: &sources.window) {
                         try session.checkCancelled()
-                        for row in 0..<sources.window.count {
-                            try create(sources.place(entity: entity, table: table, key: sources.window.key(row)), row)
+                        let count = sources.window.count
+                        for row in 0..<count {
+                            let key = sources.window.key(row)
+                            try create(sources.place(entity: entity, table: table, key: key), row)
+                            // User code may take long: a state is not put off to the batch's end.
+                            guard row % 32 == 31 || row == count - 1 else { continue }
+                            session.progress.advance(rows: row % 32 + 1)
+                            session.counts.mappings[mapping.index] = line
+                            stages.position = StagedPosition(
+                                phase: .create, mapping: mapping.index, hasBegun: true, after: key)
+                            try session.checkpoints?.tickStages()
                         }
-                        session.progress.advance(rows: sources.window.count)
-                        guard sources.window.count > 0 else { continue }
-                        session.counts.mappings[mapping.index] = line
-                        stages.position = StagedPosition(
-                            phase: .create, mapping: mapping.index, hasBegun: true,
-                            after: sources.window.key(sources.window.count - 1))
-                        try session.checkpoints?.tickStages()
                     }
                 }
             }

@@ -138,6 +138,7 @@ package final class RecordLog {
     /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func save(to state: inout StateWriter) throws(MigrationError) {
         if gathered > 0 { try spill() }
+        state.write(recordsPerBlock)
         state.write(count)
         state.write(runs.count)
         for run in runs { try run.save(to: &state) }
@@ -145,9 +146,17 @@ package final class RecordLog {
 
     /// Takes over a log that was written; this one is empty.
     ///
-    /// - Throws: `journal.damaged`, `spill.io` (74), `spill.permission` (77).
+    /// - Throws: `journal.damaged`, `spill.io` (74), `spill.permission` (77); `resume.changed` (78) where the memory has
+    ///   no room for the blocks that were written.
     package func restore(from state: inout StateReader) throws(MigrationError) {
         precondition(count == 0 && runs.isEmpty)
+        guard try state.count(upTo: .max) <= recordsPerBlock else {
+            throw MigrationError(
+                "resume.changed", .configuration,
+                "An earlier run to this destination did not end, and it had a greater memory limit",
+                remedy: "Give the earlier --memory-limit to go on, or --restart to begin anew",
+                context: .init(path: directory.path))
+        }
         count = try state.count(upTo: .max)
         for _ in 0..<(try state.count(upTo: 1 << 20)) {
             runs.append(
