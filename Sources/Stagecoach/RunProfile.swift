@@ -1,4 +1,5 @@
 import Glibc
+import SpillStorage
 
 /// Where a run's time and bytes went: the figures of one stage, for one entity mapping where it works on one.
 public struct ProfileLine: Sendable, Codable, Equatable {
@@ -120,6 +121,8 @@ extension MigrationSession {
     ///
     /// - Parameter subjects: names of what it works on.
     func begin(_ phase: ProgressCounter.Phase, _ subjects: @autoclosure () -> [String] = []) {
+        // Stages leave holes in the heap that the next ones do not fill: 7 MB at the load of 10 GB.
+        ProcessMemory.trim()
         progress.begin(phase, subjects().joined(separator: ", "))
         profile?.begin(phase, subjects().joined(separator: ", "))
     }

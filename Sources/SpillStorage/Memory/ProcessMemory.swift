@@ -22,6 +22,11 @@ package enum ProcessMemory {
         _ = mallopt(M_ARENA_MAX, 2)
     }
 
+    /// Gives back what malloc keeps of freed small blocks, which stays resident between those in use.
+    ///
+    /// - Complexity: O(heap), below a millisecond for 20 MiB: for the borders of stages, not for rows.
+    package static func trim() { _ = malloc_trim(0) }
+
     /// The memory limit of the control group the process is in, the tightest on the way up; nil where there is none.
     ///
     /// - Parameter root: where the control groups are mounted.
