@@ -91,6 +91,10 @@ struct StagedMigration {
             stages.beginLoad()
         }
         runtime.objects.endFetches()
+        if relating == nil {
+            // The load takes its memory from what lookups leave.
+            for table in runtime.associations { try table.park() }
+        }
         let schema = session.destinationSchema
         if runtime.objects.hasDeletions, start?.phase != .load {
             try session.validation.ledger?.forgetDeleted(
