@@ -59,7 +59,10 @@ package final class WorkDirectory: Sendable {
             let left = spillFiles
             saved.withLock { $0.left = left }
             // New files get numbers that none has.
-            let last = left.compactMap { Int($0.dropLast(6).split(separator: "-").last ?? "") }.max() ?? 0
+            let last =
+                left.compactMap { name in
+                    name.split(separator: ".").first.flatMap { Int($0.split(separator: "-").last ?? "") }
+                }.max() ?? 0
             names.store(last, ordering: .relaxed)
         } else {
             try removeSpillFiles()
@@ -112,7 +115,10 @@ package final class WorkDirectory: Sendable {
     /// - Throws: `spill.io` (74), `spill.permission` (77) when a file stays.
     package func removeSpillFiles() throws(MigrationError) { try remove(spillFiles) }
 
-    private var spillFiles: [String] { (calls.names(in: path) ?? []).filter { $0.hasSuffix(".spill") } }
+    /// Files of a run, with the journals of those that SQLite writes.
+    private var spillFiles: [String] {
+        (calls.names(in: path) ?? []).filter { $0.hasSuffix(".spill") || $0.hasSuffix(".spill-journal") }
+    }
 
     private func remove(_ names: [String]) throws(MigrationError) {
         for name in names {

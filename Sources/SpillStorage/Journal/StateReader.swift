@@ -15,11 +15,17 @@ package struct StateReader {
     }
 
     package mutating func word() throws(MigrationError) -> UInt64 {
-        guard bytes.count - place >= 8 else { throw Self.damaged("it ends too early") }
         var value: UInt64 = 0
-        for index in (0..<8).reversed() { value = value << 8 | UInt64(bytes[place + index]) }
-        place += 8
-        return value
+        for shift in stride(from: UInt64(0), to: 64, by: 7) {
+            guard place < bytes.count else { throw Self.damaged("it ends too early") }
+            let byte = bytes[place]
+            place += 1
+            // The tenth byte holds one bit.
+            guard shift < 63 || byte <= 1 else { break }
+            value |= UInt64(byte & 0x7F) << shift
+            if byte < 0x80 { return value }
+        }
+        throw Self.damaged("a number of more than 64 bits")
     }
 
     package mutating func integer() throws(MigrationError) -> Int64 { Int64(bitPattern: try word()) }
@@ -55,7 +61,7 @@ package struct StateReader {
 
     /// Numbers behind their count.
     package mutating func words() throws(MigrationError) -> [UInt64] {
-        let count = try count(upTo: (bytes.count - place) / 8)
+        let count = try count(upTo: bytes.count - place)
         var words: [UInt64] = []
         words.reserveCapacity(count)
         for _ in 0..<count { words.append(try word()) }

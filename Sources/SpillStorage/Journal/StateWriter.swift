@@ -1,16 +1,23 @@
 import Diagnostics
 
-/// Writes the state of a structure as bytes that ``StateReader`` reads again: numbers are little-endian, bytes have their
-/// count before them.
+/// Writes the state of a structure as bytes that ``StateReader`` reads again. Numbers are written seven bits a byte, the
+/// lowest first, the top bit set in all but the last; most are small, and a state of hundreds of tables has a hundred
+/// thousand. Bytes have their count before them.
 ///
 /// Memory: the bytes written.
 package struct StateWriter {
     package private(set) var bytes: [UInt8] = []
 
-    package init() {}
+    /// - Parameter capacity: bytes that are expected.
+    package init(capacity: Int = 0) { bytes.reserveCapacity(capacity) }
 
     package mutating func write(_ value: UInt64) {
-        withUnsafeBytes(of: value.littleEndian) { bytes.append(contentsOf: $0) }
+        var rest = value
+        while rest >= 0x80 {
+            bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        bytes.append(UInt8(truncatingIfNeeded: rest))
     }
 
     package mutating func write(_ value: Int) { write(UInt64(bitPattern: Int64(value))) }
@@ -26,8 +33,7 @@ package struct StateWriter {
     /// Writes numbers behind their count.
     package mutating func write(words: [UInt64]) {
         write(words.count)
-        bytes.reserveCapacity(bytes.count + words.count * 8)
-        for word in words { withUnsafeBytes(of: word.littleEndian) { bytes.append(contentsOf: $0) } }
+        for word in words { write(word) }
     }
 
     /// Writes what may be missing.

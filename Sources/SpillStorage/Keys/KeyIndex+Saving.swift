@@ -22,7 +22,16 @@ extension KeyIndex {
             state.write(Int64(chunk.bytes))
             state.write(UInt64(chunk.kind.rawValue))
             state.write(Int64(chunk.location))
-            if chunk.location < 0, chunk.kind != .full, let payload = chunk.payload {
+            guard chunk.location < 0, chunk.kind != .full, let payload = chunk.payload else { continue }
+            if chunk.kind == .sparse {
+                // Most sets of a run with hundreds of tables are a few of these.
+                let held = payload.assumingMemoryBound(to: Int64.self)
+                var before = chunk.firstKey
+                for key in 0..<keysIn(index) {
+                    state.write(UInt64(bitPattern: held[key] &- before))
+                    before = held[key]
+                }
+            } else {
                 state.write(bytes: UnsafeRawBufferPointer(start: payload, count: Int(chunk.bytes)))
             }
         }
@@ -49,7 +58,9 @@ extension KeyIndex {
             let location = try state.integer()
             before = first
             var payload: UnsafeMutableRawPointer?
-            if location < 0, kind != .full {
+            if location < 0, kind == .sparse {
+                payload = try Self.sparsePayload(&state, first: first, keys: keys, bytes: bytes)
+            } else if location < 0, kind != .full {
                 let content = try state.block()
                 guard content.count == bytes, kind.isBytes(bytes, ofKeys: keys) else {
                     throw StateReader.damaged("the keys of a chunk")
@@ -66,5 +77,26 @@ extension KeyIndex {
         }
         writtenChunks = file == nil ? 0 : chunkCount
         endRestoring(lastKey: last)
+    }
+
+    /// Keys that lie far apart, as they stand in memory.
+    private static func sparsePayload(
+        _ state: inout StateReader, first: Int64, keys: Int, bytes: Int
+    ) throws(MigrationError) -> UnsafeMutableRawPointer {
+        guard bytes == keys * 8, keys <= KeyContainer.mostSparse else {
+            throw StateReader.damaged("the keys of a chunk")
+        }
+        var held: [Int64] = []
+        held.reserveCapacity(keys)
+        var before = first
+        for number in 0..<keys {
+            let key = before &+ Int64(bitPattern: try state.word())
+            guard number == 0 ? key == first : key > before else { throw StateReader.damaged("the keys of a chunk") }
+            held.append(key)
+            before = key
+        }
+        let space = UnsafeMutableRawPointer.allocate(byteCount: max(1, bytes), alignment: 8)
+        held.withUnsafeBytes { if let start = $0.baseAddress { space.copyMemory(from: start, byteCount: bytes) } }
+        return space
     }
 }

@@ -8,13 +8,14 @@ import Synchronization
 /// Writes a run's journal: what a record describes is brought to the disk first, in a thread of its own where the run need
 /// not wait for it.
 ///
-/// Memory: the last two states, and the one on its way.
+/// Memory: the state on its way.
 final class JournalWriter: @unchecked Sendable {
     // The journal and the records belong to the queue; all else is atomic or never changes.
     private let queue = DispatchQueue(label: "checkpoint")
     private let journal: RunJournal
-    private var header: RunJournal.Record
-    private var latest: [RunJournal.Record] = []
+    /// Where the header and the last two states stand in it.
+    private var headerPlace: Int
+    private var latest: [Int] = []
     private let storePath: String
     /// Where the files lie that states name.
     private let spills: WorkDirectory
@@ -38,14 +39,14 @@ final class JournalWriter: @unchecked Sendable {
         failAfter = failure
         self.storePath = storePath
         self.spills = spills
-        self.header = try RunRecord.record(header)
         killAfter = ProcessInfo.processInfo.environment["STAGECOACH_KILL_AT_RECORD"].flatMap(Int.init)
         if let earlier {
-            journal = try RunJournal(goingOn: path, after: earlier.contents)
-            latest = Array(earlier.contents.records.filter { $0.kind == RunRecord.stateKind }.suffix(2))
+            journal = try RunJournal(goingOn: path, after: earlier.journal)
+            headerPlace = earlier.journal.places.first ?? 0
+            latest = earlier.statePlaces
         } else {
             journal = try RunJournal(creating: path)
-            try journal.append(self.header)
+            headerPlace = try journal.append(try RunRecord.record(header))
             try journal.synchronizeFolder()
             countAppended()
         }
@@ -101,6 +102,21 @@ final class JournalWriter: @unchecked Sendable {
         try rethrow()
     }
 
+    /// The last state, as it was written; nil before the first.
+    ///
+    /// - Throws: `journal.io` (74), and what an earlier record failed with.
+    func lastState() throws(MigrationError) -> RunRecord.State? {
+        try drain()
+        var result: Result<RunRecord.State?, MigrationError> = .success(nil)
+        queue.sync {
+            do throws(MigrationError) {
+                guard let place = latest.last, let record = try journal.record(at: place) else { return }
+                result = .success(RunRecord.state(record))
+            } catch { result = .failure(error) }
+        }
+        return try result.get()
+    }
+
     private func rethrow() throws(MigrationError) {
         if let error = failure.withLock({ $0 }) { throw error }
     }
@@ -113,13 +129,17 @@ final class JournalWriter: @unchecked Sendable {
             throw .writing("Writing the journal", path: storePath, otherwise: "journal.io", number: EIO)
         }
         if record.kind == RunRecord.stateKind {
-            latest = latest.suffix(1) + [record]
+            let before = latest.suffix(1)
             if journal.isLong {
-                try journal.replace(with: [header] + latest)
-                return countAppended()
+                let places = try journal.replace(keeping: [headerPlace] + before, appending: record)
+                headerPlace = places[0]
+                latest = Array(places[1...])
+            } else {
+                latest = before + [try journal.append(record)]
             }
+        } else {
+            try journal.append(record)
         }
-        try journal.append(record)
         countAppended()
     }
 

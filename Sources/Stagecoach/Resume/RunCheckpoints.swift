@@ -29,9 +29,10 @@ final class RunCheckpoints {
     weak var stages: StagedCheckpoints? {
         didSet { if stages != nil { isStaged = true } }
     }
-    /// Whether the mapping model at work has run in stages, and the last state of these.
+    /// Whether the mapping model at work has run in stages.
     private var isStaged = false
-    private var lastStages: [UInt8]?
+    /// Whether the last state of these could be kept.
+    private var hasStages = false
     /// The state to go on from; nil once it was gone on from, and where there is none.
     private(set) var resumed: RunRecord.State?
     /// Whether a state has been written: from then on each step ends with one.
@@ -112,7 +113,7 @@ final class RunCheckpoints {
         turns.isAtBeginning = false
         models = state.models
         appended = state.appended
-        lastStages = state.stages
+        hasStages = state.stages != nil
         return state
     }
 
@@ -273,7 +274,7 @@ final class RunCheckpoints {
     /// - Parameter isStaged: whether the model ran in stages.
     func endTurn(isStaged: Bool, hasRowsBefore: [Bool]) throws {
         guard isResumable, let session else { return }
-        (self.isStaged, lastStages) = (false, nil)
+        (self.isStaged, hasStages) = (false, false)
         if turns.hasRows.isEmpty { turns.hasRows = [hasRowsBefore] }
         turns.done += 1
         turns.isStaged.append(isStaged)
@@ -339,8 +340,8 @@ final class RunCheckpoints {
             guard var state = try state(nil, fill: nil) else { return }
             // The stages are over; a run that goes on needs what they made all the same.
             if isStaged {
-                guard let lastStages else { return }
-                state.stages = lastStages
+                guard hasStages, let stages = try journal().lastState()?.stages else { return }
+                state.stages = stages
             }
             state.isComplete = true
             state.stamp = destination?.knowledge.firstStamp ?? 0
@@ -393,7 +394,7 @@ final class RunCheckpoints {
     private func state(_ position: RunRecord.LoadPosition?, fill: [UInt8]?) throws -> RunRecord.State? {
         guard let session, let destination else { return nil }
         let stagesBytes = try stages?.bytes()
-        if stages != nil { lastStages = stagesBytes }
+        if stages != nil { hasStages = stagesBytes != nil }
         guard stages == nil || stagesBytes != nil else { return nil }
         if let rejected = session.validation.rejected {
             rejects?.skippedRows = rejected.skippedRows

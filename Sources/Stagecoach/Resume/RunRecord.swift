@@ -187,9 +187,11 @@ enum RunRecord {
     }
 
     static func record(_ state: State) throws -> RunJournal.Record {
-        var writer = StateWriter()
-        writer.write(bytes: Array(try JSONEncoder().encode(state)))
-        for part in [state.fill, state.stages, state.models, state.references] {
+        let text = Array(try JSONEncoder().encode(state))
+        let parts = [state.fill, state.stages, state.models, state.references]
+        var writer = StateWriter(capacity: parts.reduce(text.count + 128) { $0 + ($1?.count ?? 0) })
+        writer.write(bytes: text)
+        for part in parts {
             writer.write(part != nil)
             if let part { writer.write(bytes: part) }
         }

@@ -24,6 +24,8 @@ final class StagedCheckpoints {
     /// That of all property mappings' expressions when the stages began.
     private let mappingVersion = PropertyMapping.changes
     private let canKeepPolicies: Bool
+    /// Bytes of the last state.
+    private var lastSize = 0
 
     /// What a state says beside the structures.
     private struct Outline: Codable {
@@ -91,13 +93,14 @@ final class StagedCheckpoints {
         let outline = Outline(
             position: position, isRelatedByKeys: isRelatedByKeys, counts: countsBeforeLoad ?? session.counts,
             policies: held, userInfo: userInfo.map { Data($0) })
-        var state = StateWriter()
+        var state = StateWriter(capacity: lastSize + lastSize / 16)
         state.write(bytes: Array(try JSONEncoder().encode(outline)))
         try runtime.objects.save(to: &state)
         for table in ownAssociations { try table.save(to: &state) }
         try state.write(optional: session.unmigrated) { references, state throws(MigrationError) in
             try references.save(to: &state)
         }
+        lastSize = state.bytes.count
         return state.bytes
     }
 
