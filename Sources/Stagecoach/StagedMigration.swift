@@ -94,6 +94,7 @@ struct StagedMigration {
         if relating == nil {
             // The load takes its memory from what lookups leave.
             for table in runtime.associations { try table.park() }
+            try runtime.objects.links.park()
         }
         let schema = session.destinationSchema
         if runtime.objects.hasDeletions, start?.phase != .load {

@@ -198,6 +198,11 @@ private func randomRecord(_ width: Int, _ form: Int, _ number: Int, _ random: in
                     "seed \(seed), record \(number)")
             }
             if random.chance(5000) { try logs[index].release() }
+            if number == 40_000 {
+                let before = memory.bytesInUse
+                try memory.park()
+                #expect(before <= 256 << 10 ? memory.bytesInUse == before : memory.bytesInUse == 0, "\(before) bytes")
+            }
         }
         #expect(logs.contains { $0.runsWritten > 0 })
         for (index, log) in logs.enumerated() {

@@ -102,6 +102,21 @@ package final class RecordMemory {
         return true
     }
 
+    /// Puts the records of all logs on disk and gives their memory back, where it is more than some: for logs that are only
+    /// read from now on.
+    ///
+    /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
+    package func park() throws(MigrationError) {
+        guard bytesInUse > 256 << 10 else { return }
+        for holder in holders where holder.words > 0 { try holder.log.release() }
+        space.deallocate()
+        space = .allocate(capacity: 1)
+        spaceWords = 0
+    }
+
+    /// Bytes of buffers and of the space to sort in.
+    var bytesInUse: Int { (used + spaceWords) * 8 }
+
     /// Room to sort and join in.
     func space(words: Int) -> UnsafeMutablePointer<UInt64> {
         if words > spaceWords {

@@ -12,6 +12,7 @@ final class LinkStores {
     private var setEarly: Set<SetRelationship> = []
     private static let rememberedSets = 1024
     private var counted: CountedMembers?
+    private let memory: RecordMemory
     private let byRelationship: [PropertyReference: (store: LinkStore, side: LinkStore.Side)]
 
     init(session: MigrationSession) {
@@ -55,6 +56,7 @@ final class LinkStores {
             if let second, second != first { index[LinkStores.reference(second)] = (store, .second) }
         }
         all = stores
+        self.memory = memory
         byRelationship = index
         early = EarlyChanges(directory: session.work, memory: memory)
     }
@@ -63,6 +65,11 @@ final class LinkStores {
     func begin(on destination: DestinationStore, session: MigrationSession) throws(MigrationError) {
         for store in all { store.earlier = try EarlierLinks(store, in: destination, session: session) }
     }
+
+    /// Gives the memory of links back that are only read from now on.
+    ///
+    /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
+    func park() throws(MigrationError) { try memory.park() }
 
     /// Writes the state of all stores; what is in memory goes to their files.
     func save(to state: inout StateWriter) throws(MigrationError) {
