@@ -488,6 +488,8 @@ package final class RecordLog {
         runs.removeSubrange(first...)
         runs.append(merged)
         merges += 1
+        // The sources' blocks lie between others on the heap.
+        if merged.count * width * 8 > 4 << 20 { ProcessMemory.trim() }
     }
 
     private func newRun(level: Int) throws(MigrationError) -> RecordRun {

@@ -227,6 +227,7 @@ package final class RecordSorter {
         runs.removeSubrange(first...)
         runs.append(run)
         mergePasses += 1
+        if run.count * width * 8 > 4 << 20 { ProcessMemory.trim() }
     }
 
     private func newRun(level: Int) throws(MigrationError) -> RecordRun {

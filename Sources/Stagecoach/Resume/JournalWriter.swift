@@ -71,6 +71,8 @@ final class JournalWriter: @unchecked Sendable {
             } catch {
                 failure.withLock { $0 = error }
             }
+            // A state is encoded in many small pieces, and what a stage takes next is other ones.
+            ProcessMemory.trim()
             busy.store(false, ordering: .releasing)
         }
     }
