@@ -6,8 +6,8 @@ import Rows
 /// Memory: the rows' bytes, and 16 bytes a row.
 final class RowBlock {
     let buffer = RawBuffer()
-    private(set) var keys: [Int64] = []
-    private var offsets: [Int] = []
+    @exclusivity(unchecked) private(set) var keys: [Int64] = []
+    @exclusivity(unchecked) private var offsets: [Int] = []
 
     var count: Int { keys.count }
     var firstKey: Int64? { keys.first }
@@ -83,7 +83,7 @@ final class RowRun {
     /// Rows that are not in the file yet.
     let open = RowBlock()
     /// Bytes of rows, before compression.
-    private(set) var rawBytes = 0
+    @exclusivity(unchecked) private(set) var rawBytes = 0
     private let index: BlockIndex
     private let blockBytes: Int
     private let huge: HugeReferences

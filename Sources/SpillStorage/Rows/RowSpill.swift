@@ -24,13 +24,13 @@ package final class RowSpill {
     private let directory: WorkDirectory
     private let name: String
     private let memory: RowMemory
-    private(set) var rows: RowRun?
-    private(set) var patchRuns: [RowRun] = []
-    private var patches = PatchBuffer()
+    @exclusivity(unchecked) private(set) var rows: RowRun?
+    @exclusivity(unchecked) private(set) var patchRuns: [RowRun] = []
+    @exclusivity(unchecked) private var patches = PatchBuffer()
     /// The key of the row appended last, also where it was deleted since.
-    package private(set) var lastKey: Int64?
+    @exclusivity(unchecked) package private(set) var lastKey: Int64?
     /// Rows appended, the deleted ones included.
-    package private(set) var appended = 0
+    @exclusivity(unchecked) package private(set) var appended = 0
     /// Runs of patches written, those of merges included.
     package private(set) var patchRunsWritten = 0
     /// Merges of runs of patches.

@@ -24,16 +24,16 @@ final class ReferencePatches: RowPatches {
     private let first: Int64
     private let last: Int64
     private let sharing: Int
-    private var scan: Scan?
-    private var counts = ReferenceCounts()
+    @exclusivity(unchecked) private var scan: Scan?
+    @exclusivity(unchecked) private var counts = ReferenceCounts()
 
     /// The source rows at hand.
     private final class Scan {
         let reader: SourceReader
-        var batch: RowBatch
-        var row = 0
+        @exclusivity(unchecked) var batch: RowBatch
+        @exclusivity(unchecked) var row = 0
         /// The key of the row's object.
-        var key: Int64?
+        @exclusivity(unchecked) var key: Int64?
         /// Rows of the batch whose references are due.
         let open: UnsafeMutableBufferPointer<Int>
 
