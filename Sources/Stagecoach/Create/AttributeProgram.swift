@@ -16,21 +16,14 @@ struct AttributeProgram {
 
     /// A class: going through the steps row by row copies nothing.
     private final class Computation {
-        /// Behind a pointer: a program that stands in an object is copied for every call.
-        let program: UnsafeMutablePointer<ExpressionProgram>
+        let program: ExpressionProgram
         let column: Int
         let attribute: String
 
         init(_ program: ExpressionProgram, to column: Int, attribute: String) {
-            self.program = .allocate(capacity: 1)
-            self.program.initialize(to: program)
+            self.program = program
             self.column = column
             self.attribute = attribute
-        }
-
-        deinit {
-            program.deinitialize(count: 1)
-            program.deallocate()
         }
     }
 
@@ -159,7 +152,7 @@ struct AttributeProgram {
                 value.store(in: &destination, row: destinationRow, slot: to)
             case .compute(let computation):
                 do {
-                    try computation.program.pointee.evaluate(
+                    try computation.program.evaluate(
                         source, row: row, into: &destination, destinationRow: destinationRow, slot: computation.column)
                 } catch {
                     clear(after: index, &destination, destinationRow)

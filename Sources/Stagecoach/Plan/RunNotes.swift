@@ -37,7 +37,8 @@ enum RunNotes {
         }
         if foreign.mirroring > 0 {
             notes.append(
-                "CloudKit mirroring is left behind (\(foreign.mirroring) tables): Core Data sets the copy up for it anew")
+                "CloudKit mirroring is left behind (\(foreign.mirroring) tables): Core Data sets the copy up for it anew"
+            )
         }
         if !foreign.names.isEmpty {
             let further = foreign.furtherCount > 0 ? " and \(foreign.furtherCount) more" : ""

@@ -19,7 +19,11 @@ final class RunCheckpoints {
     private let header: () throws -> RunRecord.Header
     private let earlier: EarlierRun?
     private let cancellation: CancellationFlag
-    private let interval: Duration
+    /// Between two states at the least, and at the most.
+    private let intervals: ClosedRange<Duration>
+    /// Processor seconds of the run's thread, when it began and at the last state.
+    private let start = RunCheckpoints.processorSeconds
+    private var lastProcessor = RunCheckpoints.processorSeconds
     private var writer: JournalWriter?
     private var last = ContinuousClock.now
     private weak var session: MigrationSession?
@@ -58,7 +62,8 @@ final class RunCheckpoints {
         self.isResumable = isResumable
         self.cancellation = cancellation
         let asked = ProcessInfo.processInfo.environment["STAGECOACH_CHECKPOINT_INTERVAL"].flatMap(Int.init)
-        interval = .milliseconds(asked ?? 500)
+        let interval = Duration.milliseconds(asked ?? 500)
+        intervals = interval...interval
     }
 
     // MARK: - Going on
@@ -121,7 +126,19 @@ final class RunCheckpoints {
         session?.external?.isUsed ?? false || session?.validation.ledger != nil
     }
 
-    private var isDue: Bool { last.duration(to: .now) >= interval || cancellation.error != nil }
+    private var isDue: Bool {
+        let now = ContinuousClock.now
+        if last.duration(to: now) >= intervals.upperBound || cancellation.error != nil { return true }
+        let processor = Self.processorSeconds
+        let passed = processor - lastProcessor
+        return .seconds(passed) >= intervals.lowerBound && passed >= (processor - start) / 10
+    }
+
+    private static var processorSeconds: Double {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
 
     /// A batch of a step was written: takes a state where it is time.
     func tick(_ writer: any TableWriter, _ position: () -> RunRecord.LoadPosition) throws {
@@ -174,6 +191,7 @@ final class RunCheckpoints {
             activate()
         }
         last = .now
+        lastProcessor = Self.processorSeconds
     }
 
     /// Objects are to be rejected: the load begins anew without them, from the copy of the store as it was. The session's
@@ -226,6 +244,7 @@ final class RunCheckpoints {
     private func activate() {
         isActive = true
         last = .now
+        lastProcessor = Self.processorSeconds
         destination?.keepJournal()
     }
 
