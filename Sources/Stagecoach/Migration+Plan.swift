@@ -124,7 +124,10 @@ extension Migration {
                 || resolved.contains { $0.contains(where: \.needsObjects) })
         all.addKeys(rows: known.map { $0.source.map(census.count(of:)) ?? 0 })
         ProcessMemory.returnFreedBlocks()
-        let held = (ProcessMemory.currentResident() ?? resident) - reading.sourceCache - resident
+        // A room is asked for in a process that does other work too, which is not this run's.
+        let held =
+            options.memoryRoom == nil
+            ? (ProcessMemory.currentResident() ?? resident) - reading.sourceCache - resident : 0
         let budget = try MemoryShares(limit: limit, resident: resident, needs: max(all.bytes, held))
         let existing = try appends ? StoreMatch.existing(place.path, model: destinationModel) : nil
         let inputs = try planInputs(source, existing, place, digests: describes)

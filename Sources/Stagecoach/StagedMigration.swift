@@ -71,6 +71,10 @@ struct StagedMigration {
         session.begin(.validate)
         try account(runtime)
         runtime.objects.endFetches()
+        if relating == nil {
+            // The load takes its memory from what lookups leave.
+            for table in runtime.associations { try table.park() }
+        }
         let schema = session.destinationSchema
         if runtime.objects.hasDeletions {
             try session.validation.ledger?.forgetDeleted(

@@ -23,19 +23,21 @@ struct RandomMigrationTests {
 
     @Test("An inferred migration gives the reference's rows and keys, however it is cut", arguments: seeds)
     func inferred(seed: UInt64) throws {
-        #expect(try inferredDifferences(seed) == [])
+        expectNone(try inferredDifferences(seed))
     }
 
     @Test("An explicit mapping model gives the reference's rows and keys, however it is cut", arguments: seeds)
     func explicit(seed: UInt64) throws {
-        #expect(try explicitDifferences(seed) == [])
+        expectNone(try explicitDifferences(seed))
     }
 
     @Test("Seeds that failed once", arguments: [232, 5001, 77_108, 370_080_851, 594_458_835, 99_300_781] as [UInt64])
     func known(seed: UInt64) throws {
-        #expect(try inferredDifferences(seed) == [])
-        #expect(try explicitDifferences(seed) == [])
+        expectNone(try inferredDifferences(seed))
+        expectNone(try explicitDifferences(seed))
     }
+
+    private func expectNone(_ lines: [String]) { #expect(lines.isEmpty, "\(lines.joined(separator: "\n"))") }
 
     private func inferredDifferences(_ seed: UInt64) throws -> [String] {
         let migration = try RandomMigration.inferred(seed: seed)
