@@ -23,6 +23,10 @@ enum HalfWords {
         }
     }
 
+    /// The value of a half; nil for NULL.
+    @inline(__always)
+    static func value(ofHalf half: UInt64) -> Int64? { half == 0 ? nil : Int64(bitPattern: half &- 1) }
+
     /// The word of a half, as ``IndexTerm`` makes it.
     @inline(__always)
     static func word(ofHalf half: UInt64) -> UInt64 { half == 0 ? 0 : (half &- 1) ^ (1 << 63) }

@@ -162,21 +162,11 @@ package final class IndexSorter {
     /// - Throws: `spill.…`, `store.full`, `store.io` (74), `store.tooLarge`.
     package func build(into loader: IndexLoader) throws(MigrationError) -> Outcome {
         if isTooLarge { return .tooLarge }
-        let ids = terms.count
-        let onlyHalves = sorter == nil && entries == nil && !isUnique && ids == 1
         let finished = try halves?.finish()
         halves = nil
-        if onlyHalves, let finished {
-            // As it is mostly.
-            while try finished.next(into: words) {
-                let half = words[0] >> 32
-                try loader.append(
-                    integer: half == 0 ? nil : Int64(bitPattern: half &- 1), Int64(bitPattern: words[0] & 0xFFFF_FFFF))
-            }
-            try loader.finish()
-            return .built
-        }
-        let merged = takesWords ? SortedWords(halves: finished, words: try sorter?.finish(), terms: ids) : nil
+        // As it is mostly.
+        if sorter == nil, entries == nil, let finished { return try build(fromHalves: finished, into: loader) }
+        let merged = takesWords ? SortedWords(halves: finished, words: try sorter?.finish(), terms: terms.count) : nil
         var sorted = SortedIndex(words: merged, entries: try entries?.finish())
         sorter = nil
         entries = nil
@@ -220,6 +210,31 @@ package final class IndexSorter {
                 sorted.hasWord = try sorted.words?.next(into: words) ?? false
             } else {
                 sorted.entry = try sorted.entries?.next()
+            }
+        }
+        try loader.finish()
+        return .built
+    }
+
+    /// Fills the index's tree from half words alone.
+    private func build(fromHalves sorted: SortedRecords, into loader: IndexLoader) throws(MigrationError) -> Outcome {
+        let isPair = terms.count == 2
+        // Of the entry before, what stands above the row's id; none is 0 where there is no NULL.
+        var last: UInt64 = 0
+        while try sorted.next(into: words) {
+            let packed = words[0]
+            let (high, low) = (packed >> 32, packed & 0xFFFF_FFFF)
+            if isUnique {
+                let value = isPair ? packed : high
+                let hasNull = high == 0 || isPair && low == 0
+                if !hasNull, value == last { return .duplicates }
+                last = hasNull ? 0 : value
+            }
+            if isPair {
+                try loader.append(
+                    pair: HalfWords.value(ofHalf: high), HalfWords.value(ofHalf: low), SortKey.decode(words[1]))
+            } else {
+                try loader.append(integer: HalfWords.value(ofHalf: high), Int64(bitPattern: low))
             }
         }
         try loader.finish()

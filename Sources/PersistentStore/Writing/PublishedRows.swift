@@ -20,16 +20,24 @@ package final class PublishedRows {
     ///   - connection: to it.
     package init(_ path: String, _ connection: Connection) throws(MigrationError) {
         self.connection = connection
+        let pageSize = Int(try connection.integer("PRAGMA page_size") ?? 0)
+        let pageCount = try connection.integer("PRAGMA page_count") ?? 0
         descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        direct = open(path, O_RDONLY | O_CLOEXEC | FileFlags.direct)
+        direct = descriptor < 0 ? -1 : open(path, O_RDONLY | O_CLOEXEC | FileFlags.direct)
         guard descriptor >= 0 else {
             file = nil
             return
         }
-        file = try PageFile.open(
-            path: path, descriptor: descriptor, direct: direct >= 0 ? direct : nil,
-            pageSize: Int(try connection.integer("PRAGMA page_size") ?? 0),
-            frames: nil, pageCount: try connection.integer("PRAGMA page_count") ?? 0)
+        do throws(MigrationError) {
+            file = try PageFile.open(
+                path: path, descriptor: descriptor, direct: direct >= 0 ? direct : nil, pageSize: pageSize,
+                frames: nil, pageCount: pageCount)
+        } catch {
+            // What is not whole has no deinit.
+            close(descriptor)
+            if direct >= 0 { close(direct) }
+            throw error
+        }
     }
 
     deinit {

@@ -16,11 +16,11 @@ enum BlockKind: UInt16 {
     /// Blocks that stay as they are after one that LZ4 did not shrink enough.
     static let blocksLeftAlone = 31
 
-    /// Whether LZ4 shrank a block enough to be worth its time. Rows of short texts, which come down to two thirds of their
-    /// bytes, take more time to pack than to write; records are packed bits, regular ones or none that LZ4 shrinks.
+    /// Whether LZ4 shrank a block enough to be worth its time. Rows of random bytes are not; records are packed bits, regular
+    /// ones or none that LZ4 shrinks.
     func isWorth(_ compressed: Int, of raw: Int) -> Bool {
         switch self {
-        case .rows: compressed <= raw / 2
+        case .rows: compressed <= raw - raw / 16
         case .records: compressed <= raw - raw / 8
         default: true
         }

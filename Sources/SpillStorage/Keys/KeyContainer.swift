@@ -83,6 +83,23 @@ enum KeyContainer: UInt8 {
         return (low, low < end && missing[low] == wanted)
     }
 
+    /// The index of a key among ascending ones, or -1.
+    ///
+    /// Where few are missing it stands a little before the place where it would be if none were.
+    @inline(__always)
+    static func index(of key: Int64, in keys: UnsafePointer<Int64>, count: Int) -> Int {
+        guard count > 0, key >= keys[0] else { return -1 }
+        let distance = key &- keys[0]
+        if distance >= 0 {
+            var index = Int(min(distance, Int64(count - 1)))
+            let least = max(0, index - 8)
+            while index > least, keys[index] > key { index -= 1 }
+            if keys[index] <= key { return keys[index] == key ? index : -1 }
+        }
+        let index = lowerBound(keys, count: count, key)
+        return index < count && keys[index] == key ? index : -1
+    }
+
     static func lowerBound<T: Comparable>(_ items: UnsafePointer<T>, count: Int, _ item: T) -> Int {
         var low = 0
         var length = count

@@ -314,9 +314,8 @@ package final class KeyIndex {
         if entry.pointee.kind == .sparse {
             guard let payload = entry.pointee.payload else { return -1 }
             let keys = payload.assumingMemoryBound(to: Int64.self)
-            let inChunk = keysIn(chunk)
-            let index = KeyContainer.lowerBound(keys, count: inChunk, key)
-            return index < inChunk && keys[index] == key ? entry.pointee.rank + index : -1
+            let index = KeyContainer.index(of: key, in: keys, count: keysIn(chunk))
+            return index < 0 ? -1 : entry.pointee.rank + index
         }
         guard entry.pointee.firstKey >> KeyContainer.rangeBits == range else { return -1 }
         let inChunk = entry.pointee.kind == .bitmap || entry.pointee.kind == .full ? 0 : keysIn(chunk)

@@ -113,18 +113,20 @@ final class RowRun {
     /// - Precondition: its key is larger than those of all rows in the run.
     /// - Throws: `spill.rowTooLarge` (65), `spill.full`, `spill.io` (74).
     func append(key: Int64, row: Int, of batch: borrowing RowBatch, slots: Int) throws(MigrationError) {
-        let offset = open.buffer.count
-        try RowCodec.append(key: key, row: row, of: batch, slots: slots, to: open.buffer, huge)
-        if offset > 0 && open.buffer.count > blockBytes * 2 {
+        let open = open
+        let buffer = open.buffer
+        let offset = buffer.count
+        try RowCodec.append(key: key, row: row, of: batch, slots: slots, to: buffer, huge)
+        if offset > 0 && buffer.count > blockBytes * 2 {
             // A huge row gets a block of its own, so that nothing else needs its memory.
-            open.buffer.count = offset
+            buffer.count = offset
             try flush()
-            try RowCodec.append(key: key, row: row, of: batch, slots: slots, to: open.buffer, huge)
+            try RowCodec.append(key: key, row: row, of: batch, slots: slots, to: buffer, huge)
             open.note(key, at: 0)
         } else {
             open.note(key, at: offset)
         }
-        if open.buffer.count >= blockBytes { try flush() }
+        if buffer.count >= blockBytes { try flush() }
     }
 
     /// Adds the mark that a row is deleted.

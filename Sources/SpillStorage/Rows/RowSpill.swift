@@ -68,9 +68,20 @@ package final class RowSpill {
     /// - Precondition: the batch has the spill's slots, and the row's key is larger than those of all rows before.
     /// - Throws: `spill.rowTooLarge` (65), `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func append(row: Int, of batch: borrowing RowBatch) throws(MigrationError) {
+        try append(rows: row..<row + 1, of: batch)
+    }
+
+    /// Adds all rows of a batch.
+    ///
+    /// - Precondition: the batch has the spill's slots, and keys ascend, from those of all rows before.
+    /// - Throws: as ``append(row:of:)``.
+    package func append(contentsOf batch: borrowing RowBatch) throws(MigrationError) {
+        try append(rows: 0..<batch.count, of: batch)
+    }
+
+    private func append(rows indices: Range<Int>, of batch: borrowing RowBatch) throws(MigrationError) {
         precondition(batch.slots == slots)
-        let key = batch.key(row)
-        precondition(lastKey.map { key > $0 } ?? true, "rows are appended in ascending order of their keys")
+        guard !indices.isEmpty else { return }
         let run: RowRun
         if let rows {
             run = rows
@@ -78,9 +89,14 @@ package final class RowSpill {
             run = try newRun(.rows, level: 0, blockBytes: Self.blockBytes)
             rows = run
         }
-        try run.append(key: key, row: row, of: batch, slots: slots)
-        lastKey = key
-        appended += 1
+        let slots = slots
+        for row in indices {
+            let key = batch.key(row)
+            precondition(lastKey.map { key > $0 } ?? true, "rows are appended in ascending order of their keys")
+            try run.append(key: key, row: row, of: batch, slots: slots)
+            lastKey = key
+            appended += 1
+        }
     }
 
     /// Changes slots of a row: every cell of the patch that is not of kind absent takes the place of what was there.

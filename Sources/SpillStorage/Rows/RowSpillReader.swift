@@ -95,7 +95,8 @@ package final class RowSpillReader {
                 index += 1
                 current = index < rows.blockCount ? try rows.read(index) : rows.open
                 block = current
-                if isLast { try rows.discard(before: index) }
+                // Some at a time: giving one back costs the system as much as reading it.
+                if isLast, index % 8 == 0 { try rows.discard(before: index) }
                 place = current.lowerBound(nextKey)
                 if index == rows.blockCount && place >= current.count { return end(batch.count > before) }
             }

@@ -5,7 +5,9 @@ import PersistentStore
 import Rows
 
 /// Computes the attributes of a mapping's destination rows: compiled once, then slots only.
-struct AttributeProgram {
+///
+/// A class: whoever computes row by row copies nothing.
+final class AttributeProgram {
     /// A cell as it is stored.
     private struct Copy {
         let from: Int
@@ -44,10 +46,10 @@ struct AttributeProgram {
     /// Whether what takes the rows can stream huge values.
     private let streams: Bool
     /// What most attributes are, before all other steps: each column is the work of its own steps only.
-    private var copies: [Copy] = []
+    @exclusivity(unchecked) private var copies: [Copy] = []
     /// The copies again, for loops over rows.
-    private var moves = CellMoves([])
-    private var steps: [Step] = []
+    @exclusivity(unchecked) private var moves = CellMoves([])
+    @exclusivity(unchecked) private var steps: [Step] = []
     /// Attributes that are plain copies of a source attribute, by destination column: what a rule check may excuse.
     private(set) var copiedAttributes: [Int: AttributeDescription] = [:]
 
@@ -94,7 +96,7 @@ struct AttributeProgram {
         return nil
     }
 
-    private mutating func compile(
+    private func compile(
         _ planned: PlannedAttribute, _ expression: ValueExpression, slots: inout SourceSlots
     ) throws(MigrationError) {
         var context = mapping.context

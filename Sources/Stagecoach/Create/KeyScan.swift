@@ -47,7 +47,11 @@ struct KeyScan {
                 if let entity { plain[entity] = index }
             }
             if unasked.contains(table), let only = plain.values.first {
-                for keys in byMapping.values where keys.mapping.sourceTable == table { keys.isFilledByLoad = true }
+                for keys in byMapping.values where keys.mapping.sourceTable == table {
+                    keys.isFilledByLoad = true
+                    // Counted here and not with the load: what a run had done is the same whoever notes the keys.
+                    session.progress.advance(rows: session.counts.mappings[keys.mapping.index].sourceObjects)
+                }
                 byTable[table] = only
                 continue
             }

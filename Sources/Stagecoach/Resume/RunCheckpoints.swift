@@ -19,7 +19,8 @@ final class RunCheckpoints {
     private let header: () throws -> RunRecord.Header
     private let earlier: EarlierRun?
     private let cancellation: CancellationFlag
-    /// Between two states at the least, and at the most.
+    /// Between two states: the least of processor time, as a state costs some tenths of a millisecond and as much again to go on
+    /// from; the most of the clock's time. In between a tenth of the work may be lost.
     private let intervals: ClosedRange<Duration>
     /// Processor seconds of the run's thread, when it began and at the last state.
     private let start = RunCheckpoints.processorSeconds
@@ -62,8 +63,7 @@ final class RunCheckpoints {
         self.isResumable = isResumable
         self.cancellation = cancellation
         let asked = ProcessInfo.processInfo.environment["STAGECOACH_CHECKPOINT_INTERVAL"].flatMap(Int.init)
-        let interval = Duration.milliseconds(asked ?? 500)
-        intervals = interval...interval
+        intervals = .milliseconds(asked ?? 30) ... .milliseconds(asked ?? 500)
     }
 
     // MARK: - Going on
@@ -127,8 +127,10 @@ final class RunCheckpoints {
     }
 
     private var isDue: Bool {
-        let now = ContinuousClock.now
-        if last.duration(to: now) >= intervals.upperBound || cancellation.error != nil { return true }
+        let waited = last.duration(to: .now)
+        if waited >= intervals.upperBound || cancellation.error != nil { return true }
+        // The processor's time is never more: it need not be asked for.
+        guard waited >= intervals.lowerBound else { return false }
         let processor = Self.processorSeconds
         let passed = processor - lastProcessor
         return .seconds(passed) >= intervals.lowerBound && passed >= (processor - start) / 10

@@ -157,10 +157,7 @@ struct TableLoad {
     ) throws {
         // Here and not in the loop: each of these is counted when it is taken.
         let (attributes, references, keys) = (compiled.attributes, compiled.references, compiled.keys)
-        if keys.isFilledByLoad {
-            try keys.index.append(contentsOf: source.keys(rows))
-            session.progress.advance(rows: rows.count)
-        }
+        if keys.isFilledByLoad { try keys.index.append(contentsOf: source.keys(rows)) }
         let entityNumber = Cell.integer(compiled.entityNumber)
         let isKept = table.keys == .kept
         var made = 0

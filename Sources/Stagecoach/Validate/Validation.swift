@@ -163,7 +163,7 @@ extension MigrationSession {
                 number = next
                 current = rules[next]
             }
-            guard let current else { continue }
+            guard let current, !current.passes(batch, row: row) else { continue }
             try current.check(batch, row: row) { broken, isExcused in
                 guard isExcused else { return try validation.note(broken) }
                 counts.warnings[broken.label, default: 0] += 1
