@@ -129,10 +129,13 @@ struct RowRules {
 
     var isEmpty: Bool { rules.isEmpty }
 
-    /// Whether a glance at a row shows that it keeps all rules, as almost all rows do; else ``check(_:row:found:)`` tells.
-    func passes(_ batch: borrowing RowBatch, row: Int) -> Bool {
-        for glance in glances where !glance.passes(batch[row, glance.column].kind) { return false }
-        return true
+    /// The first of some rows of which a glance does not show that it keeps all rules, as almost all rows do:
+    /// ``check(_:row:found:)`` tells.
+    func firstToCheck(_ batch: borrowing RowBatch, _ rows: Range<Int>) -> Int? {
+        for row in rows {
+            for glance in glances where !glance.passes(batch[row, glance.column].kind) { return row }
+        }
+        return nil
     }
 
     /// Checks one row.
