@@ -23,6 +23,12 @@ struct FusedMigration {
     /// Loads all tables.
     func run(into destination: DestinationStore) throws -> Outcome {
         session.beginReferences(mayBeSet: false)
+        // What is noted a second time counts once.
+        if let references = session.checkpoints?.resumed?.references {
+            var state = StateReader(references)
+            try session.unmigrated?.restore(from: &state, model: session.destinationSchema.model)
+            try session.work.removeUnclaimed()
+        }
         session.begin(.keys)
         if session.budget.limit <= Self.smallLimit { ProcessMemory.releaseCode() }
         let links = LinkPlanner(
@@ -90,7 +96,7 @@ struct FusedMigration {
                 let writer = try destination.tableWriter(
                     step.table, isWhole: step.isFirst && step.isLast,
                     goingOnFrom: part == nil ? nil : resumed?.fill)
-                checkpoints?.enter(unit: unit, highest: highest)
+                try checkpoints?.enter(unit: unit, highest: highest)
                 let loaded = try load.run(step, writer: writer, from: part)
                 checkpoints?.loaded = .init(isDone: true, highest: loaded)
                 try writer.finish()
@@ -113,7 +119,7 @@ struct FusedMigration {
                 let links: Int
                 if let part, part.isDone {
                     goOn()
-                    checkpoints?.enter(unit: unit, highest: highest)
+                    try checkpoints?.enter(unit: unit, highest: highest)
                     links = part.links
                 } else {
                     let number = unit
@@ -125,7 +131,7 @@ struct FusedMigration {
                             } else {
                                 goOn()
                             }
-                            checkpoints?.enter(unit: number, highest: highest)
+                            try checkpoints?.enter(unit: number, highest: highest)
                         }, written: part?.links ?? 0
                     )
                     .load(into: writer)

@@ -175,7 +175,12 @@ extension Migration {
         }
         var models = descriptions.map { $0.model() }
         for index in models.indices {
-            models[index].resume = resumeNote(isStaged: models[index].isStaged, appends: appends, of: models.count)
+            let resume = ResumeNote(
+                self, turns[index], isStaged: models[index].isStaged, appends: appends, of: turns.count, schema)
+            models[index].resume = resume.sentence
+            for (number, obstacle) in resume.obstacles where models[index].entityMappings.indices.contains(number) {
+                models[index].entityMappings[number].obstacle = obstacle
+            }
             let unmapped = try UnmappedValues(
                 source: source, layout: layout, destination: destinationModel, isCounted: expected == nil
             ).of(mappingModels[index])
@@ -188,14 +193,6 @@ extension Migration {
         return Prepared(
             limit: limit, budget: budget, source: source, layout: layout, schema: schema, turns: turns,
             mappings: mappings, census: census, plan: plan)
-    }
-
-    /// What becomes of a run that is killed, in a sentence.
-    private func resumeNote(isStaged: Bool, appends: Bool, of count: Int) -> String {
-        if isStaged { return "A killed run begins its stages again, because user code runs in them" }
-        if appends { return "A killed run begins again, with a new copy of the destination" }
-        if count > 1 { return "A killed run begins again, because several mapping models run in turn" }
-        return "A killed run goes on inside the entity that it was at"
     }
 
     /// The planner of a mapping model's turn, once it is known what the earlier ones left.

@@ -175,6 +175,11 @@ public final class Migration {
                 try didPublish?(report)
                 return report
             } catch {
+                if let error = error as? MigrationError, error.code == "resume.changed" {
+                    // The earlier run can still be gone on with.
+                    keeps = true
+                    throw error
+                }
                 let final = cancellation.error ?? error
                 guard let known = final as? MigrationError, resumption.keeps(known) else { throw error }
                 keeps = true
@@ -189,9 +194,18 @@ public final class Migration {
     ) throws -> MigrationReport {
         let old = try appends ? ExistingDestination(locking: place.path) : nil
         defer { old?.release() }
-        try old?.copy(to: area.storePath) { if let error = cancellation.error { throw error } }
+        checkpoints.identity = old?.identity ?? []
+        if let state {
+            try checkpoints.checkUnchanged(place.path)
+            if appends, state.appended == nil { throw StateReader.damaged("nothing of the destination") }
+        } else {
+            try old?.copy(to: area.storePath) { if let error = cancellation.error { throw error } }
+        }
         // What was planned by is read again under the lock: somebody may have added rows meanwhile.
-        let existing = try appends ? StoreMatch.existing(area.storePath, model: destinationModel) : nil
+        var existing = try appends ? StoreMatch.existing(area.storePath, model: destinationModel) : nil
+        if let appended = state?.appended {
+            existing = existing?.before(highestKeys: appended.highestKeys, hasRows: appended.hasRows)
+        }
         let archive = archive ?? AssociationArchive(directory: area.spills)
         let known = archive.mark
         let session = session(prepared, existing, area, archive)
@@ -331,6 +345,17 @@ public final class Migration {
         var rejects: RejectReport?
         /// Notes about indexes that the source gave, and that were made.
         var madeIndexes: Set<String> = []
+
+        /// Adds a mapping model's work.
+        mutating func add(_ work: PlannedWork, isStaged: Bool, _ schema: StoreSchema, _ model: ManagedObjectModel) {
+            passes += work.passes.count
+            self.isStaged = self.isStaged || isStaged
+            tables += work.tables
+            for table in work.tables where !table.mappings.isEmpty {
+                let root = model.entity(at: schema.tables[table.table].root).definition.name
+                if keys[root] != KeyMode.sequential.rawValue { keys[root] = table.keys.rawValue }
+            }
+        }
     }
 
     /// What is loaded for.
@@ -355,10 +380,19 @@ public final class Migration {
             now: EvaluationScope.current.now ?? Date().timeIntervalSinceReferenceDate)
         // What the copy bears that a load without rejects begins from.
         if session.checkpoints?.isResumable ?? false, resumed == nil {
-            try store.destination.write(stamp: RunCheckpoints.firstStamp)
+            let first = store.destination.stamp
+            try store.destination.write(stamp: (0..<1 << 30).contains(first) ? first + 1 : 1)
         }
         let uuid = existing?.metadata.uuid ?? newUUID ?? session.source.metadata.uuid
-        if existing != nil { session.countExisting(try store.destination.rowCounts()) }
+        if let existing {
+            if let appended = resumed?.appended {
+                session.countExisting((appended.rows, appended.links))
+            } else {
+                session.countExisting(try store.destination.rowCounts())
+                try session.checkpoints?.begin(on: existing)
+            }
+        }
+        let done = resumed?.turns.done ?? 0
         var loaded = Loaded()
         for (number, turn) in prepared.turns.enumerated() {
             manager.begin(turn.model)
@@ -367,13 +401,20 @@ public final class Migration {
             store.destination.defersEmptyIndexes = !isLast
             // Later mapping models read and change rows through SQLite while they write.
             store.destination.writesPages = options.writer == .pages && number == 0 && !session.hasRows.contains(true)
+            if let resumed, number == done { try goOn(session, from: resumed, prepared) }
+            let hasRows = number < done ? resumed?.turns.hasRows[number] ?? [] : session.hasRows
             store.destination.indexSorts = IndexSorts(directory: area.spills, memory: session.budget.destinationCache)
             session.validation = try validation(session, area, turn: number, mode)
             // What an earlier mapping model left is known only now.
             let work =
-                session.hasRows == turn.hasRows
+                hasRows == turn.hasRows
                 ? turn.work
-                : try planner(number, turn.mappings, firstOwn: turn.earlier, prepared, schema, session.hasRows).work()
+                : try planner(number, turn.mappings, firstOwn: turn.earlier, prepared, schema, hasRows).work()
+            if number < done {
+                // A killed run was done with it.
+                loaded.add(work, isStaged: resumed?.turns.isStaged[number] ?? false, schema, destinationModel)
+                continue
+            }
             // A value copied unchanged under a rule that the source model had already is a warning where the mapping was
             // inferred.
             let excuses = turn.model.isInferred && !options.strictValidation
@@ -413,13 +454,8 @@ public final class Migration {
             }
             if session.validation.ledger != nil { loaded.rejects = optimistic.report }
             session.endModel(highest: outcome.highest, outcome.associations)
-            loaded.passes += work.passes.count
-            loaded.isStaged = loaded.isStaged || isStaged
-            loaded.tables += work.tables
-            for table in work.tables where !table.mappings.isEmpty {
-                let root = destinationModel.entity(at: schema.tables[table.table].root).definition.name
-                if loaded.keys[root] != KeyMode.sequential.rawValue { loaded.keys[root] = table.keys.rawValue }
-            }
+            loaded.add(work, isStaged: isStaged, schema, destinationModel)
+            if !isLast { try session.checkpoints?.endTurn(isStaged: isStaged, hasRowsBefore: hasRows) }
         }
         if case .publish = mode {
             try session.countUnmigrated(in: store.destination)
@@ -435,6 +471,16 @@ public final class Migration {
             loaded.madeIndexes = store.destination.madeIndexes
         }
         return loaded
+    }
+
+    /// Takes over what the mapping models left that a killed run was done with.
+    private func goOn(_ session: MigrationSession, from state: RunRecord.State, _ prepared: Prepared) throws {
+        if let models = state.models {
+            try FinishedModels.restore(models, state.turns, in: session, mappings: prepared.mappings)
+        }
+        // Others are claimed where they are read.
+        if state.stages == nil, state.references == nil { try session.work.removeUnclaimed() }
+        if state.turns.isAtBeginning { session.checkpoints?.restore() }
     }
 
     /// What becomes of broken rules in a mapping model's turn.

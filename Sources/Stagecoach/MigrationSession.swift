@@ -58,7 +58,7 @@ final class MigrationSession {
     /// model may set them; nil where they are counted at once.
     private(set) var unmigrated: UnmigratedReferences?
     /// Those of earlier mapping models.
-    private var earlierUnmigrated: [UnmigratedReferences] = []
+    private(set) var earlierUnmigrated: [UnmigratedReferences] = []
 
     init(
         source: SourceStore, layout: StoreLayout, destinationSchema: StoreSchema, work: WorkDirectory,
@@ -125,6 +125,18 @@ final class MigrationSession {
         concurrentSorts = 6
         touched?.close()
         touched = nil
+    }
+
+    /// Takes over what the mapping models left that a killed run was done with.
+    ///
+    /// - Parameter references: those of each model that kept any.
+    func restoreModels(_ turns: RunRecord.Turns, _ tables: [MappingAssociations], _ references: [UnmigratedReferences])
+    {
+        associations.append(tables)
+        associations.hasDeletions = turns.hasDeletions
+        earlierUnmigrated = references
+        highestKeys = turns.highestKeys
+        if let before = turns.hasRows.last { hasRows = before }
     }
 
     /// Ends the run where somebody asked for it. Called once a batch.

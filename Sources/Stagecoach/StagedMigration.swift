@@ -51,32 +51,52 @@ struct StagedMigration {
             runtime.objects.end()
         }
 
+        let stages = StagedCheckpoints(
+            session: session, mappings: mappings, runtime: runtime, keys: keys, policies: policies, manager: manager)
+        let start = try goOn(stages)
+        session.checkpoints?.stages = stages
+        defer { session.checkpoints?.stages = nil }
+
         for mapping in mappings {
+            guard let part = StagedPosition.part(of: mapping.index, in: .create, from: start) else { continue }
             session.begin(.create, [mapping.name])
-            try create(mapping, runtime, keys)
+            try create(mapping, runtime, keys, stages, from: part)
             // What the next mapping fills is a batch of its own; many entities must not hold one each.
             for rows in runtime.objects.rows { try rows.seal() }
+            stages.position = StagedPosition(phase: .create, mapping: mapping.index + 1)
+            try session.checkpoints?.tickStages()
         }
         session.begin(.relate)
-        let relating = try RelatingByKeys(
-            session: session, mappings: mappings, runtime: runtime, policies: policies, keys: keys)
-        if let relating {
+        let relating: RelatingByKeys?
+        if start.map({ $0.phase == .create || $0.phase == .load && stages.isRelatedByKeys }) ?? true {
+            relating = try RelatingByKeys(
+                session: session, mappings: mappings, runtime: runtime, policies: policies, keys: keys)
+        } else {
+            relating = nil
+        }
+        if start?.phase == .load {
+            for mapping in mappings where mapping.hasPolicy { policies.release(mapping) }
+        } else if let relating {
             for mapping in mappings where mapping.hasPolicy {
                 session.progress.advance(rows: relating.keys.byMapping[mapping.index]?.index.count ?? 0)
                 policies.release(mapping)
             }
         } else {
-            try relateAndValidate(runtime)
+            try relateAndValidate(runtime, stages, from: start)
         }
         session.begin(.validate)
-        try account(runtime)
+        if start?.phase != .load {
+            try account(runtime)
+            stages.isRelatedByKeys = relating != nil
+            stages.beginLoad()
+        }
         runtime.objects.endFetches()
         if relating == nil {
             // The load takes its memory from what lookups leave.
             for table in runtime.associations { try table.park() }
         }
         let schema = session.destinationSchema
-        if runtime.objects.hasDeletions {
+        if runtime.objects.hasDeletions, start?.phase != .load {
             try session.validation.ledger?.forgetDeleted(
                 exists: { entry in
                     try runtime.objects.exists(
@@ -94,24 +114,54 @@ struct StagedMigration {
         return (highest, Array(runtime.associations.dropFirst(session.associations.tables.count)))
     }
 
-    /// Stages 2 and 3 with user code: all of one, then all of the other.
-    private func relateAndValidate(_ runtime: StagedRuntime) throws {
-        // The links of mapping models are there before the first policy is asked; what policies set comes on top.
-        let schema = session.destinationSchema
-        try runtime.objects.links.beginDeclaredLinks { number in
-            schema.entityByNumber[Int(number)].map { schema.model.entity(at: $0) }
+    /// Takes over what a run that was killed has made in its stages.
+    ///
+    /// - Returns: where it stood; nil where all begins.
+    private func goOn(_ stages: StagedCheckpoints) throws -> StagedPosition? {
+        guard let bytes = session.checkpoints?.resumed?.stages else { return nil }
+        try stages.restore(from: bytes)
+        try session.work.removeUnclaimed()
+        // The load has counts of its own.
+        if stages.position.phase < .load {
+            let counts = session.counts
+            session.checkpoints?.restore()
+            session.counts = counts
         }
-        try runtime.relating.relateAll()
-        try runtime.objects.links.replayEarlyChanges { end throws(MigrationError) in
-            guard runtime.objects.hasDeletions else { return true }
-            return try runtime.objects.exists(end)
+        return stages.position
+    }
+
+    /// Stages 2 and 3 with user code: all of one, then all of the other.
+    private func relateAndValidate(
+        _ runtime: StagedRuntime, _ stages: StagedCheckpoints, from start: StagedPosition?
+    ) throws {
+        if start.map({ $0.phase == .create || $0.phase == .relate && $0.mapping == nil }) ?? true {
+            stages.position = StagedPosition(phase: .relate)
+            // The links of mapping models are there before the first policy is asked; what policies set comes on top.
+            let schema = session.destinationSchema
+            try runtime.objects.links.beginDeclaredLinks { number in
+                schema.entityByNumber[Int(number)].map { schema.model.entity(at: $0) }
+            }
+            try runtime.relating.relateAll()
+            try runtime.objects.links.replayEarlyChanges { end throws(MigrationError) in
+                guard runtime.objects.hasDeletions else { return true }
+                return try runtime.objects.exists(end)
+            }
         }
         for mapping in mappings {
+            guard let part = StagedPosition.part(of: mapping.index, in: .relate, from: start) else { continue }
             session.begin(.relate, [mapping.name])
-            try relate(mapping, runtime)
+            stages.position = part
+            try session.checkpoints?.tickStages()
+            try relate(mapping, runtime, stages, from: part)
         }
         for mapping in mappings {
             session.begin(.validate, [mapping.name])
+            guard let part = StagedPosition.part(of: mapping.index, in: .validate, from: start) else {
+                policies.release(mapping)
+                continue
+            }
+            stages.position = part
+            try session.checkpoints?.tickStages()
             try validate(mapping, runtime)
         }
     }
@@ -160,31 +210,37 @@ struct StagedMigration {
     // MARK: - Stage 1
 
     private func create(
-        _ mapping: PlannedMapping, _ runtime: StagedRuntime, _ keys: SourceKeys
+        _ mapping: PlannedMapping, _ runtime: StagedRuntime, _ keys: SourceKeys, _ stages: StagedCheckpoints,
+        from part: StagedPosition
     ) throws {
         guard !mapping.isEarlier else { return }
         guard let policy = policies[mapping] else {
-            if let own = keys.byMapping[mapping.index] { try createRows(mapping, own, runtime) }
+            if let own = keys.byMapping[mapping.index] { try createRows(mapping, own, runtime, stages, from: part) }
             return
         }
         manager.enter(mapping.mapping)
         runtime.objects.creating = mapping.index
         defer { runtime.objects.creating = nil }
-        try call(mapping, .begin, runtime) { try policy.begin(mapping.mapping, with: manager) }
-        if mapping.source != nil { try createObjects(mapping, policy, runtime) }
+        if !part.hasBegun { try call(mapping, .begin, runtime) { try policy.begin(mapping.mapping, with: manager) } }
+        if mapping.source != nil { try createObjects(mapping, policy, runtime, stages, from: part) }
         try call(mapping, .endInstanceCreation, runtime) {
             try policy.endInstanceCreation(forMapping: mapping.mapping, manager: manager)
         }
     }
 
     /// Rows of a mapping without user code: made in batches, no objects.
-    private func createRows(_ mapping: PlannedMapping, _ own: MappingKeys, _ runtime: StagedRuntime) throws {
+    private func createRows(
+        _ mapping: PlannedMapping, _ own: MappingKeys, _ runtime: StagedRuntime, _ stages: StagedCheckpoints,
+        from part: StagedPosition
+    ) throws {
         guard let entity = mapping.destination, let table = mapping.destinationTable, let source = mapping.sourceTable,
             let sourceEntity = mapping.source
         else { return }
         let rows = runtime.objects.rows[table]
         let run: DestinationRows.Run
-        if own.mode == .sequential {
+        if part.hasBegun {
+            run = rows.reopenRun(for: own)
+        } else if own.mode == .sequential {
             own.base = try rows.reserveKeys(own.index.count)
             run = rows.openLastRun()
         } else {
@@ -201,13 +257,13 @@ struct StagedMigration {
             mapping: mapping, slots: &slots, indexed: session.indexedColumns(of: mapping), external: session.external)
         let number = Int64(session.destinationSchema.number(of: entity))
         var batch = session.sourceBatch(slots: slots.columns.count)
-        var made = 0
-        for range in work.ranges(ofMapping: mapping.index) {
+        for range in part.rest(of: work.ranges(ofMapping: mapping.index)) {
             let reader = try SourceReader(
                 session: session, slots: slots, table: source, entities: [sourceEntity.index], range: range,
                 streams: true)
             while try reader.next(into: &batch) {
                 try session.checkCancelled()
+                var made = 0
                 for row in 0..<batch.count {
                     guard let key = try own.destinationKey(of: batch.key(row)) else { continue }
                     if run.open.isFull { try rows.flush(run) }
@@ -225,14 +281,20 @@ struct StagedMigration {
                     made += 1
                 }
                 session.progress.advance(rows: batch.count)
+                session.counts.mappings[mapping.index].created += made
+                session.counts.created[entity.definition.name, default: 0] += made
+                if batch.count > 0 {
+                    stages.position = StagedPosition(
+                        phase: .create, mapping: mapping.index, hasBegun: true, after: batch.key(batch.count - 1))
+                    try session.checkpoints?.tickStages()
+                }
             }
         }
-        session.counts.mappings[mapping.index].created += made
-        session.counts.created[entity.definition.name, default: 0] += made
     }
 
     private func createObjects(
-        _ mapping: PlannedMapping, _ policy: EntityMigrationPolicy, _ runtime: StagedRuntime
+        _ mapping: PlannedMapping, _ policy: EntityMigrationPolicy, _ runtime: StagedRuntime,
+        _ stages: StagedCheckpoints, from part: StagedPosition
     ) throws {
         guard let entity = mapping.source, let table = mapping.sourceTable else { return }
         let program = try runtime.program(of: try runtime.current(mapping))
@@ -282,16 +344,24 @@ struct StagedMigration {
                     session.progress.advance(rows: places.count)
                 }
             } else {
-                for range in work.ranges(ofMapping: mapping.index) {
+                for range in part.rest(of: work.ranges(ofMapping: mapping.index)) {
                     let reader = try SourceReader(
                         session: session, slots: slots, table: table, entities: [entity.index], range: range,
                         streams: true)
                     while try reader.next(into: &sources.window) {
                         try session.checkCancelled()
-                        for row in 0..<sources.window.count {
-                            try create(sources.place(entity: entity, table: table, key: sources.window.key(row)), row)
+                        let count = sources.window.count
+                        for row in 0..<count {
+                            let key = sources.window.key(row)
+                            try create(sources.place(entity: entity, table: table, key: key), row)
+                            // User code may take long: a state is not put off to the batch's end.
+                            guard row % 32 == 31 || row == count - 1 else { continue }
+                            session.progress.advance(rows: row % 32 + 1)
+                            session.counts.mappings[mapping.index] = line
+                            stages.position = StagedPosition(
+                                phase: .create, mapping: mapping.index, hasBegun: true, after: key)
+                            try session.checkpoints?.tickStages()
                         }
-                        session.progress.advance(rows: sources.window.count)
                     }
                 }
             }
@@ -302,7 +372,9 @@ struct StagedMigration {
 
     // MARK: - Stages 2 and 3
 
-    private func relate(_ mapping: PlannedMapping, _ runtime: StagedRuntime) throws {
+    private func relate(
+        _ mapping: PlannedMapping, _ runtime: StagedRuntime, _ stages: StagedCheckpoints, from part: StagedPosition
+    ) throws {
         try session.checkCancelled()
         guard let policy = policies[mapping] else { return }
         manager.enter(mapping.mapping)
@@ -314,7 +386,7 @@ struct StagedMigration {
         try runtime.relating.begin(mapping)
         defer { runtime.relating.end() }
         let cursor = try runtime.associations[mapping.index].pairs.destinationsInOrderOfFirstAssociation()
-        try inScope(runtime) { try relateObjects(cursor, mapping, policy, runtime) }
+        try inScope(runtime) { try relateObjects(cursor, mapping, policy, runtime, stages, from: part.related) }
         runtime.relatingFrom = nil
         try call(mapping, .endRelationshipCreation, runtime) {
             try policy.endRelationshipCreation(forMapping: mapping.mapping, manager: manager)
@@ -323,11 +395,23 @@ struct StagedMigration {
 
     private func relateObjects(
         _ cursor: DestinationCursor, _ mapping: PlannedMapping, _ policy: EntityMigrationPolicy,
-        _ runtime: StagedRuntime
+        _ runtime: StagedRuntime, _ stages: StagedCheckpoints, from start: Int
     ) throws {
+        let associations = runtime.associations[mapping.index]
+        let additions = associations.additions
+        let every = min(64, session.options.batchSize ?? 64)
+        var related = 0
+        while related < start, try cursor.next() != nil { related += 1 }
         // Objects of one entity come one after the other, mostly.
         var last: (index: UInt32, entity: EntityDescription)?
         while let pair = try cursor.next() {
+            // What is associated meanwhile is not related, so a cursor that is made later would not be the same.
+            if related % every == every - 1, associations.additions == additions {
+                stages.position = StagedPosition(
+                    phase: .relate, mapping: mapping.index, hasBegun: true, related: related)
+                try session.checkpoints?.tickStages()
+            }
+            related += 1
             let entity: EntityDescription
             if let last, last.index == pair.destination.entity {
                 entity = last.entity

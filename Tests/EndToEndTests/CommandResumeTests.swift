@@ -73,12 +73,13 @@ struct CommandResumeTests {
     /// - Parameters:
     ///   - first: the record after which the first run is killed; 1 is that of what the run was begun with.
     ///   - later: the same for later runs; nil lets the second one end.
+    ///   - fresh: the file that stands at the destination before; nil: none does.
     /// - Returns: the last outcome, and how often the run was killed.
     private func untilDone(
-        _ arguments: [String], in folder: String, first: Int, later: Int?
+        _ arguments: [String], in folder: String, first: Int, later: Int?, fresh: String? = nil
     ) throws -> (CommandBinary.Outcome, kills: Int) {
         var kills = 1
-        var outcome = try killed(arguments, in: folder, at: first)
+        var outcome = try killed(arguments, in: folder, at: first, fresh: fresh)
         while outcome.code == -SIGKILL, kills < 200 {
             var environment = quick
             if let later {
@@ -93,7 +94,9 @@ struct CommandResumeTests {
 
     /// Runs a command that is killed at a record, or, where it does not get so far, at an earlier one: how many records a run
     /// has depends on how fast the disk is.
-    private func killed(_ arguments: [String], in folder: String, at record: Int) throws -> CommandBinary.Outcome {
+    private func killed(
+        _ arguments: [String], in folder: String, at record: Int, fresh: String? = nil
+    ) throws -> CommandBinary.Outcome {
         var record = record
         while true {
             let environment = quick.merging(["STAGECOACH_KILL_AT_RECORD": String(record)]) { $1 }
@@ -102,6 +105,12 @@ struct CommandResumeTests {
             record = max(1, record * 2 / 3)
             for name in try FileManager.default.contentsOfDirectory(atPath: folder) where name.hasPrefix("new.") {
                 try FileManager.default.removeItem(atPath: "\(folder)/\(name)")
+            }
+            for name in try FileManager.default.contentsOfDirectory(atPath: folder) where name.hasPrefix(".new.") {
+                try FileManager.default.removeItem(atPath: "\(folder)/\(name)")
+            }
+            if let fresh {
+                try FileManager.default.copyItem(atPath: "\(folder)/\(fresh)", toPath: "\(folder)/new.sqlite")
             }
         }
     }
@@ -163,22 +172,129 @@ struct CommandResumeTests {
                 == ["new.csv", "new.jsonl", "new.sqlite", "old.sqlite", "whole.csv", "whole.jsonl", "whole.sqlite"])
     }
 
-    @Test("What is appended is there once, whenever the run is killed", arguments: [1, 2])
-    func appended(record: Int) throws {
+    @Test(
+        "What is appended is there once, whenever the run is killed",
+        arguments: [(1, nil), (3, 2), (17, nil)] as [(Int, Int?)])
+    func appended(first: Int, later: Int?) throws {
         let folder = try TemporaryFolder()
         let source = try store(in: folder, isValid: true)
         let arguments = ["--from", Self.from, "--to", Self.models + ":Orders", "--progress", "none"]
-        for name in ["new.sqlite", "whole.sqlite"] {
+        for name in ["new.sqlite", "whole.sqlite", "start.sqlite"] {
             let made = try CommandBinary.run(["migrate", source, name] + arguments, in: folder.path)
             #expect(made.code == 0, "\(made.messages)")
         }
-        let append = arguments + ["--append", "--keys", "sequential"]
+        let append = arguments + ["--append", "--keys", "sequential", "--batch-size", "10"]
         let whole = try CommandBinary.run(["migrate", source, "whole.sqlite"] + append, in: folder.path)
         #expect(whole.code == 0, "\(whole.messages)")
         let (outcome, kills) = try untilDone(
-            ["migrate", source, "new.sqlite"] + append, in: folder.path, first: record, later: nil)
-        #expect(outcome.code == 0 && kills == 1, "\(outcome.messages)")
+            ["migrate", source, "new.sqlite"] + append, in: folder.path, first: first, later: later,
+            fresh: "start.sqlite")
+        #expect(outcome.code == 0 && kills > 0, "\(outcome.messages)")
         #expect(try dump(folder.file("new.sqlite")) == dump(folder.file("whole.sqlite")))
+    }
+
+    @Test("A destination that was written since an append was killed is refused; --restart begins anew")
+    func appendedChanged() throws {
+        let folder = try TemporaryFolder()
+        let source = try store(in: folder, isValid: true)
+        let arguments = ["--from", Self.from, "--to", Self.models + ":Orders", "--progress", "none"]
+        let made = try CommandBinary.run(["migrate", source, "new.sqlite"] + arguments, in: folder.path)
+        #expect(made.code == 0, "\(made.messages)")
+        try FileManager.default.copyItem(atPath: folder.file("new.sqlite"), toPath: folder.file("start.sqlite"))
+        let append =
+            ["migrate", source, "new.sqlite"] + arguments + ["--append", "--keys", "sequential", "--batch-size", "10"]
+        let killed = try self.killed(append, in: folder.path, at: 9, fresh: "start.sqlite")
+        #expect(killed.code == -SIGKILL)
+        let connection = try Connection(path: folder.file("new.sqlite"), flags: SQLITE_OPEN_READWRITE)
+        try connection.execute("UPDATE ZCUSTOMER SET ZNAME = 'Else' WHERE Z_PK = 1")
+        try connection.close()
+        let changed = try CommandBinary.run(append, in: folder.path)
+        #expect(changed.code == 78, "\(changed.messages)")
+        #expect(changed.messages.contains("the destination was written since"), "\(changed.messages)")
+        let anew = try CommandBinary.run(append + ["--restart"], in: folder.path)
+        #expect(anew.code == 0, "\(anew.messages)")
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+                == ["new.sqlite", "old.sqlite", "start.sqlite"])
+    }
+
+    @Test(
+        "A run by several mapping models killed at any record goes on to the same destination",
+        arguments: [(9, 4), (33, nil)] as [(Int, Int?)])
+    func severalModels(first: Int, later: Int?) throws {
+        let folder = try TemporaryFolder()
+        let source = try store(in: folder, isValid: true)
+        var arguments = [
+            "--from", Self.from, "--to", Self.models + ":Orders", "--batch-size", "10", "--progress", "none",
+        ]
+        for entity in ["Customer", "Order", "Line"] {
+            let text = """
+                {"formatVersion": 1, "entityMappings": [
+                    {"name": "\(entity)", "sourceEntity": "\(entity)", "destinationEntity": "\(entity)"}
+                ]}
+                """
+            try text.write(toFile: folder.file("\(entity).json"), atomically: true, encoding: .utf8)
+            arguments += ["--mapping", "\(entity).json"]
+        }
+        let whole = try CommandBinary.run(["migrate", source, "whole.sqlite"] + arguments, in: folder.path)
+        #expect(whole.code == 0, "\(whole.messages)")
+        let (outcome, kills) = try untilDone(
+            ["migrate", source, "new.sqlite"] + arguments, in: folder.path, first: first, later: later)
+        #expect(outcome.code == 0 && kills > 0, "\(outcome.messages)")
+        #expect(try dump(folder.file("new.sqlite")) == dump(folder.file("whole.sqlite")))
+    }
+
+    @Test(
+        "A run with a policy killed at any record goes on inside the entity",
+        arguments: [(3, nil), (11, 3)] as [(Int, Int?)])
+    func policy(first: Int, later: Int?) throws {
+        let folder = try TemporaryFolder()
+        let example = SharedStores.repository.appendingPathComponent("Fixtures/ExamplePolicies").path
+        let models = "\(example)/Contacts.xcdatamodeld"
+        let source = folder.file("old.sqlite")
+        try ReferenceStore.make(try ModelLocator.load(models + ":Contacts").model) { store in
+            for key in 1...300 as ClosedRange<Int64> {
+                store.insert(
+                    "Contact", key,
+                    ["fullName": .text("First\(key) Last\(key % 9)"), "companyName": .text("Company \(key % 12)")])
+            }
+        }.write(path: source)
+        let arguments = [
+            "--to", models, "--mapping", "\(example)/contacts.json", "--policies",
+            try PolicyLibraryTests.exampleLibrary(), "--batch-size", "10", "--progress", "none",
+        ]
+        let whole = try CommandBinary.run(["migrate", source, "whole.sqlite"] + arguments, in: folder.path)
+        #expect(whole.code == 0, "\(whole.messages)")
+        let (outcome, kills) = try untilDone(
+            ["migrate", source, "new.sqlite"] + arguments, in: folder.path, first: first, later: later)
+        #expect(outcome.code == 0 && kills > 0, "\(outcome.messages)")
+        #expect(try dump(folder.file("new.sqlite")) == dump(folder.file("whole.sqlite")))
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+                == ["new.sqlite", "old.sqlite", "whole.sqlite"])
+    }
+
+    @Test("A model that says something else is refused, though its version hashes are the same")
+    func changedModel() throws {
+        let folder = try TemporaryFolder()
+        let source = try store(in: folder, isValid: true)
+        let bundle = folder.file("Orders.xcdatamodeld")
+        try FileManager.default.copyItem(atPath: Self.models, toPath: bundle)
+        let arguments = [
+            "migrate", source, "new.sqlite", "--from", bundle + ":Orders", "--to", bundle + ":Orders 2", "--batch-size",
+            "10", "--progress", "none",
+        ]
+        let killed = try self.killed(arguments, in: folder.path, at: 6)
+        #expect(killed.code == -SIGKILL, "\(killed.messages)")
+        let contents = bundle + "/Orders 2.xcdatamodel/contents"
+        let text = try String(contentsOfFile: contents, encoding: .utf8)
+        let changed = text.replacingOccurrences(
+            of: "<attribute name=\"code\"", with: "<attribute name=\"code\" defaultValueString=\"none\"")
+        try #require(changed != text)
+        try changed.write(toFile: contents, atomically: true, encoding: .utf8)
+        let outcome = try CommandBinary.run(arguments, in: folder.path)
+        #expect(outcome.code == 78)
+        #expect(outcome.messages.contains("the destination model says something else"), "\(outcome.messages)")
     }
 
     @Test("A run with other inputs is refused, saying what differs; --restart begins anew")
@@ -207,7 +323,8 @@ struct CommandResumeTests {
             try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["new.sqlite", "old.sqlite"])
     }
 
-    @Test("A run that goes on says where, and its progress never goes back and ends at all rows", arguments: [6, 13, 20])
+    @Test(
+        "A run that goes on says where, and its progress never goes back and ends at all rows", arguments: [6, 13, 20])
     func progress(record: Int) throws {
         let folder = try TemporaryFolder()
         let source = try store(in: folder, isValid: true)

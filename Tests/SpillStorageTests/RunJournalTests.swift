@@ -78,14 +78,31 @@ struct RunJournalTests {
         }
     }
 
+    @Test("Of each kind the last records are read, in order")
+    func latest() throws {
+        let folder = try TemporaryFolder()
+        var generator = SeededGenerator(seed: 6)
+        let all = records(&generator, count: 30)
+        let path = folder.file("journal")
+        _ = try written(all, to: path)
+        let whole = try #require(try RunJournal.read(path))
+        let some = try #require(try RunJournal.read(path, last: 2))
+        let expected = all.indices.filter { index in
+            all[(index + 1)...].count(where: { $0.kind == all[index].kind }) < 2
+        }
+        #expect(some.records == expected.map { all[$0] } && some.records.count < all.count)
+        #expect(some.places == expected.map { whole.places[$0] } && some.size == whole.size)
+    }
+
     @Test("Any bytes are read without harm")
     func hostile() {
         var generator = SeededGenerator(seed: 4)
         for _ in 0..<500 {
-            var bytes = Array("SCJOURNL".utf8) + [1, 0, 0, 0, 0, 0, 0, 0]
+            var bytes = Array("SCJOURNL".utf8) + [UInt8(RunJournal.version), 0, 0, 0, 0, 0, 0, 0]
             bytes += (0..<Int(generator.next() % 400)).map { _ in UInt8(truncatingIfNeeded: generator.next() % 4) }
             let contents = RunJournal.contents(of: bytes)
-            #expect(contents.size <= bytes.count)
+            // Nobody made a checksum that fits.
+            #expect(contents.size == 16 && contents.records.isEmpty && contents.isTorn == (bytes.count > 16))
         }
     }
 
@@ -97,9 +114,16 @@ struct RunJournalTests {
         let path = folder.file("journal")
         let journal = try RunJournal(creating: path)
         for record in all.prefix(6) { try journal.append(record) }
-        try journal.replace(with: [all[0], all[5]])
-        try journal.append(all[8])
-        #expect(try RunJournal.read(path)?.records == [all[0], all[5], all[8]])
+        let places = try #require(try RunJournal.read(path)).places
+        let kept = try journal.replace(keeping: [places[0], places[5]], appending: all[7])
+        let last = try journal.append(all[8])
+        let contents = try #require(try RunJournal.read(path))
+        #expect(contents.records == [all[0], all[5], all[7], all[8]])
+        #expect(contents.places == kept + [last])
+        for (place, record) in zip(contents.places, contents.records) {
+            #expect(try journal.record(at: place) == record)
+        }
+        #expect(try journal.record(at: places[0] + 1) == nil)
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["journal"])
     }
 

@@ -62,7 +62,7 @@ final class PolicyLog {
 final class PolicyScript<Side: PolicySide> {
     private let actions: PolicyActions
     private let log: PolicyLog
-    private var kept: [Int64: Side.Object] = [:]
+    var kept: [Int64: Side.Object] = [:]
     private var made: [Side.Object] = []
 
     init(_ actions: PolicyActions, _ log: PolicyLog) {
@@ -331,7 +331,7 @@ class EngineCreationPolicy: EntityMigrationPolicy {
 }
 
 /// Runs a script as a policy of the engine.
-final class EnginePolicy: EngineCreationPolicy {
+class EnginePolicy: EngineCreationPolicy {
     override func createRelationships(
         forDestination dInstance: ManagedObject, in mapping: EntityMapping, manager: MigrationManager
     ) throws {

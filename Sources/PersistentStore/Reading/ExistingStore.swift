@@ -8,14 +8,22 @@ package struct ExistingStore: Sendable {
     /// The destination model's schema under the file's names and entity numbers.
     package let schema: StoreSchema
     /// Highest key ever given, by table; 0 for none.
-    package let highestKeys: [Int64]
+    package private(set) var highestKeys: [Int64]
     /// Whether a table has rows.
-    package let hasRows: [Bool]
+    package private(set) var hasRows: [Bool]
     /// Transactions of the store's persistent history; 0 where it has none.
     package let historyTransactions: Int64
 
     /// Z_ENT of TRANSACTION in a store with persistent history (SampleModel2_V1).
     private static let historyTransaction = 16002
+
+    /// The store as it was before a run that has added rows to it.
+    package func before(highestKeys: [Int64], hasRows: [Bool]) -> ExistingStore {
+        var before = self
+        before.highestKeys = highestKeys
+        before.hasRows = hasRows
+        return before
+    }
 
     /// Reads a store.
     ///

@@ -2,8 +2,8 @@ import Diagnostics
 import ManagedModel
 
 /// The indexes of a table that are away while many rows come, to be built again as they were.
-struct AbsentIndexes {
-    private struct Index {
+package struct AbsentIndexes: Codable, Equatable, Sendable {
+    private struct Index: Codable, Equatable, Sendable {
         let statement: String
         let isUnique: Bool
         let columns: [String]

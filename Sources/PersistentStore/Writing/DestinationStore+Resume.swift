@@ -14,6 +14,11 @@ extension DestinationStore {
         /// Tables and join tables that have their indexes.
         package var indexed: [Int]
         package var indexedJoins: [Int]
+        /// Indexes that are away while rows come, by table.
+        package var absent: [String: AbsentIndexes] = [:]
+        /// Whether the store had rows of its own, and the number that it bore then.
+        package var isAppending = false
+        package var firstStamp: Int64 = 0
 
         package init(indexed: [Int] = [], indexedJoins: [Int] = []) {
             self.indexed = indexed
@@ -22,7 +27,17 @@ extension DestinationStore {
     }
 
     package var knowledge: Knowledge {
-        Knowledge(indexed: indexed.sorted(), indexedJoins: indexedJoins.sorted())
+        var knowledge = Knowledge(indexed: indexed.sorted(), indexedJoins: indexedJoins.sorted())
+        knowledge.absent = absent
+        knowledge.isAppending = isAppending
+        knowledge.firstStamp = firstStamp
+        return knowledge
+    }
+
+    /// Ends the transaction and begins another, for a writer that is at work.
+    package func commitAndGoOn() throws(MigrationError) {
+        try suspend()
+        try resume()
     }
 
     /// Rolls back what a killed process had under way and says which state the file is in; nil where it is no database.
@@ -53,7 +68,7 @@ extension DestinationStore {
     ) throws(MigrationError) {
         try self.init(resuming: path, schema: schema, knowledge: knowledge, cacheBytes: cacheBytes, vfs: vfs)
         self.stamp = stamp
-        guard dropsLeftovers else { return }
+        guard dropsLeftovers, !isAppending else { return }
         let tables = schema.tables.enumerated().filter { !indexed.contains($0.offset) }.map(\.element.name)
         let joins = schema.joinTables.enumerated().filter { !indexedJoins.contains($0.offset) }.map(\.element.name)
         for table in tables + joins {

@@ -33,7 +33,9 @@ package final class DestinationStore {
     /// Tables and join tables that have their indexes, and those whose indexes are away while rows come.
     var indexed: Set<Int> = []
     var indexedJoins: Set<Int> = []
-    private var absent: [String: AbsentIndexes] = [:]
+    private(set) var absent: [String: AbsentIndexes] = [:]
+    /// What the file bore in its user version before the run: nothing in a fresh one.
+    private(set) var firstStamp: Int64 = 0
     /// Where indexes are sorted while their tables' rows are written by pages; nil: SQLite builds all of them.
     package var indexSorts: IndexSorts?
     /// Indexes that pages filled.
@@ -93,6 +95,8 @@ package final class DestinationStore {
         isAppending = true
         try schema.refuseUnstorable(path)
         connection = try Self.open(existing: path, cacheBytes: cacheBytes, vfs: vfs)
+        firstStamp = try connection.integer("PRAGMA user_version") ?? 0
+        stamp = firstStamp
         let virtual = try connection.prepare(
             "SELECT name FROM sqlite_master WHERE sql LIKE 'CREATE VIRTUAL TABLE%' LIMIT 1")
         if try virtual.step() {
@@ -111,7 +115,9 @@ package final class DestinationStore {
     ) throws(MigrationError) {
         self.path = path
         self.schema = schema
-        isAppending = false
+        isAppending = knowledge.isAppending
+        absent = knowledge.absent
+        firstStamp = knowledge.firstStamp
         indexed = Set(knowledge.indexed)
         indexedJoins = Set(knowledge.indexedJoins)
         sharesFile = true
@@ -352,6 +358,7 @@ package final class DestinationStore {
         fileprivate let indexed: Set<Int>
         fileprivate let indexedJoins: Set<Int>
         fileprivate let absent: [String: AbsentIndexes]
+        fileprivate let firstStamp: Int64
 
         /// The number that the copy bears.
         fileprivate let stamp: Int64
@@ -375,7 +382,7 @@ package final class DestinationStore {
             path: path, isAppending: isAppending, writesPages: writesPages, indexSorts: indexSorts,
             defersEmptyIndexes: defersEmptyIndexes,
             indexed: indexed,
-            indexedJoins: indexedJoins, absent: absent, stamp: stamp)
+            indexedJoins: indexedJoins, absent: absent, firstStamp: firstStamp, stamp: stamp)
     }
 
     /// What another process copied of this store while it was fresh and empty.
@@ -384,7 +391,8 @@ package final class DestinationStore {
     package func emptyCheckpoint(at path: String) -> Checkpoint {
         Checkpoint(
             path: path, isAppending: false, writesPages: writesPages, indexSorts: indexSorts,
-            defersEmptyIndexes: defersEmptyIndexes, indexed: [], indexedJoins: [], absent: [:], stamp: 1)
+            defersEmptyIndexes: defersEmptyIndexes, indexed: [], indexedJoins: [], absent: [:], firstStamp: 0,
+            stamp: 1)
     }
 
     /// Opens a store as it was at a checkpoint, and begins the transaction. The checkpoint is used up.
@@ -404,6 +412,7 @@ package final class DestinationStore {
         indexed = checkpoint.indexed
         indexedJoins = checkpoint.indexedJoins
         absent = checkpoint.absent
+        firstStamp = checkpoint.firstStamp
         stamp = checkpoint.stamp
         guard rename(checkpoint.path, path) == 0 else {
             throw MigrationError(
@@ -500,7 +509,7 @@ package final class DestinationStore {
         // An R-tree keeps statements of its own until the connection closes.
         let hasTrees = carriedIndexes.contains { $0.fill != nil }
         precondition(hasTrees || sqlite3_next_stmt(connection.handle, nil) == nil, "a writer is not finished")
-        if stamp != 0 { try connection.execute("PRAGMA user_version=0") }
+        if stamp != firstStamp { try connection.execute("PRAGMA user_version=\(firstStamp)") }
         try willCommit?()
         try connection.execute("COMMIT")
         try connection.close()

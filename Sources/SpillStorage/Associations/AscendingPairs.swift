@@ -20,6 +20,30 @@ final class AscendingPairs {
         starts = KeyIndex(directory: directory, name: name + "-starts", memory: memory / 3)
     }
 
+    /// Writes the sets' state.
+    ///
+    /// - Throws: `spill.full`, `spill.io` (74), `spill.permission` (77).
+    func save(to state: inout StateWriter) throws(MigrationError) {
+        state.write(sourceEntity)
+        state.write(destinationEntity)
+        for set in [sources, destinations, starts] { try set.save(to: &state) }
+    }
+
+    /// Pairs that were written down.
+    ///
+    /// - Throws: `journal.damaged`, `spill.io` (74), `spill.permission` (77).
+    convenience init(
+        restoring state: inout StateReader, directory: WorkDirectory, name: String, memory: Int
+    ) throws(MigrationError) {
+        let (source, destination) = (try state.page(), try state.page())
+        self.init(
+            directory: directory, name: name, memory: memory, sourceEntity: source, destinationEntity: destination)
+        for set in [sources, destinations, starts] { try set.restore(from: &state) }
+        guard sources.count == starts.count, destinations.count >= sources.count else {
+            throw StateReader.damaged("pairs")
+        }
+    }
+
     /// Pairs.
     var count: Int { destinations.count }
     var sourceCount: Int { sources.count }

@@ -164,6 +164,71 @@ package final class AssociationTable {
         try forward?.compact()
     }
 
+    // MARK: Outliving the process
+
+    /// Writes what is in memory to the files, but for what is small, and the table's state.
+    ///
+    /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
+    package func save(to state: inout StateWriter) throws(MigrationError) {
+        try state.write(optional: monotonic) { form, state throws(MigrationError) in
+            state.write(form.sourceEntity)
+            state.write(form.destinationEntity)
+            state.write(form.base)
+            state.write(form.mayBeRanked)
+            state.write(form.mayBeIdentity)
+            try form.keys.save(to: &state)
+        }
+        try state.write(optional: ascending) { pairs, state throws(MigrationError) in try pairs.save(to: &state) }
+        state.write(layout.isWide)
+        for log in [forward, backward] {
+            try state.write(optional: log) { log, state throws(MigrationError) in try log.save(to: &state) }
+        }
+        state.write(sequence)
+        for reference in [largestSource, largestDestination, lastSource, lastDestination] {
+            state.write(reference.entity)
+            state.write(reference.key)
+        }
+        state.write(mayHaveDuplicates)
+        state.write(destinationsAscend)
+    }
+
+    /// Takes over a table that was written; this one is empty.
+    ///
+    /// - Throws: `journal.damaged`, `spill.io` (74), `spill.permission` (77).
+    package func restore(from state: inout StateReader) throws(MigrationError) {
+        monotonic = try state.optional { state throws(MigrationError) in
+            let form = Monotonic(
+                keys: KeyIndex(directory: directory, name: name, memory: memory), sourceEntity: try state.page(),
+                destinationEntity: try state.page(), base: try state.integer(), mayBeRanked: try state.flag(),
+                mayBeIdentity: try state.flag())
+            try form.keys.restore(from: &state)
+            return form
+        }
+        ascending = try state.optional { state throws(MigrationError) in
+            try AscendingPairs(restoring: &state, directory: directory, name: name, memory: memory)
+        }
+        layout = PairLayout(isWide: try state.flag())
+        forward = try restoredLog("pairs", &state)
+        backward = try restoredLog("reverse", &state)
+        sequence = try state.word()
+        func reference() throws(MigrationError) -> ObjectReference {
+            ObjectReference(entity: try state.page(), key: try state.integer())
+        }
+        largestSource = try reference()
+        largestDestination = try reference()
+        lastSource = try reference()
+        lastDestination = try reference()
+        mayHaveDuplicates = try state.flag()
+        destinationsAscend = try state.flag()
+    }
+
+    private func restoredLog(_ suffix: String, _ state: inout StateReader) throws(MigrationError) -> RecordLog? {
+        guard try state.flag() else { return nil }
+        let log = newLog(suffix)
+        try log.restore(from: &state)
+        return log
+    }
+
     // MARK: Adding
 
     private func addMonotonic(

@@ -80,6 +80,20 @@ final class BlockFile {
         try file.append(UnsafeRawBufferPointer(start: scratch.start, count: Self.headerBytes))
     }
 
+    /// Opens a file again that a state names.
+    ///
+    /// - Throws: `journal.damaged`, `spill.io` (74), `spill.permission` (77).
+    init(
+        directory: WorkDirectory, restoring state: inout StateReader, kind: BlockKind, scratch: RawBuffer
+    ) throws(MigrationError) {
+        file = try SpillFile(directory: directory, restoring: &state)
+        self.kind = kind
+        self.scratch = scratch
+    }
+
+    /// Writes which file it is: from now on it outlives the process.
+    func save(to state: inout StateWriter) { file.save(to: &state) }
+
     /// Compresses and writes a block, and returns its offset.
     ///
     /// - Precondition: 1 to ``largestBlock`` bytes.

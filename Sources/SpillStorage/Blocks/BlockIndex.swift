@@ -2,16 +2,16 @@ import Diagnostics
 
 /// Where the blocks of a run begin in its file, and the first words of each.
 ///
-/// The last thousand blocks' entries stand in memory; those before them are pages of a file beside the run's, of which
-/// the first entry stands in memory. So the index of a run of gigabytes takes no more than that of one of 60 MB, and
-/// tens of runs no more than one batch of rows.
+/// The last hundred blocks' entries stand in memory; those before them are pages of a file beside the run's, of which
+/// the first entry stands in memory. So the index of a run of gigabytes takes little more than that of one of 8 MB, and
+/// a hundred runs no more than one batch of rows.
 /// Memory: an entry (8 bytes and the words) each for the last ``kept`` blocks, and for every ``pageEntries`` before
 /// them; one page.
 final class BlockIndex {
     /// Entries that stay in memory.
-    static let kept = 1024
+    static let kept = 128
     /// Entries a page.
-    static let pageEntries = 256
+    static let pageEntries = 64
 
     private let words: Int
     /// Words an entry: the block's first words, its offset.
@@ -88,6 +88,30 @@ final class BlockIndex {
             }
         }
         return min(max(bound, from), max(from, count))
+    }
+
+    /// Writes the index as it is.
+    func save(to state: inout StateWriter) {
+        state.write(words: firsts)
+        state.write(words: pageOffsets.map { UInt64($0) })
+        state.write(words: tail)
+        state.write(file != nil)
+        file?.save(to: &state)
+    }
+
+    /// Takes over an index that was written; this one is empty.
+    ///
+    /// - Throws: `journal.damaged`, `spill.io` (74).
+    func restore(
+        from state: inout StateReader, _ open: (inout StateReader) throws(MigrationError) -> BlockFile
+    ) throws(MigrationError) {
+        firsts = try state.words()
+        pageOffsets = try state.integers()
+        tail = try state.words()
+        file = try state.optional(open)
+        loaded = -1
+        guard firsts.count == pageOffsets.count * width, tail.count % width == 0, pageOffsets.isEmpty || file != nil
+        else { throw StateReader.damaged("an index of blocks") }
     }
 
     private func isTailBefore(_ prefix: UnsafePointer<UInt64>, _ compared: Int) -> Bool {

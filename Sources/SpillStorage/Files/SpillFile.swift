@@ -15,12 +15,19 @@ package final class SpillFile {
     private var mayDiscard = true
     private let directory: WorkDirectory
     private let descriptor: Int32
+    /// The file's name in the work directory.
+    private let name: String
+    /// Whether a state names the file: it is then not for the process alone to remove it.
+    private var isSaved = false
+    /// Bytes that were on their way to the disk with a state.
+    private var savedSize = 0
 
     /// Makes a new file in the work directory.
     ///
     /// - Throws: `spill.full`, `spill.io` (74), `spill.permission` (77).
     init(directory: WorkDirectory, named name: String) throws(MigrationError) {
         path = directory.file(named: name)
+        self.name = String(path.dropFirst(directory.path.utf8.count + 1))
         self.directory = directory
         var result = directory.calls.open(path, flags: O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode: 0o600)
         while result == -Int(EINTR) {
@@ -30,9 +37,49 @@ package final class SpillFile {
         descriptor = Int32(truncatingIfNeeded: result)
     }
 
+    /// Opens a file again that a state names: what was written behind it is cut off.
+    ///
+    /// - Throws: `journal.damaged` (74) where it is not there or too short, `spill.io` (74), `spill.permission` (77).
+    init(directory: WorkDirectory, restoring state: inout StateReader) throws(MigrationError) {
+        name = String(decoding: try state.block(), as: UTF8.self)
+        size = try state.count(upTo: .max)
+        discarded = try state.count(upTo: size)
+        savedSize = size
+        isSaved = true
+        self.directory = directory
+        path = directory.path + "/" + name
+        guard !name.contains("/"), name.hasSuffix(".spill") else { throw StateReader.damaged("a file's name") }
+        var result = directory.calls.open(path, flags: O_RDWR | O_CLOEXEC | O_NOFOLLOW, mode: 0)
+        while result == -Int(EINTR) {
+            result = directory.calls.open(path, flags: O_RDWR | O_CLOEXEC | O_NOFOLLOW, mode: 0)
+        }
+        guard result != -Int(ENOENT) else { throw StateReader.damaged("\(name) is not there") }
+        guard result >= 0 else { throw SpillFailure.system("open", path, number: -result) }
+        descriptor = Int32(truncatingIfNeeded: result)
+        directory.count(written: size - discarded)
+        directory.claim(name)
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, Int(status.st_size) >= size else {
+            throw StateReader.damaged("\(name) is too short")
+        }
+        guard ftruncate(descriptor, off_t(size)) == 0 else {
+            throw SpillFailure.system("write", path, number: Int(errno))
+        }
+    }
+
+    /// Writes which file it is and how long: from now on it outlives the process.
+    func save(to state: inout StateWriter) {
+        state.write(bytes: Array(name.utf8))
+        state.write(size)
+        state.write(discarded)
+        if !isSaved || savedSize != size { directory.noteSaved(name) }
+        isSaved = true
+        savedSize = size
+    }
+
     deinit {
         _ = directory.calls.close(descriptor)
-        _ = directory.calls.unlink(path)
+        if isSaved { directory.release(.file(name)) } else { _ = directory.calls.unlink(path) }
         directory.count(released: size - discarded)
     }
 
@@ -42,6 +89,12 @@ package final class SpillFile {
     func discard(before offset: Int) {
         let end = min(offset, size) & ~(Self.discardedAtATime - 1)
         guard mayDiscard, end > discarded else { return }
+        if isSaved {
+            directory.release(.bytes(name, from: discarded, count: end - discarded))
+            directory.count(released: end - discarded)
+            discarded = end
+            return
+        }
         let result = directory.calls.discard(descriptor, at: discarded, count: end - discarded)
         guard result == 0 else {
             mayDiscard = result == -Int(EINTR)

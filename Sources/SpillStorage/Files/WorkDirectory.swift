@@ -6,7 +6,10 @@ import Synchronization
 ///
 /// The lock is an `flock` on the file `lock` in the folder: it ends with the process, however that ends. Whoever gets
 /// the lock removes the spill files (`*.spill`) that a killed run left behind; other files are not touched.
-/// Memory: a path and four counters.
+///
+/// Files that a state of a run names (``SpillFile/save(to:)``) outlive the process: what of them is given up is removed once
+/// two later states stand, because a killed run may be gone on from either of the last two.
+/// Memory: a path and four counters; the names of files that were given up lately.
 package final class WorkDirectory: Sendable {
     /// The folder's path.
     package let path: String
@@ -16,6 +19,7 @@ package final class WorkDirectory: Sendable {
     private let names = Atomic<Int>(0)
     private let written = Atomic<Int>(0)
     private let held = Atomic<Int>(0)
+    private let saved = Mutex(SavedFiles())
 
     /// Bytes ever written to spill files.
     package var bytesWritten: Int { written.load(ordering: .relaxed) }
@@ -28,12 +32,15 @@ package final class WorkDirectory: Sendable {
     ///
     /// - Throws: `destination.busy` (75) when another run holds the lock; `work.create` (73) or `spill.permission` (77)
     ///   when the folder or its lock cannot be made; `spill.io` (74).
-    package convenience init(path: String) throws(MigrationError) {
-        try self.init(path: path, calls: SystemFileCalls())
+    ///
+    /// - Parameter keepsFiles: whether a killed run's spill files stay until ``removeUnclaimed()`` or
+    ///   ``removeSpillFiles()``.
+    package convenience init(path: String, keepsFiles: Bool = false) throws(MigrationError) {
+        try self.init(path: path, calls: SystemFileCalls(), keepsFiles: keepsFiles)
     }
 
     /// The same with system calls of the caller's choice.
-    package init(path: String, calls: any FileCalls) throws(MigrationError) {
+    package init(path: String, calls: any FileCalls, keepsFiles: Bool = false) throws(MigrationError) {
         let made = calls.makeDirectory(path, mode: 0o700)
         guard made == 0 || made == -Int(EEXIST) else { throw Self.cannotCreate(path, number: -made) }
         let hadLock = calls.identity(atPath: path + "/lock") != nil
@@ -48,7 +55,18 @@ package final class WorkDirectory: Sendable {
         self.calls = calls
         lockDescriptor = Atomic(descriptor)
         ownsFolder = made == 0 || hadLock
-        try removeSpillFiles()
+        if keepsFiles {
+            let left = spillFiles
+            saved.withLock { $0.left = left }
+            // New files get numbers that none has.
+            let last =
+                left.compactMap { name in
+                    name.split(separator: ".").first.flatMap { Int($0.split(separator: "-").last ?? "") }
+                }.max() ?? 0
+            names.store(last, ordering: .relaxed)
+        } else {
+            try removeSpillFiles()
+        }
     }
 
     deinit {
@@ -65,8 +83,10 @@ package final class WorkDirectory: Sendable {
     /// Deletes the spill files and the lock, and the folder where this run or a killed one made it and it is empty.
     ///
     /// - Throws: `spill.io` (74), `spill.permission` (77) when a file stays.
-    package func remove() throws(MigrationError) {
-        try removeSpillFiles()
+    ///
+    /// - Parameter keepsFiles: whether the spill files stay, for a run that goes on from here.
+    package func remove(keepsFiles: Bool = false) throws(MigrationError) {
+        if !keepsFiles { try removeSpillFiles() }
         let descriptor = lockDescriptor.exchange(-1, ordering: .relaxed)
         guard descriptor >= 0 else { return }
         let unlinked = calls.unlink(path + "/lock")
@@ -90,12 +110,110 @@ package final class WorkDirectory: Sendable {
     /// Counts bytes of a spill file that is gone.
     func count(released bytes: Int) { held.subtract(bytes, ordering: .relaxed) }
 
-    private func removeSpillFiles() throws(MigrationError) {
-        for name in calls.names(in: path) ?? [] where name.hasSuffix(".spill") {
+    /// Deletes all spill files.
+    ///
+    /// - Throws: `spill.io` (74), `spill.permission` (77) when a file stays.
+    package func removeSpillFiles() throws(MigrationError) { try remove(spillFiles) }
+
+    /// Files of a run, with the journals of those that SQLite writes.
+    private var spillFiles: [String] {
+        (calls.names(in: path) ?? []).filter { $0.hasSuffix(".spill") || $0.hasSuffix(".spill-journal") }
+    }
+
+    private func remove(_ names: [String]) throws(MigrationError) {
+        for name in names {
             let result = calls.unlink(path + "/" + name)
             guard result == 0 || result == -Int(ENOENT) else {
                 throw SpillFailure.system("remove", path + "/" + name, number: -result)
             }
+        }
+    }
+
+    // MARK: - Files that outlive the process
+
+    /// What is to be done about files that states name.
+    private struct SavedFiles {
+        /// Files in which bytes stand that were not brought to the disk.
+        var unsynced: Set<String> = []
+        /// Files of a killed run.
+        var left: [String] = []
+        /// Those of them that were opened again.
+        var claimed: Set<String> = []
+        /// What was given up since the last state, and between the one before and that one.
+        var released: [Release] = []
+        var older: [Release] = []
+    }
+
+    /// What is of no use any more.
+    enum Release: Sendable {
+        case file(String)
+        /// Bytes of a file.
+        case bytes(String, from: Int, count: Int)
+    }
+
+    /// Notes that a state names a file, in which bytes were written.
+    func noteSaved(_ name: String) { saved.withLock { _ = $0.unsynced.insert(name) } }
+
+    /// Notes that a file of a killed run is in use again.
+    func claim(_ name: String) { saved.withLock { _ = $0.claimed.insert(name) } }
+
+    /// Takes a file, or a part of it, that a state names and that nobody reads any more.
+    func release(_ release: Release) { saved.withLock { $0.released.append(release) } }
+
+    /// Removes the spill files of a killed run that nothing opened again.
+    ///
+    /// - Throws: `spill.io` (74), `spill.permission` (77) when a file stays.
+    package func removeUnclaimed() throws(MigrationError) {
+        let unclaimed = saved.withLock { saved in saved.left.filter { !saved.claimed.contains($0) } }
+        try remove(unclaimed)
+    }
+
+    /// A state was taken that is about to be written down: gives what brings its files to the disk, and what removes files
+    /// of no use once the state stands there. Both may be called from another thread.
+    package func saveState() -> (
+        synchronize: @Sendable () throws(MigrationError) -> Void, settle: @Sendable () -> Void
+    ) {
+        let (names, due) = saved.withLock { saved in
+            let taken = (saved.unsynced, saved.older)
+            saved.unsynced = []
+            saved.older = saved.released
+            saved.released = []
+            return taken
+        }
+        let (path, calls) = (path, calls)
+        return (
+            { () throws(MigrationError) in
+                for name in names.sorted() { try Self.synchronize(path + "/" + name, calls, O_RDWR) }
+                if !names.isEmpty { try Self.synchronize(path, calls, O_RDONLY | O_DIRECTORY) }
+            },
+            {
+                for release in due {
+                    switch release {
+                    case .file(let name): _ = calls.unlink(path + "/" + name)
+                    case .bytes(let name, let offset, let count):
+                        let opened = calls.open(path + "/" + name, flags: O_RDWR | O_CLOEXEC, mode: 0)
+                        guard opened >= 0 else { continue }
+                        _ = calls.discard(Int32(truncatingIfNeeded: opened), at: offset, count: count)
+                        _ = calls.close(Int32(truncatingIfNeeded: opened))
+                    }
+                }
+            }
+        )
+    }
+
+    private static func synchronize(
+        _ path: String, _ calls: any FileCalls, _ flags: Int32
+    ) throws(MigrationError) {
+        var opened = calls.open(path, flags: flags | O_CLOEXEC, mode: 0)
+        while opened == -Int(EINTR) { opened = calls.open(path, flags: flags | O_CLOEXEC, mode: 0) }
+        guard opened >= 0 else { throw SpillFailure.system("open", path, number: -opened) }
+        let descriptor = Int32(truncatingIfNeeded: opened)
+        defer { _ = calls.close(descriptor) }
+        var result = calls.sync(descriptor)
+        while result == -Int(EINTR) { result = calls.sync(descriptor) }
+        // Some file systems cannot sync a folder; then there is nothing to wait for.
+        guard result == 0 || result == -Int(EINVAL) else {
+            throw SpillFailure.system("write", path, number: -result)
         }
     }
 

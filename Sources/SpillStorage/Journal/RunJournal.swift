@@ -30,17 +30,31 @@ package final class RunJournal {
     /// What a journal holds.
     package struct Contents {
         package var records: [Record] = []
+        /// Where each record stands in the file.
+        package var places: [Int] = []
         /// Bytes up to the end of the last sound record.
         package var size = 0
         /// Whether bytes of a record that was not written to its end follow.
         package var isTorn = false
         /// Whether more than the end is unsound: the records say nothing that is to be relied on.
         package var isDamaged = false
+
+        /// - Parameter most: how many records of a kind are kept.
+        fileprivate mutating func add(_ record: Record, at place: Int, last most: Int?) {
+            if let most, records.count(where: { $0.kind == record.kind }) >= most,
+                let oldest = records.firstIndex(where: { $0.kind == record.kind })
+            {
+                records.remove(at: oldest)
+                places.remove(at: oldest)
+            }
+            records.append(record)
+            places.append(place)
+        }
     }
 
     private static let magic = Array("SCJOURNL".utf8)
     /// The version of the format.
-    package static let version: UInt32 = 1
+    package static let version: UInt32 = 2
     private static let headSize = 16
     private static let prefixSize = 16
     /// The longest body that is believed.
@@ -84,75 +98,131 @@ package final class RunJournal {
 
     /// Reads a journal; nil where there is none.
     ///
+    /// Memory: the records that are kept and one; where the end is unsound, the rest of the file.
+    ///
+    /// - Parameter most: how many records of a kind are kept, the last ones; nil: all.
     /// - Throws: `journal.io` (74).
-    /// - Complexity: O(bytes); all of it is in memory.
+    /// - Complexity: O(bytes).
     package static func read(
-        _ path: String, calls: any FileCalls = SystemFileCalls()
+        _ path: String, last most: Int? = nil, calls: any FileCalls = SystemFileCalls()
     ) throws(MigrationError) -> Contents? {
         let opened = calls.open(path, flags: O_RDONLY | O_CLOEXEC | O_NOFOLLOW, mode: 0)
         if opened == -Int(ENOENT) { return nil }
         guard opened >= 0 else { throw failure("open", path, Int32(truncatingIfNeeded: -opened)) }
         let descriptor = Int32(truncatingIfNeeded: opened)
         defer { _ = calls.close(descriptor) }
-        var bytes: [UInt8] = []
-        var part = [UInt8](repeating: 0, count: 1 << 20)
-        while true {
-            let count = part.withUnsafeMutableBytes { calls.read(descriptor, into: $0, at: bytes.count) }
-            if count == -Int(EINTR) { continue }
-            guard count >= 0 else { throw failure("read", path, Int32(truncatingIfNeeded: -count)) }
-            if count == 0 { break }
-            bytes.append(contentsOf: part[..<count])
+        func bytes(_ count: Int, at place: Int) throws(MigrationError) -> [UInt8] {
+            try read(count, at: place, descriptor, path, calls)
         }
-        return contents(of: bytes)
+        var contents = Contents()
+        let head = try bytes(headSize, at: 0)
+        guard begin(head, &contents) else { return contents }
+        while true {
+            let prefix = try bytes(prefixSize, at: contents.size)
+            if prefix.isEmpty { return contents }
+            guard prefix.count == prefixSize, let length = length(prefix) else { break }
+            let body = try bytes(length, at: contents.size + prefixSize)
+            guard let record = record(prefix, body, at: contents.size) else { break }
+            contents.add(record, at: contents.size, last: most)
+            contents.size += prefixSize + length
+        }
+        searchRest(try bytes(.max, at: contents.size), at: contents.size, &contents)
+        return contents
     }
 
     /// What the bytes of a journal say.
     package static func contents(of bytes: [UInt8]) -> Contents {
         var contents = Contents()
+        guard begin(bytes, &contents) else { return contents }
+        while contents.size < bytes.count, let record = record(bytes, at: contents.size, from: 0) {
+            contents.add(record, at: contents.size, last: nil)
+            contents.size += prefixSize + record.body.count
+        }
+        if contents.size < bytes.count { searchRest(Array(bytes[contents.size...]), at: contents.size, &contents) }
+        return contents
+    }
+
+    /// Whether a journal's first bytes are sound.
+    private static func begin(_ bytes: [UInt8], _ contents: inout Contents) -> Bool {
         guard bytes.count >= headSize, bytes.starts(with: magic), number(bytes, 8) == version, number(bytes, 12) == 0
         else {
             // A journal whose very beginning was not written has nothing yet.
             contents.isTorn = bytes.count < headSize && magic.starts(with: bytes.prefix(8))
             contents.isDamaged = !contents.isTorn
-            return contents
+            return false
         }
-        var place = headSize
-        while place < bytes.count, let record = record(bytes, at: place) {
-            contents.records.append(record)
-            place += prefixSize + record.body.count
-        }
-        contents.size = place
-        guard place < bytes.count else { return contents }
+        contents.size = headSize
+        return true
+    }
+
+    /// Whatever was being written was the last thing: a sound record behind an unsound one means damage. So does a file in
+    /// which looking for one takes too long.
+    ///
+    /// - Parameters:
+    ///   - bytes: the unsound record and all behind it.
+    ///   - place: where they stand.
+    private static func searchRest(_ bytes: [UInt8], at place: Int, _ contents: inout Contents) {
         contents.isTorn = true
-        // Whatever was being written was the last thing: a sound record behind it means damage. So does a file in which
-        // looking for one takes too long.
         var work = 0
-        for later in place + 1..<bytes.count {
+        for later in 1..<max(1, bytes.count) {
             guard bytes.count - later >= prefixSize, number(bytes, later + 4) <= 255 else { continue }
             if number(bytes, later) <= UInt32(bytes.count - later) { work += Int(number(bytes, later)) }
-            if record(bytes, at: later) != nil || work > longestSearch {
+            if record(bytes, at: place + later, from: place) != nil || work > longestSearch {
                 contents.isDamaged = true
                 break
             }
         }
-        return contents
     }
 
     /// Bytes that are summed at most in a search for sound records behind an unsound one.
     private static let longestSearch = 64 << 20
 
-    private static func record(_ bytes: [UInt8], at place: Int) -> Record? {
-        guard bytes.count - place >= prefixSize else { return nil }
-        let length = Int(number(bytes, place))
-        let kind = number(bytes, place + 4)
-        guard length <= longestBody, length <= bytes.count - place - prefixSize else { return nil }
-        let stored = UInt64(number(bytes, place + 8)) | UInt64(number(bytes, place + 12)) << 32
-        let start = place + prefixSize
-        let sum = bytes.withUnsafeBytes { all in
-            Checksum.of(UnsafeRawBufferPointer(rebasing: all[start..<start + length]), seed: seed(place, kind))
+    /// Reads as many bytes as there are.
+    private static func read(
+        _ count: Int, at place: Int, _ descriptor: Int32, _ path: String, _ calls: any FileCalls
+    ) throws(MigrationError) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var part = [UInt8](repeating: 0, count: min(count, 256 << 10))
+        while bytes.count < count {
+            let wanted = min(part.count, count - bytes.count)
+            let got = part.withUnsafeMutableBytes {
+                calls.read(
+                    descriptor, into: UnsafeMutableRawBufferPointer(rebasing: $0[..<wanted]), at: place + bytes.count)
+            }
+            if got == -Int(EINTR) { continue }
+            guard got >= 0 else { throw failure("read", path, Int32(truncatingIfNeeded: -got)) }
+            if got == 0 { break }
+            bytes.append(contentsOf: part[..<got])
         }
-        guard sum == stored else { return nil }
-        return Record(kind: kind, body: Array(bytes[start..<start + length]))
+        return bytes
+    }
+
+    /// How long the body is that a record's prefix speaks of.
+    private static func length(_ prefix: [UInt8]) -> Int? {
+        let length = Int(number(prefix, 0))
+        return length <= longestBody ? length : nil
+    }
+
+    /// The record at a place of the file.
+    ///
+    /// - Parameter first: where the bytes begin in the file.
+    private static func record(_ bytes: [UInt8], at place: Int, from first: Int) -> Record? {
+        let start = place - first
+        guard bytes.count - start >= prefixSize else { return nil }
+        let prefix = Array(bytes[start..<start + prefixSize])
+        guard let length = length(prefix), length <= bytes.count - start - prefixSize else { return nil }
+        let body = Array(bytes[start + prefixSize..<start + prefixSize + length])
+        return record(prefix, body, at: place)
+    }
+
+    /// The record that a sound prefix and body are.
+    private static func record(_ prefix: [UInt8], _ body: [UInt8], at place: Int) -> Record? {
+        let kind = number(prefix, 4)
+        let stored = UInt64(number(prefix, 8)) | UInt64(number(prefix, 12)) << 32
+        guard body.count == Int(number(prefix, 0)),
+            body.withUnsafeBytes({ Checksum.of($0, seed: seed(place, kind)) }) == stored
+        else { return nil }
+        return Record(kind: kind, body: body)
     }
 
     private static func seed(_ place: Int, _ kind: UInt32) -> UInt64 { UInt64(place) << 8 ^ UInt64(kind) ^ 0x5343_4A }
@@ -167,24 +237,48 @@ package final class RunJournal {
 
     /// Appends a record and brings it to the disk.
     ///
+    /// - Returns: where it stands.
     /// - Throws: `journal.full`, `journal.io` (74).
-    package func append(_ record: Record) throws(MigrationError) {
+    @discardableResult
+    package func append(_ record: Record) throws(MigrationError) -> Int {
+        let place = size
         try write(record)
         try synchronize()
+        return place
     }
 
-    /// Writes the journal anew with some records, in one step: until then the old one holds.
+    /// Reads a record that was appended; nil where what stands there is none any more.
     ///
+    /// - Throws: `journal.io` (74).
+    package func record(at place: Int) throws(MigrationError) -> Record? {
+        let prefix = try Self.read(Self.prefixSize, at: place, descriptor, path, calls)
+        guard prefix.count == Self.prefixSize, let length = Self.length(prefix) else { return nil }
+        let body = try Self.read(length, at: place + Self.prefixSize, descriptor, path, calls)
+        return Self.record(prefix, body, at: place)
+    }
+
+    /// Writes the journal anew with some records of it and another one, in one step: until then the old one holds.
+    ///
+    /// - Parameter kept: where those that stay stand.
+    /// - Returns: where they and the other one stand now.
     /// - Throws: `journal.full`, `journal.io` (74).
-    package func replace(with records: [Record]) throws(MigrationError) {
+    package func replace(keeping kept: [Int], appending last: Record) throws(MigrationError) -> [Int] {
         let other = path + "-new"
         let next = try RunJournal(creating: other, calls: calls)
-        for record in records { try next.write(record) }
+        var places: [Int] = []
+        for place in kept {
+            guard let record = try record(at: place) else { throw failure("read", EIO) }
+            places.append(next.size)
+            try next.write(record)
+        }
+        places.append(next.size)
+        try next.write(last)
         try next.synchronize()
         guard rename(other, path) == 0 else { throw failure("replace", errno) }
         try synchronizeFolder()
         swap(&descriptor, &next.descriptor)
         size = next.size
+        return places
     }
 
     /// Makes the journal's name outlive a crash of the machine.
@@ -206,16 +300,15 @@ package final class RunJournal {
     private func write(_ record: Record) throws(MigrationError) {
         guard record.body.count <= Self.longestBody else { throw failure("write", EFBIG) }
         let sum = record.body.withUnsafeBytes { Checksum.of($0, seed: Self.seed(size, record.kind)) }
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(Self.prefixSize + record.body.count)
+        var prefix: [UInt8] = []
         for number in [
             UInt32(record.body.count), record.kind, UInt32(truncatingIfNeeded: sum),
             UInt32(truncatingIfNeeded: sum >> 32),
         ] {
-            withUnsafeBytes(of: number.littleEndian) { bytes.append(contentsOf: $0) }
+            withUnsafeBytes(of: number.littleEndian) { prefix.append(contentsOf: $0) }
         }
-        bytes.append(contentsOf: record.body)
-        try write(bytes: bytes)
+        try write(bytes: prefix)
+        try write(bytes: record.body)
     }
 
     private func write(bytes: [UInt8]) throws(MigrationError) {

@@ -15,11 +15,17 @@ package struct StateReader {
     }
 
     package mutating func word() throws(MigrationError) -> UInt64 {
-        guard bytes.count - place >= 8 else { throw Self.damaged("it ends too early") }
         var value: UInt64 = 0
-        for index in (0..<8).reversed() { value = value << 8 | UInt64(bytes[place + index]) }
-        place += 8
-        return value
+        for shift in stride(from: UInt64(0), to: 64, by: 7) {
+            guard place < bytes.count else { throw Self.damaged("it ends too early") }
+            let byte = bytes[place]
+            place += 1
+            // The tenth byte holds one bit.
+            guard shift < 63 || byte <= 1 else { break }
+            value |= UInt64(byte & 0x7F) << shift
+            if byte < 0x80 { return value }
+        }
+        throw Self.damaged("a number of more than 64 bits")
     }
 
     package mutating func integer() throws(MigrationError) -> Int64 { Int64(bitPattern: try word()) }
@@ -51,6 +57,33 @@ package struct StateReader {
         guard count <= bytes.count - place else { throw Self.damaged("it ends too early") }
         defer { place += count }
         return Array(bytes[place..<place + count])
+    }
+
+    /// Numbers behind their count.
+    package mutating func words() throws(MigrationError) -> [UInt64] {
+        let count = try count(upTo: bytes.count - place)
+        var words: [UInt64] = []
+        words.reserveCapacity(count)
+        for _ in 0..<count { words.append(try word()) }
+        return words
+    }
+
+    /// Numbers that are offsets or sizes, behind their count.
+    package mutating func integers() throws(MigrationError) -> [Int] {
+        var integers: [Int] = []
+        for word in try words() {
+            guard let integer = Int(exactly: word) else { throw Self.damaged("a size of \(word)") }
+            integers.append(integer)
+        }
+        return integers
+    }
+
+    /// What may be missing.
+    package mutating func optional<Value>(
+        _ body: (inout StateReader) throws(MigrationError) -> Value
+    ) throws(MigrationError) -> Value? {
+        guard try flag() else { return nil }
+        return try body(&self)
     }
 
     /// Checks that all was read.

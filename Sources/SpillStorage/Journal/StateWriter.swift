@@ -1,14 +1,23 @@
-/// Writes the state of a structure as bytes that ``StateReader`` reads again: numbers are little-endian, bytes have their
-/// count before them.
+import Diagnostics
+
+/// Writes the state of a structure as bytes that ``StateReader`` reads again. Numbers are written seven bits a byte, the
+/// lowest first, the top bit set in all but the last; most are small, and a state of hundreds of tables has a hundred
+/// thousand. Bytes have their count before them.
 ///
 /// Memory: the bytes written.
 package struct StateWriter {
     package private(set) var bytes: [UInt8] = []
 
-    package init() {}
+    /// - Parameter capacity: bytes that are expected.
+    package init(capacity: Int = 0) { bytes.reserveCapacity(capacity) }
 
     package mutating func write(_ value: UInt64) {
-        withUnsafeBytes(of: value.littleEndian) { bytes.append(contentsOf: $0) }
+        var rest = value
+        while rest >= 0x80 {
+            bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        bytes.append(UInt8(truncatingIfNeeded: rest))
     }
 
     package mutating func write(_ value: Int) { write(UInt64(bitPattern: Int64(value))) }
@@ -19,6 +28,20 @@ package struct StateWriter {
     package mutating func write(_ value: Int64?) {
         write(value != nil)
         write(value ?? 0)
+    }
+
+    /// Writes numbers behind their count.
+    package mutating func write(words: [UInt64]) {
+        write(words.count)
+        for word in words { write(word) }
+    }
+
+    /// Writes what may be missing.
+    package mutating func write<Value>(
+        optional value: Value?, _ body: (Value, inout StateWriter) throws(MigrationError) -> Void
+    ) throws(MigrationError) {
+        write(value != nil)
+        if let value { try body(value, &self) }
     }
 
     /// Writes bytes behind their count.

@@ -297,6 +297,27 @@ enum KeyContainer: UInt8 {
         return (words + holesStart, Int(words[0]))
     }
 
+    /// Whether a payload of so many keys can have so many bytes.
+    func isBytes(_ bytes: Int, ofKeys keys: Int) -> Bool {
+        switch self {
+        case .full: bytes == 0
+        case .runs: bytes >= 6 && (bytes - 2) % 4 == 0 && bytes <= 2 + Self.mostRuns * 4
+        case .array: bytes == keys * 2
+        case .bitmap: bytes == Self.bitmapBytes
+        case .sparse: bytes == keys * 8
+        case .holes: bytes >= Self.holesStart * 2 && bytes % 2 == 0 && bytes <= (Self.holesStart + Self.mostHoles) * 2
+        }
+    }
+
+    /// Whether what a payload says of itself goes with its keys and bytes: what was read is not followed past its end.
+    func isWhole(_ payload: UnsafeMutableRawPointer, keys: Int, bytes: Int) -> Bool {
+        switch self {
+        case .runs: 2 + Int(payload.load(as: UInt16.self)) * 4 == bytes
+        case .holes: Self.isWhole(holes: payload, keys: keys, bytes: bytes)
+        default: true
+        }
+    }
+
     /// Whether a payload has as many holes as go with its keys.
     static func isWhole(holes payload: UnsafeMutableRawPointer, keys: Int, bytes: Int) -> Bool {
         let holes = holeParts(payload).last + 1 - keys

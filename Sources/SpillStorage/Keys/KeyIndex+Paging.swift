@@ -20,16 +20,22 @@ extension KeyIndex {
         try spill()
     }
 
-    private func spill() throws(MigrationError) {
+    /// Takes a file for the chunks.
+    func begin(_ target: BlockFile) {
+        file = target
+        let slots = max(4, min(1 << 15, memory >> 11))
+        recency = RecencyList(capacity: slots)
+        slotChunks = Array(repeating: -1, count: slots)
+    }
+
+    /// Writes the chunks that are only in memory.
+    func spill() throws(MigrationError) {
         let target: BlockFile
         if let file {
             target = file
         } else {
             target = try BlockFile(directory: directory, named: name, kind: .keys, scratch: scratch)
-            file = target
-            let slots = max(4, min(1 << 15, memory >> 11))
-            recency = RecencyList(capacity: slots)
-            slotChunks = Array(repeating: -1, count: slots)
+            begin(target)
         }
         while writtenChunks < chunkCount {
             let index = writtenChunks

@@ -429,6 +429,16 @@ package final class KeyIndex {
     private func add(
         _ kind: KeyContainer, payload: UnsafeMutableRawPointer?, bytes: Int, firstKey: Int64, keys: Int
     ) throws(MigrationError) {
+        enter(kind, payload: payload, location: -1, bytes: bytes, firstKey: firstKey, keys: keys)
+        try spillIfNeeded()
+    }
+
+    /// Adds a chunk to the directory.
+    ///
+    /// - Parameter location: offset of its block; -1: it is in memory.
+    func enter(
+        _ kind: KeyContainer, payload: UnsafeMutableRawPointer?, location: Int, bytes: Int, firstKey: Int64, keys: Int
+    ) {
         if chunkCount == hot.pointee.chunkCapacity {
             let larger = UnsafeMutablePointer<Chunk>.allocate(capacity: hot.pointee.chunkCapacity * 2)
             larger.update(from: chunks, count: chunkCount)
@@ -438,14 +448,18 @@ package final class KeyIndex {
         }
         (chunks + chunkCount).initialize(
             to: Chunk(
-                firstKey: firstKey, rank: hot.pointee.chunkedKeys, payload: payload, location: -1, bytes: Int32(bytes),
-                slot: -1,
-                kind: kind))
+                firstKey: firstKey, rank: hot.pointee.chunkedKeys, payload: payload, location: location,
+                bytes: Int32(bytes), slot: -1, kind: kind))
         hot.pointee.chunkCount += 1
         hot.pointee.chunkedKeys += keys
-        residentBytes += bytes
+        if location < 0 { residentBytes += bytes }
         enterRangeTable(firstKey >> KeyContainer.rangeBits)
-        try spillIfNeeded()
+    }
+
+    /// Takes over the keys of chunks that were entered: there are no others.
+    func endRestoring(lastKey: Int64) {
+        hot.pointee.count = hot.pointee.chunkedKeys
+        hot.pointee.lastKey = lastKey
     }
 
     private func enterRangeTable(_ range: Int64) {

@@ -15,11 +15,11 @@ import Glibc
 package final class RecordLog {
     /// Runs of a level that become one of the next.
     private let runsOfLevel: Int
-    let width: Int
+    package let width: Int
     private let directory: WorkDirectory
     private let name: String
     private let indexWords: Int
-    private let recordsPerBlock: Int
+    private var recordsPerBlock: Int
     private let memory: RecordMemory
     // One thread appends: checks of exclusive access cost as much as the appending.
     @exclusivity(unchecked) private var records: UnsafeMutablePointer<UInt64>?
@@ -129,6 +129,40 @@ package final class RecordLog {
         records = nil
         capacity = 0
         memory.giveBack(self)
+    }
+
+    // MARK: Outliving the process
+
+    /// Writes what is in memory to a run, and the log's state.
+    ///
+    /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
+    package func save(to state: inout StateWriter) throws(MigrationError) {
+        if gathered > 0 { try spill() }
+        state.write(recordsPerBlock)
+        state.write(count)
+        state.write(runs.count)
+        for run in runs { try run.save(to: &state) }
+    }
+
+    /// Takes over a log that was written; this one is empty.
+    ///
+    /// - Throws: `journal.damaged`, `spill.io` (74), `spill.permission` (77).
+    package func restore(from state: inout StateReader) throws(MigrationError) {
+        precondition(count == 0 && runs.isEmpty)
+        // The memory that a run gets differs a little from run to run, and so do its blocks.
+        let written = try state.count(upTo: 1024)
+        if written > recordsPerBlock {
+            memory.admit(blockBytes: written * width * 8)
+            recordsPerBlock = written
+        }
+        count = try state.count(upTo: .max)
+        for _ in 0..<(try state.count(upTo: 1 << 20)) {
+            runs.append(
+                try RecordRun(
+                    restoring: &state, directory: directory, named: name, width: width, indexWords: indexWords,
+                    recordsPerBlock: recordsPerBlock, number: memory.nextRun(), scratch: memory.stored,
+                    block: memory.block))
+        }
     }
 
     // MARK: Reading

@@ -19,7 +19,7 @@ package final class RecordMemory {
     private(set) var space: UnsafeMutablePointer<UInt64>
     private var spaceWords = 0
     /// Bytes that an unpacked block takes at most: several runs' are unpacked at a time.
-    let blockBytes: Int
+    private(set) var blockBytes: Int
     let stored = RawBuffer()
     let block = RawBuffer()
     @exclusivity(unchecked) var cache: RecordBlockCache
@@ -46,6 +46,13 @@ package final class RecordMemory {
     }
 
     deinit { space.deallocate() }
+
+    /// Makes room for unpacked blocks as large as those of a run that was written with another allowance.
+    func admit(blockBytes wanted: Int) {
+        guard wanted > blockBytes else { return }
+        blockBytes = wanted
+        cache = RecordBlockCache(slots: max(4, most / 3 / wanted), blockWords: wanted / 8)
+    }
 
     /// A number for a run, which no other run of the group has.
     func nextRun() -> Int {

@@ -50,6 +50,46 @@ final class RecordRun {
         lastRecord.deallocate()
     }
 
+    /// A run that was written down, with a number of its own.
+    ///
+    /// - Throws: `journal.damaged`, `spill.io` (74), `spill.permission` (77).
+    init(
+        restoring state: inout StateReader, directory: WorkDirectory, named name: String, width: Int, indexWords: Int,
+        recordsPerBlock: Int, number: Int, scratch: RawBuffer, block: RawBuffer
+    ) throws(MigrationError) {
+        self.width = width
+        self.indexWords = indexWords
+        self.recordsPerBlock = recordsPerBlock
+        self.number = number
+        self.block = block
+        level = try state.count(upTo: 1 << 20)
+        count = try state.count(upTo: .max)
+        let last = try state.words()
+        lastRecord = .allocate(capacity: width)
+        for (word, value) in last.prefix(width).enumerated() { lastRecord[word] = value }
+        file = try BlockFile(directory: directory, restoring: &state, kind: .records, scratch: scratch)
+        index = BlockIndex(words: indexWords) { () throws(MigrationError) in
+            try BlockFile(directory: directory, named: name + "-index", kind: .index, scratch: scratch)
+        }
+        guard last.count == width else { throw StateReader.damaged("a record of \(last.count) words") }
+        try index.restore(from: &state) { state throws(MigrationError) in
+            try BlockFile(directory: directory, restoring: &state, kind: .index, scratch: scratch)
+        }
+    }
+
+    /// Writes the run's state.
+    ///
+    /// - Precondition: there is a record in blocks.
+    /// - Throws: `spill.full`, `spill.io` (74).
+    func save(to state: inout StateWriter) throws(MigrationError) {
+        try flush()
+        state.write(level)
+        state.write(count)
+        state.write(words: (0..<width).map { last[$0] })
+        file.save(to: &state)
+        index.save(to: &state)
+    }
+
     var blockCount: Int { index.count }
 
     /// The largest record in blocks.

@@ -8,6 +8,9 @@ final class HugeReferences {
     private var sources: [any HugeValueSource] = []
     private var numbers: [ObjectIdentifier: Int] = [:]
 
+    /// Whether no column was given a number: only then do files mean the same to another process.
+    var isEmpty: Bool { sources.isEmpty }
+
     /// The number of a column.
     func number(of source: any HugeValueSource) -> Int {
         if let known = numbers[ObjectIdentifier(source)] { return known }

@@ -30,6 +30,9 @@ package final class RowMemory {
         cache = RowBlockCache(slots: max(4, min(256, bytes / 2 / (RowSpill.blockBytes + 16 * 1024))))
     }
 
+    /// Whether the spills can be saved: none refers to the source, in which nothing is found again by its number.
+    package var canBeSaved: Bool { huge.isEmpty }
+
     /// A number for a run, which no other run of the group has.
     func nextRun() -> Int {
         runs += 1

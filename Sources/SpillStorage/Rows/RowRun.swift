@@ -105,6 +105,38 @@ final class RowRun {
         }
     }
 
+    /// A run that was written down, with a number of its own.
+    ///
+    /// - Throws: `journal.damaged`, `spill.io` (74), `spill.permission` (77).
+    init(
+        restoring state: inout StateReader, directory: WorkDirectory, named name: String, kind: BlockKind, number: Int,
+        blockBytes: Int, scratch: RawBuffer, huge: HugeReferences
+    ) throws(MigrationError) {
+        self.number = number
+        self.blockBytes = blockBytes
+        self.huge = huge
+        level = try state.count(upTo: 1 << 20)
+        rawBytes = try state.count(upTo: .max)
+        file = try BlockFile(directory: directory, restoring: &state, kind: kind, scratch: scratch)
+        index = BlockIndex(words: 1) { () throws(MigrationError) in
+            try BlockFile(directory: directory, named: name + "-index", kind: .index, scratch: scratch)
+        }
+        try index.restore(from: &state) { state throws(MigrationError) in
+            try BlockFile(directory: directory, restoring: &state, kind: .index, scratch: scratch)
+        }
+    }
+
+    /// Writes the open block, and the run's state.
+    ///
+    /// - Throws: `spill.full`, `spill.io` (74).
+    func save(to state: inout StateWriter) throws(MigrationError) {
+        try flush()
+        state.write(level)
+        state.write(rawBytes)
+        file.save(to: &state)
+        index.save(to: &state)
+    }
+
     /// Blocks in the file.
     var blockCount: Int { index.count }
 

@@ -161,6 +161,46 @@ package final class RowSpill {
         RowSpillReader(self, from: key, isLast: isLast)
     }
 
+    // MARK: Outliving the process
+
+    /// Writes what is in memory to the files, and the spill's state.
+    ///
+    /// - Precondition: the memory can be saved.
+    /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
+    package func save(to state: inout StateWriter) throws(MigrationError) {
+        precondition(memory.canBeSaved)
+        if !patches.isEmpty {
+            try spillPatches()
+            try memory.note(0, of: self)
+        }
+        state.write(lastKey)
+        state.write(appended)
+        try state.write(optional: rows) { run, state throws(MigrationError) in try run.save(to: &state) }
+        state.write(patchRuns.count)
+        for run in patchRuns { try run.save(to: &state) }
+    }
+
+    /// Takes over a spill that was written; this one is empty.
+    ///
+    /// - Throws: `journal.damaged`, `spill.io` (74), `spill.permission` (77).
+    package func restore(from state: inout StateReader) throws(MigrationError) {
+        precondition(rows == nil && !hasPatches)
+        lastKey = try state.optionalInteger()
+        appended = try state.count(upTo: .max)
+        rows = try state.optional { state throws(MigrationError) in try restoredRun(.rows, Self.blockBytes, &state) }
+        for _ in 0..<(try state.count(upTo: 1 << 20)) {
+            patchRuns.append(try restoredRun(.patches, Self.patchBlockBytes, &state))
+        }
+    }
+
+    private func restoredRun(
+        _ kind: BlockKind, _ blockBytes: Int, _ state: inout StateReader
+    ) throws(MigrationError) -> RowRun {
+        try RowRun(
+            restoring: &state, directory: directory, named: kind == .rows ? name : name + "-patches", kind: kind,
+            number: memory.nextRun(), blockBytes: blockBytes, scratch: memory.scratch, huge: memory.huge)
+    }
+
     // MARK: Merging patches
 
     /// Whether a row may differ from what was appended.

@@ -189,6 +189,45 @@ final class DestinationRows {
         }
     }
 
+    /// Whether the rows can be saved: a value that is read from the source again cannot.
+    var canBeSaved: Bool { memory.canBeSaved }
+
+    /// Writes the rows in memory to the spills, and the table's state.
+    func save(to state: inout StateWriter) throws(MigrationError) {
+        state.write(nextKey)
+        state.write(hasDeletedStored)
+        state.write(runs.count)
+        for run in runs {
+            try flush(run)
+            state.write(words: run.keys.map { UInt64($0.mapping.index) })
+            try run.spill.save(to: &state)
+        }
+    }
+
+    /// Takes over the rows of a table that was written; this one has none.
+    ///
+    /// - Parameter keys: those of mappings without policy, by index.
+    func restore(from state: inout StateReader, keys: [Int: MappingKeys]) throws(MigrationError) {
+        nextKey = try state.integer()
+        hasDeletedStored = try state.flag()
+        runs = []
+        for _ in 0..<(try state.count(upTo: 1 << 20)) {
+            let run = makeRun(keys: try state.integers().compactMap { keys[$0] })
+            try run.spill.restore(from: &state)
+            runs.append(run)
+        }
+        guard !runs.isEmpty else { throw StateReader.damaged("rows without a run") }
+    }
+
+    /// The run of the rows that one mapping makes, ready for more.
+    func reopenRun(for keys: MappingKeys) -> Run {
+        guard keys.mode == .kept, let run = runs.dropLast().first(where: { $0.keys.contains { $0 === keys } }) else {
+            return openLastRun()
+        }
+        open(run)
+        return run
+    }
+
     /// Makes few runs of many, for reading them side by side.
     ///
     /// - Parameter most: runs that may be left, 2 or more.
@@ -222,15 +261,19 @@ final class DestinationRows {
     ///
     /// Memory: a batch, which the runs share, and what each reads from its spill.
     ///
-    /// - Parameter isLast: no row is read again: the disk gets back what was read.
-    func forEachRow(of runs: [Run], isLast: Bool = false, _ body: (RowHead) throws -> Void) throws {
+    /// - Parameters:
+    ///   - key: rows before it are left out.
+    ///   - isLast: no row is read again: the disk gets back what was read.
+    func forEachRow(
+        of runs: [Run], from key: Int64 = .min, isLast: Bool = false, _ body: (RowHead) throws -> Void
+    ) throws {
         if runs.count > 1 { for run in runs { try run.spill.joinPatches() } }
         var heads = try runs.map { run in
             try RowHead(
                 run: run,
                 batch: RowBatch(
                     slots: columns, rowCapacity: max(1, session.rowCapacity(slots: columns) / runs.count),
-                    byteTarget: max(4096, session.budget.batch / runs.count)), isLast: isLast)
+                    byteTarget: max(4096, session.budget.batch / runs.count)), key: key, isLast: isLast)
         }
         heads.removeAll { $0.isAtEnd }
         while var least = heads.indices.first {
@@ -246,15 +289,18 @@ final class DestinationRows {
     /// Memory: a batch, and a block of the spill.
     ///
     /// - Parameters:
+    ///   - key: rows before it are left out.
     ///   - isLast: no row is read again: the disk gets back what was read.
     ///   - body: gets a batch that has a row at least, and may change it.
     /// - Returns: false where several runs have rows; nothing was shown then.
-    func forEachBatch(isLast: Bool, _ body: (inout RowBatch) throws -> Void) throws -> Bool {
+    func forEachBatch(
+        from key: Int64 = .min, isLast: Bool, _ body: (inout RowBatch) throws -> Void
+    ) throws -> Bool {
         try seal()
         let filled = runs.filter { $0.lastKey != nil }
         guard filled.count <= 1 else { return false }
         guard let run = filled.first else { return true }
-        let reader = run.spill.makeReader(isLast: isLast)
+        let reader = run.spill.makeReader(from: key, isLast: isLast)
         var batch = session.destinationBatch(slots: columns)
         while try reader.next(into: &batch) {
             try body(&batch)
@@ -269,8 +315,8 @@ final class DestinationRows {
         private var batch: RowBatch
         private var row = 0
 
-        fileprivate init(run: Run, batch: consuming RowBatch, isLast: Bool) throws(MigrationError) {
-            reader = run.spill.makeReader(isLast: isLast)
+        fileprivate init(run: Run, batch: consuming RowBatch, key: Int64, isLast: Bool) throws(MigrationError) {
+            reader = run.spill.makeReader(from: key, isLast: isLast)
             self.batch = batch
             _ = try reader.next(into: &self.batch)
         }

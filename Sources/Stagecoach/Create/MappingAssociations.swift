@@ -36,9 +36,32 @@ final class MappingAssociations {
     /// Whether an object may be among the mapping's own rows and among the pairs.
     var isMixed: Bool { keys != nil && hasPairs }
 
+    /// How often policies have associated something for the mapping, in this process.
+    @exclusivity(unchecked) private(set) var additions = 0
+
+    /// Writes the table's state; what is in memory goes to its files.
+    func save(to state: inout StateWriter) throws(MigrationError) {
+        state.write(isCreated)
+        state.write(hasPairs)
+        state.write(hasLatePairs)
+        state.write(keys?.base ?? 0)
+        try pairs.save(to: &state)
+    }
+
+    /// Takes over a table that was written; this one is empty.
+    func restore(from state: inout StateReader) throws(MigrationError) {
+        isCreated = try state.flag()
+        hasPairs = try state.flag()
+        hasLatePairs = try state.flag()
+        let base = try state.integer()
+        keys?.base = base
+        try pairs.restore(from: &state)
+    }
+
     /// Associates by hand.
     func add(source: ObjectReference, destination: ObjectReference) throws(MigrationError) {
         hasPairs = true
+        additions += 1
         try pairs.add(source: source, destination: destination)
     }
 

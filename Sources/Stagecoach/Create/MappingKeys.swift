@@ -48,6 +48,14 @@ struct OneMappingsKeys {
         base = keys.base
     }
 
+    /// The source key of the row with a destination key, or of one before it; nil where none is known.
+    func sourceKey(atOrBefore destination: Int64) throws(MigrationError) -> Int64? {
+        if isKept { return destination }
+        let (rank, overflow) = destination.subtractingReportingOverflow(base)
+        guard !overflow, rank > 0 else { return nil }
+        return try index.key(atRank: Int(min(rank, Int64(index.count))) - 1)
+    }
+
     /// The destination key of a source row; nil where the mapping does not migrate it.
     @inline(__always)
     func destinationKey(of source: Int64) throws(MigrationError) -> Int64? {

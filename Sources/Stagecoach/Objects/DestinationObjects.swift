@@ -58,6 +58,28 @@ final class DestinationObjects: ManagedObjectContext.Backing {
         links.end()
     }
 
+    /// Writes rows, links and counts; what is in memory goes to their files.
+    func save(to state: inout StateWriter) throws(MigrationError) {
+        for table in rows { try table.save(to: &state) }
+        try links.save(to: &state)
+        state.write(words: createdByMapping.map { UInt64(bitPattern: Int64($0)) })
+        state.write(words: createdByEntity.map { UInt64(bitPattern: Int64($0)) })
+        state.write(hasDeletions)
+    }
+
+    /// Takes over what was written; there is nothing yet.
+    ///
+    /// - Parameter keys: those of mappings without policy, by index.
+    func restore(from state: inout StateReader, keys: [Int: MappingKeys]) throws(MigrationError) {
+        for table in rows { try table.restore(from: &state, keys: keys) }
+        try links.restore(from: &state)
+        createdByMapping = try state.words().map { Int(Int64(bitPattern: $0)) }
+        let byEntity = try state.words().map { Int(Int64(bitPattern: $0)) }
+        guard byEntity.count == createdByEntity.count else { throw StateReader.damaged("other entities") }
+        createdByEntity = byEntity
+        hasDeletions = try state.flag()
+    }
+
     func place(entity: EntityDescription, key: Int64) -> ObjectPlace {
         ObjectPlace(entity: entity, key: key, table: schema.tableIndex(of: entity))
     }

@@ -18,7 +18,9 @@ struct MemoryNeeds {
     init(models: [MappingModel], earlier: Int, destination: StoreSchema, isStaged: Bool) {
         let mappings = models.flatMap { $0.entityMappings ?? [] }
         // A few of everything are among what any run takes.
-        bytes += max(0, mappings.count - 16) * (isStaged ? 56 << 10 : 28 << 10) + earlier * (8 << 10)
+        bytes += max(0, mappings.count - 16) * (isStaged ? 64 << 10 : 28 << 10) + earlier * (8 << 10)
+        // A state on its way to the journal.
+        if isStaged { bytes += 1 << 20 }
         // Where a policy relates objects, every relationship of the mapping has a batch of its own.
         let related = mappings.filter(\.hasPolicy).map { mapping in
             mapping.destinationEntityName.flatMap(destination.model.entity(named:))?.relationships.count ?? 0

@@ -89,6 +89,8 @@ public struct MigrationPlan: Sendable, Codable, Equatable {
         public var sourceRows: Int
         /// Whether a filter may leave some out.
         public var isFiltered: Bool
+        /// Why a run that is killed cannot be gone on with inside it, a sentence without a full stop; nil where it can.
+        public var obstacle: String?
     }
 
     /// What an entity mapping's objects are on their way.

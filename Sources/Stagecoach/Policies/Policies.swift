@@ -36,5 +36,11 @@ final class Policies {
 
     subscript(mapping: PlannedMapping) -> EntityMigrationPolicy? { byMapping[mapping.index] }
 
+    /// The class of a policy that holds what nobody can write down; nil for any other.
+    func statefulName(_ mapping: PlannedMapping, _ policy: EntityMigrationPolicy) -> String? {
+        guard !(policy is any ResumablePolicy), !StoredState.isAbsent(in: policy) else { return nil }
+        return mapping.mapping.entityMigrationPolicyClassName ?? String(describing: type(of: policy))
+    }
+
     func release(_ mapping: PlannedMapping) { byMapping[mapping.index] = nil }
 }

@@ -42,6 +42,14 @@ final class ExistingDestination {
 
     deinit { release() }
 
+    /// Which file it is and when it was written last: what tells whether it is the one that was copied.
+    var identity: [Int64] {
+        [
+            Int64(bitPattern: UInt64(status.st_dev)), Int64(bitPattern: UInt64(status.st_ino)), Int64(status.st_size),
+            Int64(status.st_mtim.tv_sec), Int64(status.st_mtim.tv_nsec),
+        ]
+    }
+
     private var isReleased = false
 
     /// Ends the lock.

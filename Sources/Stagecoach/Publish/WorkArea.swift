@@ -36,12 +36,12 @@ final class WorkArea {
     /// - Parameter restarts: whether what a run left that did not end is of no use.
     /// - Throws: `destination.busy` (75) where another run holds it, `work.cannotCreate` (73).
     init(beside place: DestinationPath, spills folder: String?, restarts: Bool = false) throws(MigrationError) {
-        beside = try WorkDirectory(path: place.workDirectory)
+        beside = try WorkDirectory(path: place.workDirectory, keepsFiles: true)
         do {
             let path = place.spillDirectory(in: folder)
-            spills = path == place.workDirectory ? beside : try WorkDirectory(path: path)
+            spills = path == place.workDirectory ? beside : try WorkDirectory(path: path, keepsFiles: true)
         } catch {
-            try? beside.remove()
+            try? beside.remove(keepsFiles: true)
             throw error
         }
         storePath = "\(place.workDirectory)/store.sqlite"
@@ -58,6 +58,7 @@ final class WorkArea {
         vfs = WorkVFS(temporaryDirectory: spills.path)
         vfsName = vfs.name
         if earlier == nil { removeFiles() }
+        if earlier?.namesFiles != true { try spills.removeSpillFiles() }
     }
 
     /// Removes the private store and what belongs to it: all begins anew.
@@ -66,16 +67,18 @@ final class WorkArea {
             storePath, storePath + "-journal", checkpointPath, ledgerPath, ledgerPath + "-journal",
         ] { unlink(path) }
         try? FileManager.default.removeItem(atPath: externalPath)
+        try? spills.removeSpillFiles()
     }
 
-    /// Gives the work directory up as it is, for a run that goes on from here: only what cannot be gone on from goes.
+    /// Gives the work directory up as it is, for a run that goes on from here: spill files that no state names went with
+    /// those who wrote them.
     func keep() {
         vfs.close()
         if spills !== beside {
-            try? spills.remove()
+            try? spills.remove(keepsFiles: true)
             rmdir(spills.path)
         }
-        try? beside.remove()
+        try? beside.remove(keepsFiles: true)
     }
 
     /// Removes everything the run made but what was published. The journal goes last.

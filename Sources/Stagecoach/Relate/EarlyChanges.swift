@@ -39,6 +39,20 @@ final class EarlyChanges {
 
     var isEmpty: Bool { log.count == 0 }
 
+    /// Writes the changes' state; what is in memory goes to the logs' files.
+    func save(to state: inout StateWriter) throws(MigrationError) {
+        try log.save(to: &state)
+        try deletions.save(to: &state)
+        state.write(sequence)
+    }
+
+    /// Takes over changes that were written; there are none yet.
+    func restore(from state: inout StateReader) throws(MigrationError) {
+        try log.restore(from: &state)
+        try deletions.restore(from: &state)
+        sequence = try state.word()
+    }
+
     /// Remembers one call.
     func append(
         _ change: LinkChange, store: Int, side: LinkStore.Side, owner: LinkEnd, members: [LinkMember]

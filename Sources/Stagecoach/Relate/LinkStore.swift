@@ -182,6 +182,34 @@ final class LinkStore {
         debt = 0
     }
 
+    /// Writes the store's state; what is in memory goes to its logs' files.
+    func save(to state: inout StateWriter) throws(MigrationError) {
+        for log in logs { try log.save(to: &state) }
+        state.write(sequence)
+    }
+
+    /// Takes over a store that was written; this one is empty.
+    ///
+    /// - Complexity: O(changes that are not settled).
+    func restore(from state: inout StateReader) throws(MigrationError) {
+        for log in logs { try log.restore(from: &state) }
+        sequence = try state.word()
+        for (side, changes, resets) in [
+            (Side.first, recent.first, resets.first), (.second, recent.second, resets.second),
+        ] {
+            for log in [changes, resets] where log.count > 0 {
+                let words = UnsafeMutablePointer<UInt64>.allocate(capacity: log.width)
+                defer { words.deallocate() }
+                let cursor = try log.scan()
+                while try cursor.next(into: words) { touch(SortKey.decode(words[0]), side) }
+            }
+        }
+    }
+
+    private var logs: [RecordLog] {
+        [recent.first, recent.second, settled.first, settled.second, resets.first, resets.second, givenOrders]
+    }
+
     /// Makes lookups in an ordered store fast: worth it before many of them. A plain one sees to it by itself.
     func compact() throws(MigrationError) {
         guard !isPlain else { return }

@@ -64,6 +64,18 @@ final class LinkStores {
         for store in all { store.earlier = try EarlierLinks(store, in: destination, session: session) }
     }
 
+    /// Writes the state of all stores; what is in memory goes to their files.
+    func save(to state: inout StateWriter) throws(MigrationError) {
+        for store in all { try store.save(to: &state) }
+        try state.write(optional: early) { early, state throws(MigrationError) in try early.save(to: &state) }
+    }
+
+    /// Takes over stores that were written; these are empty.
+    func restore(from state: inout StateReader) throws(MigrationError) {
+        for store in all { try store.restore(from: &state) }
+        if try state.flag() { try early?.restore(from: &state) } else { early = nil }
+    }
+
     /// Lets the statements on the destination go.
     func end() {
         for store in all { store.earlier = nil }

@@ -25,7 +25,10 @@ final class ReferencePatches: RowPatches {
     private let last: Int64
     private let sharing: Int
     @exclusivity(unchecked) private var scan: Scan?
-    @exclusivity(unchecked) private var counts = ReferenceCounts()
+    /// What was counted of the rows so far; nothing once they are done.
+    @exclusivity(unchecked) private(set) var counts = ReferenceCounts()
+    /// Rows up to this key were written by a killed run.
+    private let written: Int64?
 
     /// The source rows at hand.
     private final class Scan {
@@ -51,11 +54,13 @@ final class ReferencePatches: RowPatches {
     ///   - own: the keys of the mapping's rows, of which there is one at least.
     ///   - keys: those of all mappings.
     ///   - sharing: mappings whose rows may come at the same time.
+    ///   - written: rows up to this key do not come; nil: all do.
     init(
         session: MigrationSession, mapping: PlannedMapping, of entity: EntityDescription, direct: [DirectReference],
         own: MappingKeys,
-        keys: SourceKeys, sharing: Int
+        keys: SourceKeys, sharing: Int, written: Int64? = nil
     ) {
+        self.written = written
         self.session = session
         self.entity = entity
         self.own = OneMappingsKeys(own)
@@ -100,9 +105,11 @@ final class ReferencePatches: RowPatches {
     }
 
     private func begin() throws(MigrationError) -> Scan {
+        var range = SourceKeyRange.all
+        if let written { range.after = try own.sourceKey(atOrBefore: written) }
         let reader = try SourceReader(
             session: session, slots: slots, table: session.layout.schema.tableIndex(of: entity),
-            entities: [entity.index])
+            entities: [entity.index], range: range)
         let made = Scan(
             reader: reader,
             batch: RowBatch(
@@ -143,5 +150,18 @@ final class ReferencePatches: RowPatches {
         session.add(counts)
         counts = ReferenceCounts()
         scan = nil
+    }
+}
+
+extension ReferenceCounts {
+    /// What patches have counted of rows so far, and not told yet.
+    init(of patches: [any RowPatches]) {
+        self.init()
+        for patch in patches {
+            guard let counts = (patch as? ReferencePatches)?.counts else { continue }
+            dangling += counts.dangling
+            unmigrated += counts.unmigrated
+            surplus += counts.surplus
+        }
     }
 }

@@ -84,7 +84,7 @@ final class KeyedLinks {
         self.relating = relating
         tasks = relating.links.columns
         // Nobody sets later what is not found now.
-        session.beginReferences(mayBeSet: false)
+        if session.checkpoints?.resumed == nil { session.beginReferences(mayBeSet: false) }
         session.concurrentSorts = 6 + tasks.count
         let stream = LinkStream(session: session, keys: relating.keys)
         for (mapping, planned) in relating.links.counted {
@@ -93,16 +93,23 @@ final class KeyedLinks {
     }
 
     /// What sets the foreign keys of a table's rows. Each table is asked for once.
-    func patches(of table: Int) throws -> [any RowPatches] {
+    ///
+    /// - Parameters:
+    ///   - isLoaded: whether a table's rows have been written: what is for such tables only is not sought.
+    ///   - written: rows up to this key were written; nil: none.
+    func patches(
+        of table: Int, isLoaded: (Int) -> Bool = { _ in false }, written: Int64? = nil
+    ) throws -> [any RowPatches] {
         let schema = session.destinationSchema
         // A one-to-one pair is resolved with the first of its tables; the other's patches wait on disk.
         let due = tasks.filter { $0.tables(in: schema).contains(table) }
         tasks.removeAll { $0.tables(in: schema).contains(table) }
-        for task in due {
+        for task in due where !task.tables(in: schema).allSatisfy(isLoaded) {
             let resolution = LinkResolution(session: session, mappings: mappings, keys: relating.keys)
             for (target, patches) in try resolution.resolve(task) { pending[target, default: []].append(patches) }
         }
         var patches: [any RowPatches] = pending.removeValue(forKey: table) ?? []
+        guard !isLoaded(table) else { return [] }
         let own = mappings.filter { $0.destinationTable == table && relating.links.direct[$0.index] != nil }
         for mapping in own {
             guard let keys = relating.keys.byMapping[mapping.index], keys.index.count > 0,
@@ -111,15 +118,19 @@ final class KeyedLinks {
             patches.append(
                 ReferencePatches(
                     session: session, mapping: mapping, of: entity, direct: relating.links.direct[mapping.index] ?? [],
-                    own: keys, keys: relating.keys, sharing: keys.mode == .kept ? own.count : 1))
+                    own: keys, keys: relating.keys, sharing: keys.mode == .kept ? own.count : 1, written: written))
         }
         return patches
     }
 
     /// The rows of a join table.
-    func joinLinks(_ join: Int, in destination: DestinationStore) -> JoinLinks {
+    ///
+    /// - Parameters:
+    ///   - written: links that a killed run had written.
+    ///   - prepare: called with the number of records, just before the first is written.
+    func joinLinks(_ join: Int, written: Int, prepare: @escaping (Int) throws -> Void) -> JoinLinks {
         JoinLinks(
-            session: session, mappings: mappings, keys: relating.keys, joinTable: join,
-            prepare: { try destination.prepareRows(joinTable: join, expecting: $0) })
+            session: session, mappings: mappings, keys: relating.keys, joinTable: join, prepare: prepare,
+            written: written)
     }
 }

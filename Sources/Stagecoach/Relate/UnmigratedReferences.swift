@@ -25,6 +25,29 @@ final class UnmigratedReferences {
             memory: max(256 << 10, session.budget.sorts / 16))
     }
 
+    /// Writes the references' state; what is in memory goes to the log's files.
+    func save(to state: inout StateWriter) throws(MigrationError) {
+        state.write(lookups.count)
+        for lookup in lookups {
+            state.write(lookup.relationship.entity.index)
+            state.write(bytes: Array(lookup.relationship.name.utf8))
+            state.write(lookup.sourceTable)
+        }
+        try log.save(to: &state)
+    }
+
+    /// Takes over references that were written; there are none yet.
+    func restore(from state: inout StateReader, model: ManagedObjectModel) throws(MigrationError) {
+        for _ in 0..<(try state.count(upTo: 1 << 24)) {
+            let entity = model.entity(at: try state.count(upTo: model.entities.count - 1))
+            let name = String(decoding: try state.block(), as: UTF8.self)
+            let table = try state.count(upTo: 1 << 24)
+            guard let relationship = entity.relationship(named: name) else { throw StateReader.damaged(name) }
+            lookups.append(Lookup(relationship: relationship, sourceTable: table))
+        }
+        try log.restore(from: &state)
+    }
+
     /// A number for a relationship whose lookups are noted.
     ///
     /// - Parameter sourceTable: index of the table whose objects are looked up.

@@ -3,8 +3,12 @@ import SpillStorage
 
 /// What a run that did not end left in its work directory.
 struct EarlierRun {
-    let contents: RunJournal.Contents
+    /// Where the journal's sound records end, and the places of those that still count; not what they say.
+    let journal: RunJournal.Contents
+    /// Where the last states stand.
+    let statePlaces: [Int]
     let header: RunRecord.Header
+    /// The last two: an earlier one was replaced by a later one before this was begun.
     let states: [RunRecord.State]
     let publication: RunRecord.Publication?
 
@@ -12,7 +16,7 @@ struct EarlierRun {
     ///
     /// - Throws: `journal.io` (74).
     static func read(_ path: String) throws(MigrationError) -> EarlierRun? {
-        guard let contents = try RunJournal.read(path), !contents.isDamaged,
+        guard var contents = try RunJournal.read(path, last: 2), !contents.isDamaged,
             let header = contents.records.first.flatMap(RunRecord.header)
         else { return nil }
         var states: [RunRecord.State] = []
@@ -28,11 +32,18 @@ struct EarlierRun {
                 return nil
             }
         }
-        return EarlierRun(contents: contents, header: header, states: states, publication: publication)
+        let places = zip(contents.records, contents.places).filter { $0.0.kind == RunRecord.stateKind }.map(\.1)
+        // States hold their bytes themselves.
+        contents.records = []
+        return EarlierRun(
+            journal: contents, statePlaces: places, header: header, states: states, publication: publication)
     }
 
     /// Whether the run published its store, and died before it had cleaned up.
     var isPublished: Bool { publication?.store.isPlaced ?? false }
+
+    /// Whether a state names spill files.
+    var namesFiles: Bool { states.contains { $0.stages != nil || $0.models != nil || $0.references != nil } }
 
     /// The state that the store's file is in.
     func state(bearing stamp: Int64) -> RunRecord.State? { states.last { $0.stamp == stamp } }

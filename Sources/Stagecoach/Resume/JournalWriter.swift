@@ -8,34 +8,45 @@ import Synchronization
 /// Writes a run's journal: what a record describes is brought to the disk first, in a thread of its own where the run need
 /// not wait for it.
 ///
-/// Memory: the last two states, and the one on its way.
+/// Memory: the state on its way.
 final class JournalWriter: @unchecked Sendable {
     // The journal and the records belong to the queue; all else is atomic or never changes.
     private let queue = DispatchQueue(label: "checkpoint")
     private let journal: RunJournal
-    private var header: RunJournal.Record
-    private var latest: [RunJournal.Record] = []
+    /// Where the header and the last two states stand in it.
+    private var headerPlace: Int
+    private var latest: [Int] = []
     private let storePath: String
+    /// Where the files lie that states name.
+    private let spills: WorkDirectory
     private let busy = Atomic<Bool>(false)
     private let failure = Mutex<MigrationError?>(nil)
     /// For tests: the record after which the process kills itself.
     private let killAfter: Int?
+    /// For tests: the record from which on none can be written.
+    private let failAfter: Int?
     private var appended = 0
 
     /// - Parameters:
     ///   - path: the journal; written anew where there is no earlier run to go on from.
     ///   - storePath: the store that the records describe.
+    ///   - spills: where the files lie that states name.
     /// - Throws: `journal.full`, `journal.io` (74).
-    init(_ path: String, header: RunRecord.Header, earlier: EarlierRun?, storePath: String) throws {
+    init(
+        _ path: String, header: RunRecord.Header, earlier: EarlierRun?, storePath: String, spills: WorkDirectory,
+        failure: Int? = nil
+    ) throws {
+        failAfter = failure
         self.storePath = storePath
-        self.header = try RunRecord.record(header)
+        self.spills = spills
         killAfter = ProcessInfo.processInfo.environment["STAGECOACH_KILL_AT_RECORD"].flatMap(Int.init)
         if let earlier {
-            journal = try RunJournal(goingOn: path, after: earlier.contents)
-            latest = Array(earlier.contents.records.filter { $0.kind == RunRecord.stateKind }.suffix(2))
+            journal = try RunJournal(goingOn: path, after: earlier.journal)
+            headerPlace = earlier.journal.places.first ?? 0
+            latest = earlier.statePlaces
         } else {
             journal = try RunJournal(creating: path)
-            try journal.append(self.header)
+            headerPlace = try journal.append(try RunRecord.record(header))
             try journal.synchronizeFolder()
             countAppended()
         }
@@ -51,9 +62,12 @@ final class JournalWriter: @unchecked Sendable {
     func append(_ state: RunJournal.Record, everything: Bool) throws(MigrationError) {
         try rethrow()
         busy.store(true, ordering: .releasing)
+        let files = spills.saveState()
         queue.async { [self] in
             do throws(MigrationError) {
+                try files.synchronize()
                 try write(state, synchronizes: true, everything: everything)
+                files.settle()
             } catch {
                 failure.withLock { $0 = error }
             }
@@ -69,10 +83,13 @@ final class JournalWriter: @unchecked Sendable {
     ) throws(MigrationError) {
         try drain()
         var result: MigrationError?
+        let files = record.kind == RunRecord.stateKind ? spills.saveState() : nil
         WaitBoard.during(.disk) {
             queue.sync {
                 do throws(MigrationError) {
+                    try files?.synchronize()
                     try write(record, synchronizes: synchronizes, everything: everything)
+                    files?.settle()
                 } catch { result = error }
             }
         }
@@ -85,6 +102,21 @@ final class JournalWriter: @unchecked Sendable {
         try rethrow()
     }
 
+    /// The last state, as it was written; nil before the first.
+    ///
+    /// - Throws: `journal.io` (74), and what an earlier record failed with.
+    func lastState() throws(MigrationError) -> RunRecord.State? {
+        try drain()
+        var result: Result<RunRecord.State?, MigrationError> = .success(nil)
+        queue.sync {
+            do throws(MigrationError) {
+                guard let place = latest.last, let record = try journal.record(at: place) else { return }
+                result = .success(RunRecord.state(record))
+            } catch { result = .failure(error) }
+        }
+        return try result.get()
+    }
+
     private func rethrow() throws(MigrationError) {
         if let error = failure.withLock({ $0 }) { throw error }
     }
@@ -93,14 +125,21 @@ final class JournalWriter: @unchecked Sendable {
         _ record: RunJournal.Record, synchronizes: Bool, everything: Bool
     ) throws(MigrationError) {
         if synchronizes || everything { try synchronize(everything: everything) }
-        if record.kind == RunRecord.stateKind {
-            latest = latest.suffix(1) + [record]
-            if journal.isLong {
-                try journal.replace(with: [header] + latest)
-                return countAppended()
-            }
+        if let failAfter, appended >= failAfter {
+            throw .writing("Writing the journal", path: storePath, otherwise: "journal.io", number: EIO)
         }
-        try journal.append(record)
+        if record.kind == RunRecord.stateKind {
+            let before = latest.suffix(1)
+            if journal.isLong {
+                let places = try journal.replace(keeping: [headerPlace] + before, appending: record)
+                headerPlace = places[0]
+                latest = Array(places[1...])
+            } else {
+                latest = before + [try journal.append(record)]
+            }
+        } else {
+            try journal.append(record)
+        }
         countAppended()
     }
 

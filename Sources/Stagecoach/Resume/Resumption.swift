@@ -36,10 +36,11 @@ struct Resumption {
         if options.newUUID { migration.newUUID = uuid }
         let header = { try RunRecord.Header(migration, prepared, appends: appends, started: started, uuid: uuid) }
         let isResumable =
-            migration.archive == nil && !options.isDryRun && !appends && prepared.turns.count == 1
-            && !prepared.turns[0].isStaged
+            migration.archive == nil && !options.isDryRun
+            && RunCheckpoints.obstacle(options, appends: appends, models: prepared.turns.count, prepared.schema) == nil
         checkpoints = RunCheckpoints(
-            area, earlier: area.earlier, isResumable: isResumable, cancellation: migration.cancellation, header: header)
+            area, earlier: area.earlier, isResumable: isResumable, cancellation: migration.cancellation,
+            options: options, header: header)
         guard let earlier = area.earlier else {
             (state, published) = (nil, nil)
             return
@@ -124,6 +125,7 @@ extension RunRecord.Header {
             }
         }
         self.policies = policies
+        models = [migration.sourceModel, migration.destinationModel].map(InputDigest.definition)
         let steps = prepared.turns.flatMap { turn in
             turn.work.passes.flatMap { pass in
                 pass.steps.map { step in

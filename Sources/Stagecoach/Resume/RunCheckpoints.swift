@@ -5,9 +5,10 @@ import SpillStorage
 
 /// The checkpoints of one run: when they are taken, what they say, and where a run goes on that was killed.
 ///
-/// A run that ends within half a second takes none. From the first one on each end of a step is one, and within a step
-/// there is one every half second. The journal's record says what the file holds, and is written when the file is on the
-/// disk; so whatever is lost, the file can be brought back to what the last sound record says.
+/// A run that ends within some hundredths of a second takes none. From the first one on each end of a step is one, and within
+/// a step there is one every half second, on the row path one for every tenth of the work too. The journal's record says what
+/// the file holds, and is written when the file is on the disk; so whatever is lost, the file can be brought back to what the
+/// last sound record says.
 ///
 /// Memory: a record.
 final class RunCheckpoints {
@@ -16,18 +17,28 @@ final class RunCheckpoints {
 
     private let journalPath: String
     private let storePath: String
+    private let spills: WorkDirectory
     private let header: () throws -> RunRecord.Header
     private let earlier: EarlierRun?
     private let cancellation: CancellationFlag
-    /// Between two states: the least of processor time, as a state costs some tenths of a millisecond and as much again to go on
-    /// from; the most of the clock's time. In between a tenth of the work may be lost.
+    /// Between two states: the least of processor time, the most of the clock's time. In between a tenth of the work may be
+    /// lost where a state is a few pages; what costs more, stages and SQLite's transactions, waits for the most.
     private let intervals: ClosedRange<Duration>
     /// Processor seconds of the run's thread, when it began and at the last state.
     private let start = RunCheckpoints.processorSeconds
     private var lastProcessor = RunCheckpoints.processorSeconds
+    private let journalFailure: Int?
     private var writer: JournalWriter?
     private var last = ContinuousClock.now
     private weak var session: MigrationSession?
+    /// The stages of a mapping model with user code; nil while none is at work.
+    weak var stages: StagedCheckpoints? {
+        didSet { if stages != nil { isStaged = true } }
+    }
+    /// Whether the mapping model at work has run in stages.
+    private var isStaged = false
+    /// Whether the last state of these could be kept.
+    private var hasStages = false
     /// The state to go on from; nil once it was gone on from, and where there is none.
     private(set) var resumed: RunRecord.State?
     /// Whether a state has been written: from then on each step ends with one.
@@ -43,6 +54,13 @@ final class RunCheckpoints {
     private var unit = 0
     private var highest: [Int64] = []
     private var base: RunRecord.State?
+    private var turns = RunRecord.Turns()
+    /// What the models that have run left.
+    private var models: [UInt8]?
+    /// The store that is appended to; nil for a fresh one.
+    private var appended: RunRecord.Appended?
+    /// Which file it is: ``ExistingDestination/identity``.
+    var identity: [Int64] = []
     /// Set once objects were rejected.
     var rejects: RunRecord.Rejects?
     /// The counts before rejected objects were taken out of them: a run that goes on takes them out again.
@@ -54,16 +72,33 @@ final class RunCheckpoints {
     ///   - header: what this run is begun with.
     init(
         _ area: WorkArea, earlier: EarlierRun?, isResumable: Bool, cancellation: CancellationFlag,
+        options: MigrationOptions,
         header: @escaping () throws -> RunRecord.Header
     ) {
         journalPath = area.runJournalPath
         storePath = area.storePath
+        spills = area.spills
         self.header = header
         self.earlier = earlier
         self.isResumable = isResumable
         self.cancellation = cancellation
         let asked = ProcessInfo.processInfo.environment["STAGECOACH_CHECKPOINT_INTERVAL"].flatMap(Int.init)
-        intervals = .milliseconds(asked ?? 30) ... .milliseconds(asked ?? 500)
+        let given = options.checkpointInterval ?? asked.map { .milliseconds($0) }
+        intervals = (given ?? .milliseconds(30))...(given ?? .milliseconds(500))
+        journalFailure = options.journalFailure
+    }
+
+    /// Why a run begins again after it was killed, a part of a sentence; nil where it goes on.
+    static func obstacle(
+        _ options: MigrationOptions, appends: Bool, models: Int, _ schema: StoreSchema
+    ) -> String? {
+        if options.onInvalid == .reject, appends || models > 1 {
+            return "because objects may be rejected in \(appends ? "an append" : "several mapping models")"
+        }
+        if appends, schema.externalColumns.contains(where: { !$0.isEmpty }) {
+            return "because external binary data is appended"
+        }
+        return nil
     }
 
     // MARK: - Going on
@@ -81,6 +116,11 @@ final class RunCheckpoints {
         goesOn = true
         unit = state.unit
         highest = state.progress.highest
+        turns = state.turns
+        turns.isAtBeginning = false
+        models = state.models
+        appended = state.appended
+        hasStages = state.stages != nil
         return state
     }
 
@@ -115,10 +155,45 @@ final class RunCheckpoints {
     // MARK: - States
 
     /// A step begins, its links resolved: what its table's first row finds.
-    func enter(unit: Int, highest: [Int64]) {
+    func enter(unit: Int, highest: [Int64]) throws {
         self.unit = unit
         self.highest = highest
-        base = isActive ? state(nil, fill: nil) : nil
+        base = isActive ? try state(nil, fill: nil) : nil
+    }
+
+    /// A part of a stage was done, between two calls of user code: takes a state where it is time.
+    func tickStages() throws {
+        guard isResumable, isDue, let destination else { return }
+        let isLast = cancellation.error != nil
+        guard isLast || !(writer?.isBusy ?? false) else { return }
+        guard let state = try savedState(nil, fill: nil) else {
+            last = .now
+            return
+        }
+        // Nothing is written there before the load, but the file itself is to be whole.
+        if !isActive { try destination.commitStep() }
+        let record = try RunRecord.record(state)
+        let hasLedger = session?.validation.ledger != nil
+        if isLast {
+            try journal().appendNow(record, synchronizes: true, everything: hasLedger)
+        } else {
+            try journal().append(record, everything: hasLedger)
+        }
+        activate()
+    }
+
+    /// The stages are done and the store is about to be filled: a state that was taken before says nothing of what comes to
+    /// its file.
+    func beginLoad() throws {
+        guard isResumable, isActive, let session, let destination else { return }
+        try writer?.drain()
+        unit = 0
+        highest = Array(repeating: 0, count: session.destinationSchema.tables.count)
+        guard var state = try savedState(nil, fill: nil) else { return try invalidate() }
+        state.stamp = destination.stamp + 1
+        try destination.write(stamp: state.stamp)
+        try journal().appendNow(try RunRecord.record(state), synchronizes: false, everything: true)
+        try destination.commitStep()
     }
 
     /// Whether files beside the store are written too.
@@ -130,7 +205,9 @@ final class RunCheckpoints {
         let waited = last.duration(to: .now)
         if waited >= intervals.upperBound || cancellation.error != nil { return true }
         // The processor's time is never more: it need not be asked for.
-        guard waited >= intervals.lowerBound else { return false }
+        guard waited >= intervals.lowerBound, !isStaged, turns.done == 0, destination?.writesPages ?? false else {
+            return false
+        }
         let processor = Self.processorSeconds
         let passed = processor - lastProcessor
         return .seconds(passed) >= intervals.lowerBound && passed >= (processor - start) / 10
@@ -144,7 +221,8 @@ final class RunCheckpoints {
 
     /// A batch of a step was written: takes a state where it is time.
     func tick(_ writer: any TableWriter, _ position: () -> RunRecord.LoadPosition) throws {
-        guard isResumable, isDue, let writer = writer as? PageTableWriter else { return }
+        guard isResumable, isDue else { return }
+        guard let writer = writer as? PageTableWriter else { return try commit(position()) }
         let isLast = cancellation.error != nil
         guard isLast || !(self.writer?.isBusy ?? false) else { return }
         guard let fill = try writer.checkpoint(), let state = try savedState(position(), fill: fill) else { return }
@@ -178,22 +256,89 @@ final class RunCheckpoints {
     func endStep(_ unit: Int, highest: [Int64]) throws {
         self.unit = unit + 1
         self.highest = highest
-        guard isResumable, isActive || isDue, let destination else { return }
-        try self.writer?.drain()
+        guard isResumable, isActive || isDue else { return }
+        try commit(nil)
+    }
+
+    /// Ends the transaction with a state that says what is in the file then, and begins another.
+    private func commit(_ position: RunRecord.LoadPosition?) throws {
+        guard let destination else { return }
+        try writer?.drain()
+        last = .now
+        guard var state = try savedState(position, fill: nil) else { return try invalidate() }
         if isActive {
-            try destination.write(stamp: destination.stamp + 1)
-            guard let state = try savedState(nil, fill: nil) else { return }
+            state.stamp = destination.stamp + 1
+            try destination.write(stamp: state.stamp)
             // Before the transaction ends: the number says whether it did.
             try journal().appendNow(try RunRecord.record(state), synchronizes: false, everything: everything)
-            try destination.commitStep()
+            try destination.commitAndGoOn()
         } else {
-            try destination.commitStep()
-            guard let state = try savedState(nil, fill: nil) else { return }
+            // The transaction that begins now is one that can be rolled back.
+            destination.keepJournal()
+            try destination.commitAndGoOn()
             try journal().appendNow(try RunRecord.record(state), synchronizes: true, everything: everything)
             activate()
         }
         last = .now
         lastProcessor = Self.processorSeconds
+    }
+
+    /// There is no state of what is done now. Where pages are written the file is not what earlier states say any more;
+    /// where SQLite writes, all since the last state is one transaction that a killed process leaves undone.
+    private func invalidate() throws {
+        guard isActive, let destination, destination.writesPages else { return }
+        try destination.write(stamp: destination.stamp + 1)
+        try destination.commitStep()
+    }
+
+    // MARK: - Several mapping models
+
+    /// A mapping model has run, and the session has taken it in: the next one begins.
+    ///
+    /// - Parameter isStaged: whether the model ran in stages.
+    func endTurn(isStaged: Bool, hasRowsBefore: [Bool]) throws {
+        guard isResumable, let session else { return }
+        (self.isStaged, hasStages) = (false, false)
+        if turns.hasRows.isEmpty { turns.hasRows = [hasRowsBefore] }
+        turns.done += 1
+        turns.isStaged.append(isStaged)
+        turns.hasRows.append(session.hasRows)
+        turns.highestKeys = session.highestKeys
+        turns.hasDeletions = session.associations.hasDeletions
+        unit = 0
+        highest = Array(repeating: 0, count: session.destinationSchema.tables.count)
+        guard isActive || isDue else {
+            models = nil
+            return
+        }
+        turns.isAtBeginning = true
+        defer { turns.isAtBeginning = false }
+        models = try FinishedModels.bytes(session)
+        try commit(nil)
+    }
+
+    /// - Throws: `resume.changed` (78) where the store that is appended to was written since it was copied.
+    func checkUnchanged(_ path: String) throws(MigrationError) {
+        guard let appended, appended.identity != identity else { return }
+        throw MigrationError(
+            "resume.changed", .configuration,
+            "An earlier run to this destination did not end, and the destination was written since",
+            remedy: "Give --restart to begin anew", context: .init(path: path))
+    }
+
+    /// The copy of the store that is appended to stands, and nothing was added to it.
+    func begin(on existing: ExistingStore) throws {
+        guard isResumable, let session else { return }
+        appended = RunRecord.Appended(
+            identity: identity, highestKeys: existing.highestKeys, hasRows: existing.hasRows,
+            rows: session.existingRows, links: session.existingLinks)
+        highest = Array(repeating: 0, count: session.destinationSchema.tables.count)
+        turns.hasRows = [session.hasRows]
+        turns.highestKeys = session.highestKeys
+        guard isDue else { return }
+        turns.isAtBeginning = true
+        defer { turns.isAtBeginning = false }
+        try commit(nil)
     }
 
     /// Objects are to be rejected: the load begins anew without them, from the copy of the store as it was. The session's
@@ -214,10 +359,16 @@ final class RunCheckpoints {
 
     /// The store is complete and about to be committed.
     private func complete() throws(MigrationError) {
-        guard isResumable, isActive, var state = state(nil, fill: nil) else { return }
-        state.isComplete = true
-        state.stamp = 0
+        guard isResumable, isActive else { return }
         do {
+            guard var state = try state(nil, fill: nil) else { return }
+            // The stages are over; a run that goes on needs what they made all the same.
+            if isStaged {
+                guard hasStages, let stages = try journal().lastState()?.stages else { return }
+                state.stages = stages
+            }
+            state.isComplete = true
+            state.stamp = destination?.knowledge.firstStamp ?? 0
             try journal().appendNow(try RunRecord.record(state), synchronizes: false)
         } catch let error as MigrationError {
             throw error
@@ -253,24 +404,34 @@ final class RunCheckpoints {
     private func journal() throws -> JournalWriter {
         if let writer { return writer }
         let made = try JournalWriter(
-            journalPath, header: try header(), earlier: goesOn ? earlier : nil, storePath: storePath)
+            journalPath, header: try header(), earlier: goesOn ? earlier : nil, storePath: storePath,
+            spills: spills, failure: journalFailure)
         writer = made
         return made
     }
 
     /// The state, once what the ledger of rejects has is on the disk too.
-    private func savedState(_ position: RunRecord.LoadPosition?, fill: [UInt8]?) throws(MigrationError) -> RunRecord
-        .State?
-    {
+    private func savedState(_ position: RunRecord.LoadPosition?, fill: [UInt8]?) throws -> RunRecord.State? {
         try session?.validation.ledger?.synchronize()
-        return state(position, fill: fill)
+        return try state(position, fill: fill)
     }
 
-    private func state(_ position: RunRecord.LoadPosition?, fill: [UInt8]?) -> RunRecord.State? {
+    private func state(_ position: RunRecord.LoadPosition?, fill: [UInt8]?) throws -> RunRecord.State? {
         guard let session, let destination else { return nil }
+        let stagesBytes = try stages?.bytes()
+        if stages != nil { hasStages = stagesBytes != nil }
+        guard stages == nil || stagesBytes != nil else { return nil }
         if let rejected = session.validation.rejected {
             rejects?.skippedRows = rejected.skippedRows
             rejects?.removedReferences = rejected.removedReferences
+        }
+        // The models that had run when no state was taken yet.
+        if turns.done > 0, models == nil { models = try FinishedModels.bytes(session) }
+        var references: [UInt8]?
+        if stages == nil, let unmigrated = session.unmigrated {
+            var writer = StateWriter()
+            try unmigrated.save(to: &writer)
+            references = writer.bytes
         }
         return RunRecord.State(
             stamp: destination.stamp, unit: unit, position: position,
@@ -279,6 +440,7 @@ final class RunCheckpoints {
                 linksWritten: session.linksWritten,
                 highest: highest, missing: session.external?.allMissing ?? [:], rows: session.progress.snapshot.rows),
             knowledge: destination.knowledge, rejects: rejects,
-            hasDuplicates: session.validation.ledger?.hasDuplicates ?? false, fill: fill)
+            hasDuplicates: session.validation.ledger?.hasDuplicates ?? false, fill: fill, stages: stagesBytes,
+            turns: turns, appended: appended, models: models, references: references)
     }
 }

@@ -16,6 +16,8 @@ enum RunRecord {
         var options: [String: String]
         /// Names and kinds of the policies, by entity mapping.
         var policies: [String: String]
+        /// Digests of the source's and the destination's model: of all that they say, which version hashes do not.
+        var models: [String] = []
         /// A digest of the steps of the work, in order.
         var work: String
         /// Seconds since 2001 at which the run began: what `now()` is.
@@ -32,6 +34,11 @@ enum RunRecord {
             for name in Set(policies.keys).union(now.policies.keys).sorted() where policies[name] != now.policies[name]
             {
                 lines.append("the policy of \(name) changed")
+            }
+            for (what, digests) in zip(["source", "destination"], zip(models, now.models)) where digests.0 != digests.1
+            {
+                guard !lines.contains(where: { $0.hasPrefix("the \(what) model: ") }) else { continue }
+                lines.append("the \(what) model says something else, in what its version hashes do not cover")
             }
             if lines.isEmpty, work != now.work { lines.append("the work is cut in another way") }
             return lines
@@ -74,6 +81,33 @@ enum RunRecord {
         var rows: Int
     }
 
+    /// The store that is appended to, before the run.
+    struct Appended: Codable {
+        /// ``ExistingDestination/identity``.
+        var identity: [Int64]
+        /// By destination table.
+        var highestKeys: [Int64]
+        var hasRows: [Bool]
+        /// Rows and links that it had.
+        var rows: [Int]
+        var links: [Int]
+    }
+
+    /// What the mapping models before the one at work left.
+    struct Turns: Codable {
+        /// Mapping models that have run.
+        var done = 0
+        /// Which destination tables had rows before each of them, and before the one at work.
+        var hasRows: [[Bool]] = []
+        /// Whether each of them ran in stages.
+        var isStaged: [Bool] = []
+        /// By destination table, before the one at work.
+        var highestKeys: [Int64] = []
+        var hasDeletions = false
+        /// Whether nothing of the one at work has been done.
+        var isAtBeginning = false
+    }
+
     /// What was done, complete: nothing before it has to be read.
     struct State: Codable {
         /// The number that the store's file bears in this state.
@@ -92,9 +126,18 @@ enum RunRecord {
         var isComplete = false
         /// What the writer of the step's table needs; beside the rest, as bytes.
         var fill: [UInt8]?
+        /// What the stages have made where user code runs; beside the rest, as bytes.
+        var stages: [UInt8]?
+        var turns = Turns()
+        var appended: Appended?
+        /// The associations of mapping models that have run, and references to what they did not migrate; beside the rest,
+        /// as bytes.
+        var models: [UInt8]?
+        /// Those of the mapping model at work, where no user code runs in it.
+        var references: [UInt8]?
 
         private enum CodingKeys: String, CodingKey {
-            case stamp, unit, position, progress, knowledge, rejects, hasDuplicates, isComplete
+            case stamp, unit, position, progress, knowledge, rejects, hasDuplicates, isComplete, turns, appended
         }
     }
 
@@ -144,10 +187,14 @@ enum RunRecord {
     }
 
     static func record(_ state: State) throws -> RunJournal.Record {
-        var writer = StateWriter()
-        writer.write(bytes: Array(try JSONEncoder().encode(state)))
-        writer.write(state.fill != nil)
-        if let fill = state.fill { writer.write(bytes: fill) }
+        let text = Array(try JSONEncoder().encode(state))
+        let parts = [state.fill, state.stages, state.models, state.references]
+        var writer = StateWriter(capacity: parts.reduce(text.count + 128) { $0 + ($1?.count ?? 0) })
+        writer.write(bytes: text)
+        for part in parts {
+            writer.write(part != nil)
+            if let part { writer.write(bytes: part) }
+        }
         return RunJournal.Record(kind: stateKind, body: writer.bytes)
     }
 
@@ -164,12 +211,13 @@ enum RunRecord {
     static func state(_ record: RunJournal.Record) -> State? {
         guard record.kind == stateKind else { return nil }
         var reader = StateReader(record.body)
-        guard let text = try? reader.block(), var state = try? JSONDecoder().decode(State.self, from: Data(text)),
-            let hasFill = try? reader.flag()
+        guard let text = try? reader.block(), var state = try? JSONDecoder().decode(State.self, from: Data(text))
         else { return nil }
-        if hasFill {
-            guard let fill = try? reader.block() else { return nil }
-            state.fill = fill
+        for part in [\State.fill, \.stages, \.models, \.references] {
+            guard let hasPart = try? reader.flag() else { return nil }
+            guard hasPart else { continue }
+            guard let bytes = try? reader.block() else { return nil }
+            state[keyPath: part] = bytes
         }
         return state
     }

@@ -1,4 +1,5 @@
 import Diagnostics
+import Glibc
 import PersistentStore
 
 /// The store that a run fills, in its work area: fresh, or a copy of the one that is appended to.
@@ -51,6 +52,8 @@ final class PrivateStore {
     func checkpoint(_ session: MigrationSession) throws -> DestinationStore.Checkpoint {
         let isResumable = session.checkpoints?.isResumable ?? false
         if session.checkpoints?.resumed != nil { return destination.emptyCheckpoint(at: checkpointPath) }
+        // A killed run may have come so far, and gone back behind it.
+        unlink(checkpointPath)
         let checkpoint = try destination.checkpoint(to: checkpointPath) { try session.checkCancelled() }
         // The copy has the number before.
         if isResumable { try destination.write(stamp: destination.stamp + 1) }

@@ -20,6 +20,9 @@ struct StagedLoad {
     ///
     /// - Returns: Z_MAX by destination table.
     func run(into destination: DestinationStore) throws -> [Int64] {
+        let checkpoints = session.checkpoints
+        let resumed = checkpoints?.resumed
+        if resumed == nil { try checkpoints?.beginLoad() }
         if let touched = session.touched {
             try EarlierRowChanges(
                 session: session, destination: destination, links: runtime.objects.links, touched: touched
@@ -27,57 +30,154 @@ struct StagedLoad {
             try checkTouched(touched, in: destination)
         }
         let links = try relating.map { try KeyedLinks(session: session, mappings: mappings, relating: $0) }
-        var highest = [Int64](repeating: 0, count: schema.tables.count)
+        var course = Course(
+            highest: [Int64](repeating: 0, count: schema.tables.count), resumed: resumed, checkpoints: checkpoints)
         for (number, pass) in work.passes.enumerated() {
             session.progress.enter(pass: number + 1, of: work.passes.count)
             // The rows of an open table stay where they are spilled: it is loaded when it closes.
             for step in pass.steps where step.isLast {
+                guard course.enterUnit() else {
+                    _ = try links?.patches(of: step.table, isLoaded: { isLoaded($0, before: course.done) })
+                    continue
+                }
                 let names = work.tables[step.table].mappings.map { mappings[$0].name }
                 session.begin(.load, names)
-                highest[step.table] = try load(work.tables[step.table], links, into: destination)
+                try load(work.tables[step.table], links, into: destination, &course)
                 session.begin(.indexes, names)
                 try session.createIndexes(of: step.table, in: destination)
+                try checkpoints?.endStep(course.unit, highest: course.highest)
             }
-            for join in pass.joinTables { try load(join: join, links, into: destination) }
+            for join in pass.joinTables where course.enterUnit() {
+                try load(join: join, links, into: destination, &course)
+            }
         }
-        return highest
+        course.goOn()
+        return course.highest
     }
 
-    private func load(join: Int, _ links: KeyedLinks?, into destination: DestinationStore) throws {
-        session.begin(.load, [schema.joinTables[join].name])
-        let writer = try destination.joinWriter(join)
-        if let links {
-            session.linksWritten[join] += try links.joinLinks(join, in: destination).load(into: writer)
-        } else {
-            session.linksWritten[join] += try JoinLinks(
-                session: session, mappings: mappings, keys: SourceKeys(byMapping: [:], byTable: [:]), joinTable: join,
-                prepare: { try destination.prepareRows(joinTable: join, expecting: $0) }
-            ).load(try joinRecords(join), into: writer)
+    /// How far the load is: in units, which are tables and join tables in the order in which they are loaded.
+    private struct Course {
+        /// Z_MAX by destination table.
+        var highest: [Int64]
+        /// The state of a killed run that the load goes on from; nil once it has.
+        var resumed: RunRecord.State?
+        let checkpoints: RunCheckpoints?
+        /// Units that the killed run had done.
+        let done: Int
+        /// The unit at work.
+        private(set) var unit = -1
+
+        init(highest: [Int64], resumed: RunRecord.State?, checkpoints: RunCheckpoints?) {
+            self.highest = highest
+            self.resumed = resumed
+            self.checkpoints = checkpoints
+            done = resumed?.unit ?? 0
         }
+
+        /// Goes to the next unit.
+        ///
+        /// - Returns: whether it is still to be loaded, or a part of it.
+        mutating func enterUnit() -> Bool {
+            unit += 1
+            if unit == done, resumed?.position == nil { goOn() }
+            return unit >= done
+        }
+
+        /// Where the unit at work stands in the killed run; nil: at its beginning.
+        var part: RunRecord.LoadPosition? { unit == done ? resumed?.position : nil }
+
+        /// The counts become those of the killed run.
+        mutating func goOn() {
+            guard let state = resumed else { return }
+            checkpoints?.restore()
+            highest = state.progress.highest
+            resumed = nil
+        }
+    }
+
+    /// Whether a table's unit comes before one.
+    private func isLoaded(_ table: Int, before done: Int) -> Bool {
+        var unit = 0
+        for pass in work.passes {
+            for step in pass.steps where step.isLast {
+                if step.table == table { return unit < done }
+                unit += 1
+            }
+            unit += pass.joinTables.count
+        }
+        return true
+    }
+
+    private func load(
+        join: Int, _ links: KeyedLinks?, into destination: DestinationStore, _ course: inout Course
+    ) throws {
+        session.begin(.load, [schema.joinTables[join].name])
+        let part = course.part
+        let writer = try destination.joinWriter(join, goingOnFrom: part == nil ? nil : course.resumed?.fill)
+        let checkpoints = session.checkpoints
+        let count: Int
+        if let part, part.isDone {
+            course.goOn()
+            try checkpoints?.enter(unit: course.unit, highest: course.highest)
+            count = part.links
+        } else {
+            var entered = course
+            let prepare: (Int) throws -> Void = { count in
+                if part == nil {
+                    try destination.prepareRows(joinTable: join, expecting: count)
+                } else {
+                    entered.goOn()
+                }
+                try checkpoints?.enter(unit: entered.unit, highest: entered.highest)
+            }
+            let written = part?.links ?? 0
+            if let links {
+                count = try links.joinLinks(join, written: written, prepare: prepare).load(into: writer)
+            } else {
+                count = try JoinLinks(
+                    session: session, mappings: mappings, keys: SourceKeys(byMapping: [:], byTable: [:]),
+                    joinTable: join, prepare: prepare, written: written
+                ).load(try joinRecords(join), into: writer)
+            }
+            course = entered
+        }
+        checkpoints?.loaded = .init(isDone: true, links: count)
         try writer.finish()
+        session.linksWritten[join] += count
         session.begin(.indexes, [schema.joinTables[join].name])
         try destination.createIndexes(joinTable: join)
+        try checkpoints?.endStep(course.unit, highest: course.highest)
     }
 
     // MARK: - Rows
 
     private func load(
-        _ table: PlannedTable, _ links: KeyedLinks?, into destination: DestinationStore
-    ) throws -> Int64 {
+        _ table: PlannedTable, _ links: KeyedLinks?, into destination: DestinationStore, _ course: inout Course
+    ) throws {
         let rows = runtime.objects.rows[table.table]
+        let part = course.part
+        let fill = part == nil ? nil : course.resumed?.fill
         // Keys that were kept are not counted: there may be rows although no key was given.
         let made = max(1, rows.nextKey - 1 - session.highestKeys[table.table])
-        try session.prepare(table.table, expecting: Int(clamping: made), in: destination)
+        if part == nil { try session.prepare(table.table, expecting: Int(clamping: made), in: destination) }
         // A block of each run is read at a time, and one of its patches.
         try rows.joinRuns(most: max(4, session.budget.spill / (256 << 10)))
-        let writer = try destination.tableWriter(table.table)
-        let patches = try links?.patches(of: table.table) ?? columnPatches(table.table)
+        let patches =
+            try links?.patches(
+                of: table.table, isLoaded: { $0 != table.table && isLoaded($0, before: course.done) },
+                written: part?.after) ?? columnPatches(table.table)
         let rules = try rowRules(table)
-        var highest: Int64 = 0
+        course.goOn()
+        let checkpoints = session.checkpoints
+        let writer = try destination.tableWriter(table.table, goingOnFrom: fill)
+        try checkpoints?.enter(unit: course.unit, highest: course.highest)
+        var highest = part?.highest ?? 0
+        if let references = part?.references { session.add(references) }
         func write(_ out: inout RowBatch) throws {
             guard !out.isEmpty else { return }
             try session.checkCancelled()
-            highest = max(highest, out.key(out.count - 1))
+            let last = out.key(out.count - 1)
+            highest = max(highest, last)
             for patch in patches { try patch.apply(to: &out) }
             try session.validation.rejected?.filter(&out, table: table.table)
             try session.check(out, rules)
@@ -86,25 +186,38 @@ struct StagedLoad {
             session.rowsWritten[table.table] += out.count
             session.progress.advance(rows: out.count)
             out.removeAll()
-        }
-        // Where objects are to be rejected there may be a second load.
-        let isLast = session.validation.ledger == nil
-        if try !rows.forEachBatch(isLast: isLast, write) {
-            var out = session.destinationBatch(slots: rows.columns)
-            var last = Int64.min
-            try rows.forEachRow(of: rows.runs, isLast: isLast) { row in
-                if out.isFull { try write(&out) }
-                assert(row.key > last, "rows come in order, each once")
-                last = row.key
-                row.copy(to: &out)
+            try checkpoints?.tick(writer) {
+                RunRecord.LoadPosition(after: last, references: ReferenceCounts(of: patches), highest: highest)
             }
-            try write(&out)
         }
+        if part?.isDone != true { try forEachBatch(of: rows, after: part?.after, write) }
+        checkpoints?.loaded = .init(isDone: true, highest: highest)
         try writer.finish()
         // The number of a deleted object is not given again.
         let given = rows.nextKey - 1
-        guard table.keys == .kept else { return given }
-        return max(highest, given)
+        course.highest[table.table] = table.keys == .kept ? max(highest, given) : given
+    }
+
+    /// Shows a table's rows in ascending order of their keys, batch by batch, from one that a killed run wrote last on.
+    private func forEachBatch(
+        of rows: DestinationRows, after written: Int64?, _ write: (inout RowBatch) throws -> Void
+    ) throws {
+        guard written != .max else { return }
+        let first = written.map { $0 + 1 } ?? .min
+        // Where objects are to be rejected there may be a second load.
+        let isLast = session.validation.ledger == nil
+        if try rows.forEachBatch(from: first, isLast: isLast, write) { return }
+        var out = session.destinationBatch(slots: rows.columns)
+        var last = Int64.min
+        // Several runs are read ahead of what is written: a state's rows would be given back.
+        let givesBack = isLast && session.checkpoints?.isResumable != true
+        try rows.forEachRow(of: rows.runs, from: first, isLast: givesBack) { row in
+            if out.isFull { try write(&out) }
+            assert(row.key > last, "rows come in order, each once")
+            last = row.key
+            row.copy(to: &out)
+        }
+        try write(&out)
     }
 
     /// Checks the rules of rows that were there before and that the mapping model changed.

@@ -40,6 +40,9 @@ enum PlanWording {
             lines.append("  Rows, the three stages fused: no user code runs")
         }
         if let resume = model.resume { lines.append("  \(resume)") }
+        for mapping in model.entityMappings {
+            if let obstacle = mapping.obstacle { lines.append("    \(mapping.name): \(obstacle)") }
+        }
         if let unmapped = model.unmapped {
             lines += ["", "  Left unmapped"] + unmapped.map { "    \($0.sentence)" }
         }

@@ -44,7 +44,7 @@ struct FaultTrial {
         let isOver = run.code == 73 && state.isDone && run.messages.contains("The destination exists already")
         if run.code != 0, !isOver { outcome.problems.append("the same command again: \(run.code) \(run.messages)") }
         if !state.isDone {
-            outcome.problems.append("after the same command again: \(state.summary)")
+            outcome.problems.append("after the same command again: \(run.code) \(run.messages) \(state.summary)")
         }
         try checkUntouched(folder, inputs, into: &outcome.problems)
         return outcome
@@ -83,8 +83,11 @@ struct FaultTrial {
                 : files == scene.before
             isNew = result == scene.after
             differences = isOld || isNew ? [] : scene.after.differences(result)
-            unfinished = try FileManager.default.contentsOfDirectory(atPath: out).filter(FaultResult.isUnfinished)
-                .sorted()
+            // With what is in them.
+            unfinished = try FileManager.default.subpathsOfDirectory(atPath: out).filter {
+                FaultResult.isUnfinished(String($0.split(separator: "/").first ?? ""))
+            }
+            .sorted()
         }
 
         private static func isLog(_ name: String) -> Bool { name.hasSuffix("-wal") || name.hasSuffix("-shm") }

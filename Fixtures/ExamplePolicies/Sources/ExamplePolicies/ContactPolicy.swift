@@ -1,9 +1,11 @@
 import Stagecoach
 
 /// Splits a contact's full name in two, and turns the name of its company into one shared object.
-final class ContactPolicy: NSEntityMigrationPolicy {
+final class ContactPolicy: NSEntityMigrationPolicy, ResumablePolicy {
     /// Company objects by name: each company is made once.
     private var companies: [String: NSManagedObject] = [:]
+    /// Those that a run made which was killed, until they are asked for.
+    private var earlier: [String: URL] = [:]
 
     override func createDestinationInstances(
         forSource sInstance: NSManagedObject, in mapping: NSEntityMapping, manager: NSMigrationManager
@@ -26,14 +28,34 @@ final class ContactPolicy: NSEntityMigrationPolicy {
     }
 
     private func company(named name: String, in context: NSManagedObjectContext) -> NSManagedObject {
-        if let known = companies[name] { return known }
+        if let known = companies[name] ?? earlierCompany(named: name, in: context) { return known }
         let company = NSEntityDescription.insertNewObject(forEntityName: "Company", into: context)
         company.setValue(name, forKey: "name")
         companies[name] = company
         return company
     }
 
+    // MARK: - After a kill
+
+    func checkpoint() throws -> Data {
+        let made = companies.mapValues { $0.objectID.uriRepresentation() }
+        return try JSONEncoder().encode(earlier.merging(made) { $1 })
+    }
+
+    func restore(from checkpoint: Data) throws {
+        earlier = try JSONDecoder().decode([String: URL].self, from: checkpoint)
+    }
+
+    private func earlierCompany(named name: String, in context: NSManagedObjectContext) -> NSManagedObject? {
+        guard let url = earlier.removeValue(forKey: name),
+            let id = context.persistentStoreCoordinator.managedObjectID(forURIRepresentation: url)
+        else { return nil }
+        companies[name] = context.object(with: id)
+        return companies[name]
+    }
+
     override func end(_ mapping: NSEntityMapping, manager: NSMigrationManager) throws {
+        for name in earlier.keys { _ = earlierCompany(named: name, in: manager.destinationContext) }
         for company in companies.values {
             let employees = company.value(forKey: "employees") as? Set<NSManagedObject> ?? []
             company.setValue(employees.count, forKey: "numberOfEmployees")

@@ -1,0 +1,106 @@
+import Diagnostics
+
+/// Sets of keys that outlive the process.
+extension KeyIndex {
+    /// Bytes of chunks in memory up to which they are written with the state; more go to the file.
+    private static let mostWithState = 256 << 10
+
+    /// Closes the range being filled and writes the set's state: its directory, and the chunks where they are few.
+    ///
+    /// - Throws: `spill.full`, `spill.io` (74), `spill.permission` (77).
+    package func save(to state: inout StateWriter) throws(MigrationError) {
+        try seal()
+        if file == nil, residentBytes > Self.mostWithState { try spill() }
+        state.write(lastKey)
+        state.write(file != nil)
+        file?.save(to: &state)
+        state.write(chunkCount)
+        for index in 0..<chunkCount {
+            let chunk = chunks[index]
+            state.write(chunk.firstKey)
+            state.write(Int64(keysIn(index)))
+            state.write(Int64(chunk.bytes))
+            state.write(UInt64(chunk.kind.rawValue))
+            state.write(Int64(chunk.location))
+            guard chunk.location < 0, chunk.kind != .full, let payload = chunk.payload else { continue }
+            if chunk.kind == .sparse {
+                // Most sets of a run with hundreds of tables are a few of these.
+                let held = payload.assumingMemoryBound(to: Int64.self)
+                var before = chunk.firstKey
+                for key in 0..<keysIn(index) {
+                    state.write(UInt64(bitPattern: held[key] &- before))
+                    before = held[key]
+                }
+            } else {
+                state.write(bytes: UnsafeRawBufferPointer(start: payload, count: Int(chunk.bytes)))
+            }
+        }
+    }
+
+    /// Takes over a set that was written; this one is empty.
+    ///
+    /// - Throws: `journal.damaged`, `spill.io` (74), `spill.permission` (77).
+    package func restore(from state: inout StateReader) throws(MigrationError) {
+        precondition(count == 0 && file == nil)
+        let last = try state.integer()
+        if try state.flag() {
+            begin(try BlockFile(directory: directory, restoring: &state, kind: .keys, scratch: scratch))
+        }
+        let chunks = try state.count(upTo: Int(Int32.max))
+        var before = Int64.min
+        for number in 0..<chunks {
+            let first = try state.integer()
+            let keys = try state.count(upTo: KeyContainer.rangeSize)
+            let bytes = try state.count(upTo: 1 << 20)
+            guard let kind = KeyContainer(rawValue: UInt8(truncatingIfNeeded: try state.word())), keys > 0,
+                number == 0 || first > before
+            else { throw StateReader.damaged("a chunk of keys") }
+            let location = try state.integer()
+            before = first
+            var payload: UnsafeMutableRawPointer?
+            if location < 0, kind == .sparse {
+                payload = try Self.sparsePayload(&state, first: first, keys: keys, bytes: bytes)
+            } else if location < 0, kind != .full {
+                let content = try state.block()
+                guard content.count == bytes, kind.isBytes(bytes, ofKeys: keys) else {
+                    throw StateReader.damaged("the keys of a chunk")
+                }
+                let space = UnsafeMutableRawPointer.allocate(byteCount: max(1, bytes), alignment: 8)
+                content.withUnsafeBytes {
+                    if let start = $0.baseAddress { space.copyMemory(from: start, byteCount: bytes) }
+                }
+                guard kind.isWhole(space, keys: keys, bytes: bytes) else {
+                    space.deallocate()
+                    throw StateReader.damaged("the keys of a chunk")
+                }
+                payload = space
+            } else if location >= 0, file == nil {
+                throw StateReader.damaged("keys without a file")
+            }
+            enter(kind, payload: payload, location: Int(location), bytes: bytes, firstKey: first, keys: keys)
+        }
+        writtenChunks = file == nil ? 0 : chunkCount
+        endRestoring(lastKey: last)
+    }
+
+    /// Keys that lie far apart, as they stand in memory.
+    private static func sparsePayload(
+        _ state: inout StateReader, first: Int64, keys: Int, bytes: Int
+    ) throws(MigrationError) -> UnsafeMutableRawPointer {
+        guard bytes == keys * 8, keys <= KeyContainer.mostSparse else {
+            throw StateReader.damaged("the keys of a chunk")
+        }
+        var held: [Int64] = []
+        held.reserveCapacity(keys)
+        var before = first
+        for number in 0..<keys {
+            let key = before &+ Int64(bitPattern: try state.word())
+            guard number == 0 ? key == first : key > before else { throw StateReader.damaged("the keys of a chunk") }
+            held.append(key)
+            before = key
+        }
+        let space = UnsafeMutableRawPointer.allocate(byteCount: max(1, bytes), alignment: 8)
+        held.withUnsafeBytes { if let start = $0.baseAddress { space.copyMemory(from: start, byteCount: bytes) } }
+        return space
+    }
+}

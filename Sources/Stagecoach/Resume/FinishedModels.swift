@@ -1,0 +1,63 @@
+import Diagnostics
+import SpillStorage
+
+/// What the mapping models that have run leave for later ones, so that a run that was killed goes on at the one at work.
+enum FinishedModels {
+    /// Writes the associations, and the references to what was not migrated; what is in memory goes to their files.
+    static func bytes(_ session: MigrationSession) throws(MigrationError) -> [UInt8] {
+        var state = StateWriter()
+        state.write(session.associations.tables.count)
+        for table in session.associations.tables {
+            state.write(table.mapping.index)
+            try state.write(optional: table.keys) { keys, state throws(MigrationError) in
+                state.write(keys.mode == .kept)
+                state.write(keys.holdsEveryRow)
+                try keys.index.save(to: &state)
+            }
+            try table.save(to: &state)
+        }
+        state.write(session.earlierUnmigrated.count)
+        for references in session.earlierUnmigrated { try references.save(to: &state) }
+        return state.bytes
+    }
+
+    /// Takes over what was written: the session's models are those that had run.
+    ///
+    /// - Parameter mappings: those of all mapping models, each at its index.
+    /// - Throws: `journal.damaged`, `spill.io` (74).
+    static func restore(
+        _ bytes: [UInt8], _ turns: RunRecord.Turns, in session: MigrationSession, mappings: [PlannedMapping]
+    ) throws(MigrationError) {
+        var state = StateReader(bytes)
+        var tables: [MappingAssociations] = []
+        // No pair is added any more.
+        let logs = RecordMemory(bytes: session.budget.keys / 4)
+        let share = session.budget.keys / 2 / max(1, session.mappingCount)
+        for number in 0..<(try state.count(upTo: mappings.count)) {
+            guard try state.count(upTo: mappings.count) == number else { throw StateReader.damaged("a mapping") }
+            let mapping = mappings[number]
+            let keys = try state.optional { state throws(MigrationError) in
+                let isKept = try state.flag()
+                let holdsEveryRow = try state.flag()
+                let made = MappingKeys(
+                    mapping: mapping, mode: isKept ? .kept : .sequential,
+                    index: KeyIndex(directory: session.associations.directory, name: "keys", memory: share))
+                made.holdsEveryRow = holdsEveryRow
+                try made.index.restore(from: &state)
+                return made
+            }
+            let table = MappingAssociations(
+                mapping: mapping, keys: keys, directory: session.associations.directory, memory: share, logs: logs)
+            try table.restore(from: &state)
+            tables.append(table)
+        }
+        var references: [UnmigratedReferences] = []
+        for _ in 0..<(try state.count(upTo: turns.done)) {
+            let made = UnmigratedReferences(session: session)
+            try made.restore(from: &state, model: session.destinationSchema.model)
+            references.append(made)
+        }
+        try state.finish()
+        session.restoreModels(turns, tables, references)
+    }
+}

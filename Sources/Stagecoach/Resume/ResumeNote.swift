@@ -1,0 +1,42 @@
+import PersistentStore
+
+/// What a plan says of a run that is killed.
+struct ResumeNote {
+    /// From where it goes on.
+    let sentence: String
+    /// What stands in the way, by the number of the entity mapping in its model.
+    private(set) var obstacles: [Int: String] = [:]
+
+    init(
+        _ migration: Migration, _ turn: Migration.Turn, isStaged: Bool, appends: Bool, of count: Int,
+        _ schema: StoreSchema
+    ) {
+        let options = migration.options
+        if let obstacle = RunCheckpoints.obstacle(options, appends: appends, models: count, schema) {
+            sentence = "A killed run begins again, \(obstacle)"
+            return
+        }
+        let inside = "A killed run goes on inside the entity that it was at"
+        guard isStaged else {
+            sentence = inside
+            return
+        }
+        let own = turn.mappings.filter { !$0.isEarlier }
+        for (number, mapping) in own.enumerated() {
+            if let policy = turn.policies[mapping], let name = turn.policies.statefulName(mapping, policy) {
+                obstacles[number] = "the policy \(name) holds a state, and does not conform to ResumablePolicy"
+            } else if mapping.sourceExpression != nil {
+                obstacles[number] = "its source expression is evaluated again from its beginning"
+            }
+        }
+        if let obstacle = StagedCheckpoints.obstacle(own, turn.policies, migration.manager) {
+            sentence = "A killed run begins the mapping model's stages again, because \(obstacle)"
+        } else if appends || count > 1 {
+            sentence =
+                inside
+                + ", unless policies have changed rows that stood there before: then it begins the mapping model again"
+        } else {
+            sentence = inside
+        }
+    }
+}

@@ -1,0 +1,155 @@
+import Diagnostics
+import Foundation
+import Mapping
+import SpillStorage
+
+/// The states of a run with user code: what its stages have made, so that a run that was killed goes on inside an entity.
+///
+/// User code takes part where nothing is lost with the process: a policy without stored properties, one that says what it
+/// holds (``ResumablePolicy``), a `userInfo` as in a property list. Otherwise there is no state before the load, in which no
+/// user code runs any more.
+final class StagedCheckpoints {
+    private let session: MigrationSession
+    private let mappings: [PlannedMapping]
+    private let runtime: StagedRuntime
+    private let keys: SourceKeys
+    private let policies: Policies
+    private let manager: MigrationManager
+    /// Where the run stands.
+    var position = StagedPosition(phase: .create)
+    /// Whether stages 2 and 3 run no user code; known from the end of stage 1 on.
+    var isRelatedByKeys = false
+    /// What was counted when the load began; nil before.
+    private var countsBeforeLoad: MigrationCounts?
+    /// That of all property mappings' expressions when the stages began.
+    private let mappingVersion = PropertyMapping.changes
+    private let canKeepPolicies: Bool
+    /// Bytes of the last state.
+    private var lastSize = 0
+
+    /// What a state says beside the structures.
+    private struct Outline: Codable {
+        var position: StagedPosition
+        var isRelatedByKeys: Bool
+        var counts: MigrationCounts
+        /// What policies hold, by entity mapping.
+        var policies: [Int: Data]
+        var userInfo: Data?
+    }
+
+    init(
+        session: MigrationSession, mappings: [PlannedMapping], runtime: StagedRuntime, keys: SourceKeys,
+        policies: Policies, manager: MigrationManager
+    ) {
+        self.session = session
+        self.mappings = mappings
+        self.runtime = runtime
+        self.keys = keys
+        self.policies = policies
+        self.manager = manager
+        canKeepPolicies = Self.obstacle(mappings, policies, manager) == nil
+    }
+
+    /// Why user code cannot be gone on with, a sentence without a full stop; nil where it can.
+    static func obstacle(_ mappings: [PlannedMapping], _ policies: Policies, _ manager: MigrationManager) -> String? {
+        if !StoredState.isAbsent(in: manager) { return "the manager \(type(of: manager)) holds a state" }
+        for mapping in mappings {
+            guard let policy = policies[mapping], let name = policies.statefulName(mapping, policy) else { continue }
+            return "the policy \(name) of \(mapping.name) holds a state and is no ResumablePolicy"
+        }
+        guard UserInfoArchive.bytes(of: manager.userInfo) != nil else {
+            return "the manager's userInfo holds what no property list can"
+        }
+        return nil
+    }
+
+    // MARK: - Saving
+
+    /// The load begins: no user code runs any more.
+    func beginLoad() {
+        position = StagedPosition(phase: .load)
+        countsBeforeLoad = session.counts
+    }
+
+    /// The stages' state; what is in memory goes to their files. Nil where it cannot be kept.
+    func bytes() throws -> [UInt8]? {
+        guard session.touched?.isEmpty ?? true, !runtime.objects.rows.contains(where: \.hasDeletedStored),
+            runtime.objects.rows.allSatisfy(\.canBeSaved)
+        else { return nil }
+        var held: [Int: Data] = [:]
+        var userInfo: [UInt8]?
+        if position.phase < .load {
+            guard canKeepPolicies, mappingVersion == PropertyMapping.changes,
+                runtime.sourceContext.userInfo.count == 0, runtime.destinationContext.userInfo.count == 0,
+                let info = UserInfoArchive.bytes(of: manager.userInfo)
+            else { return nil }
+            userInfo = info
+            for mapping in mappings where hasBegun(mapping) {
+                if let policy = policies[mapping] as? any ResumablePolicy {
+                    held[mapping.index] = try policy.checkpoint()
+                }
+            }
+        }
+        let outline = Outline(
+            position: position, isRelatedByKeys: isRelatedByKeys, counts: countsBeforeLoad ?? session.counts,
+            policies: held, userInfo: userInfo.map { Data($0) })
+        var state = StateWriter(capacity: lastSize + lastSize / 16)
+        state.write(bytes: Array(try JSONEncoder().encode(outline)))
+        try runtime.objects.save(to: &state)
+        for table in ownAssociations { try table.save(to: &state) }
+        try state.write(optional: session.unmigrated) { references, state throws(MigrationError) in
+            try references.save(to: &state)
+        }
+        lastSize = state.bytes.count
+        return state.bytes
+    }
+
+    /// Those of the mapping model at work.
+    private var ownAssociations: ArraySlice<MappingAssociations> {
+        runtime.associations.dropFirst(session.associations.tables.count)
+    }
+
+    /// Whether a mapping's policy has been called.
+    private func hasBegun(_ mapping: PlannedMapping) -> Bool {
+        guard position.phase == .create else { return true }
+        guard let current = position.mapping else { return false }
+        return mapping.index < current || mapping.index == current && position.hasBegun
+    }
+
+    // MARK: - Going on
+
+    /// Takes over the stages of a run that was killed.
+    ///
+    /// - Throws: `journal.damaged`, `spill.io` (74); what a policy throws.
+    func restore(from bytes: [UInt8]) throws {
+        var state = StateReader(bytes)
+        guard let outline = try? JSONDecoder().decode(Outline.self, from: Data(try state.block())) else {
+            throw StateReader.damaged("the stages' position")
+        }
+        position = outline.position
+        isRelatedByKeys = outline.isRelatedByKeys
+        session.counts = outline.counts
+        if position.phase == .load { countsBeforeLoad = outline.counts }
+        try runtime.objects.restore(from: &state, keys: keys.byMapping)
+        for table in ownAssociations { try table.restore(from: &state) }
+        if try state.flag() {
+            guard let unmigrated = session.unmigrated else { throw StateReader.damaged("unmigrated references") }
+            try unmigrated.restore(from: &state, model: session.destinationSchema.model)
+        }
+        try state.finish()
+        if let info = outline.userInfo { manager.userInfo = try UserInfoArchive.info(Array(info)) }
+        for mapping in mappings {
+            guard let policy = policies[mapping] as? any ResumablePolicy, let data = outline.policies[mapping.index]
+            else { continue }
+            do {
+                try policy.restore(from: data)
+            } catch {
+                var context = mapping.context
+                context.policy = "\(type(of: policy)).restore"
+                throw (error as? MigrationError)?.inside(context)
+                    ?? MigrationError(
+                        "policy.failed", .data, "The migration policy failed", context: context, cause: error)
+            }
+        }
+    }
+}

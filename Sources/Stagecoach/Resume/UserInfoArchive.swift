@@ -1,0 +1,190 @@
+import Diagnostics
+import Foundation
+import SpillStorage
+
+/// A manager's `userInfo` as bytes, and back: what a property list can hold, each value of the type that it has, mutable
+/// containers too.
+///
+/// A container that stands at two places would be two afterwards, so it has no such form.
+struct UserInfoArchive {
+    private enum Kind: UInt64 {
+        case flag, integer, real, text, data, date, array, dictionary
+        case number, floatNumber, flagNumber, objectText, mutableText
+        case objectArray, mutableArray, objectDictionary, mutableDictionary
+        case integer64, integer32, float
+    }
+
+    /// The values as bytes; nil where one of them is none that a property list holds.
+    static func bytes(of info: [AnyHashable: Any]?) -> [UInt8]? {
+        var state = StateWriter()
+        state.write(info != nil)
+        guard let info else { return state.bytes }
+        var entries: [String: Any] = [:]
+        for (key, value) in info {
+            guard let name = key.base as? String, type(of: key.base) == String.self else { return nil }
+            entries[name] = value
+        }
+        return isUnwritable(entries, to: &state, Seen()) ? nil : state.bytes
+    }
+
+    /// The values of bytes.
+    ///
+    /// - Throws: `journal.damaged` (74).
+    static func info(_ bytes: [UInt8]) throws(MigrationError) -> [AnyHashable: Any]? {
+        var state = StateReader(bytes)
+        guard try state.flag() else { return nil }
+        guard let entries = try value(&state, depth: 0) as? [String: Any] else {
+            throw StateReader.damaged("the manager's userInfo")
+        }
+        return entries
+    }
+
+    /// Containers that were met.
+    private final class Seen {
+        var objects: Set<ObjectIdentifier> = []
+    }
+
+    /// Writes a value; true where it has no form.
+    private static func isUnwritable(_ value: Any, to state: inout StateWriter, _ seen: Seen) -> Bool {
+        func kind(_ kind: Kind) { state.write(kind.rawValue) }
+        let type = Swift.type(of: value)
+        guard type is AnyClass else {
+            switch value {
+            case let value as Bool where type == Bool.self:
+                kind(.flag)
+                state.write(value)
+            case let value as Int where type == Int.self:
+                kind(.integer)
+                state.write(value)
+            case let value as Double where type == Double.self:
+                kind(.real)
+                state.write(value.bitPattern)
+            case let value as String where type == String.self:
+                kind(.text)
+                state.write(bytes: Array(value.utf8))
+            case let value as Data where type == Data.self:
+                kind(.data)
+                state.write(bytes: Array(value))
+            case let value as Date where type == Date.self:
+                kind(.date)
+                state.write(value.timeIntervalSinceReferenceDate.bitPattern)
+            case let value as Int64 where type == Int64.self:
+                kind(.integer64)
+                state.write(value)
+            case let value as Int32 where type == Int32.self:
+                kind(.integer32)
+                state.write(Int64(value))
+            case let value as Float where type == Float.self:
+                kind(.float)
+                state.write(value.bitPattern)
+            case let value as [String: Any]:
+                kind(.dictionary)
+                return writes(value, to: &state, seen)
+            case let value as [Any]:
+                kind(.array)
+                return writes(value, to: &state, seen)
+            default: return true
+            }
+            return false
+        }
+        let object = value as AnyObject
+        if object is NSMutableArray || object is NSMutableDictionary || object is NSMutableString,
+            !seen.objects.insert(ObjectIdentifier(object)).inserted
+        {
+            return true
+        }
+        switch object {
+        case let number as NSNumber where !(number is NSDecimalNumber):
+            switch UInt8(bitPattern: number.objCType.pointee) {
+            case UInt8(ascii: "c"), UInt8(ascii: "B"):
+                kind(.flagNumber)
+                state.write(number.int64Value)
+            case UInt8(ascii: "d"), UInt8(ascii: "f"):
+                kind(.floatNumber)
+                state.write(number.doubleValue.bitPattern)
+            case UInt8(ascii: "Q"): return true
+            default:
+                kind(.number)
+                state.write(number.int64Value)
+            }
+        case let text as NSString:
+            kind(text is NSMutableString ? .mutableText : .objectText)
+            state.write(bytes: Array(String(describing: text).utf8))
+        case let array as NSArray:
+            kind(array is NSMutableArray ? .mutableArray : .objectArray)
+            return writes(Array(array), to: &state, seen)
+        case let dictionary as NSDictionary:
+            kind(dictionary is NSMutableDictionary ? .mutableDictionary : .objectDictionary)
+            var entries: [String: Any] = [:]
+            for key in dictionary.allKeys {
+                guard let name = key as? String else { return true }
+                entries[name] = dictionary.object(forKey: key)
+            }
+            return writes(entries, to: &state, seen)
+        default: return true
+        }
+        return false
+    }
+
+    private static func writes(_ members: [Any], to state: inout StateWriter, _ seen: Seen) -> Bool {
+        state.write(members.count)
+        return members.contains { isUnwritable($0, to: &state, seen) }
+    }
+
+    private static func writes(_ entries: [String: Any], to state: inout StateWriter, _ seen: Seen) -> Bool {
+        state.write(entries.count)
+        for (name, value) in entries.sorted(by: { $0.key < $1.key }) {
+            state.write(bytes: Array(name.utf8))
+            if isUnwritable(value, to: &state, seen) { return true }
+        }
+        return false
+    }
+
+    private static let deepest = 256
+
+    private static func value(_ state: inout StateReader, depth: Int) throws(MigrationError) -> Any {
+        guard depth < deepest, let kind = Kind(rawValue: try state.word()) else {
+            throw StateReader.damaged("the manager's userInfo")
+        }
+        switch kind {
+        case .flag: return try state.flag()
+        case .integer: return Int(truncatingIfNeeded: try state.integer())
+        case .integer64: return try state.integer()
+        case .integer32: return Int32(truncatingIfNeeded: try state.integer())
+        case .float: return Float(bitPattern: try state.page())
+        case .real: return Double(bitPattern: try state.word())
+        case .text: return String(decoding: try state.block(), as: UTF8.self)
+        case .data: return Data(try state.block())
+        case .date: return Date(timeIntervalSinceReferenceDate: Double(bitPattern: try state.word()))
+        case .array: return try members(&state, depth)
+        case .dictionary: return try entries(&state, depth)
+        case .number: return NSNumber(value: try state.integer())
+        case .floatNumber: return NSNumber(value: Double(bitPattern: try state.word()))
+        case .flagNumber:
+            let number = try state.integer()
+            return number == 0 || number == 1
+                ? NSNumber(value: number == 1) : NSNumber(value: Int8(truncatingIfNeeded: number))
+        case .objectText: return NSString(string: String(decoding: try state.block(), as: UTF8.self))
+        case .mutableText: return NSMutableString(string: String(decoding: try state.block(), as: UTF8.self))
+        case .objectArray: return NSArray(array: try members(&state, depth))
+        case .mutableArray: return NSMutableArray(array: try members(&state, depth))
+        case .objectDictionary: return NSDictionary(dictionary: try entries(&state, depth))
+        case .mutableDictionary: return NSMutableDictionary(dictionary: try entries(&state, depth))
+        }
+    }
+
+    private static func members(_ state: inout StateReader, _ depth: Int) throws(MigrationError) -> [Any] {
+        var members: [Any] = []
+        for _ in 0..<(try state.count(upTo: Int(Int32.max))) { members.append(try value(&state, depth: depth + 1)) }
+        return members
+    }
+
+    private static func entries(_ state: inout StateReader, _ depth: Int) throws(MigrationError) -> [String: Any] {
+        var entries: [String: Any] = [:]
+        for _ in 0..<(try state.count(upTo: Int(Int32.max))) {
+            let name = String(decoding: try state.block(), as: UTF8.self)
+            entries[name] = try value(&state, depth: depth + 1)
+        }
+        return entries
+    }
+}

@@ -1,0 +1,135 @@
+import Diagnostics
+import Foundation
+import ManagedModel
+import Mapping
+import Stagecoach
+import TestSupport
+import Testing
+
+/// A migration whose journal cannot be written any more after some records, again and again until it is done.
+struct InterruptedRun {
+    let report: MigrationReport
+    /// Runs, the last one included.
+    let attempts: Int
+    /// Whether the last one went on from where another was.
+    let isResumed: Bool
+
+    init(
+        _ generator: inout SeededGenerator, _ options: MigrationOptions, _ make: (MigrationOptions) throws -> Migration
+    ) throws {
+        var options = options
+        options.checkpointInterval = .zero
+        var attempts = 0
+        while true {
+            attempts += 1
+            // Later ones get further, so that there is an end.
+            options.journalFailure = 1 + generator.below(6 + attempts)
+            do {
+                report = try make(options).run()
+                break
+            } catch let error as MigrationError where error.code == "journal.io" {
+                continue
+            }
+        }
+        self.attempts = attempts
+        isResumed = report.notes.contains { $0.contains("went on") }
+    }
+}
+
+/// Several mapping models and appended stores, in runs that are gone on with.
+@Suite("Several mapping models and appends that are gone on with")
+struct ResumedModelsTests {
+    typealias Variant = MigrationComparison.Variant
+
+    static let seeds = RandomSeeds.seeds(3)
+
+    static let variants: [Variant] = [
+        Variant(batchSize: 1, passes: 1), Variant(batchSize: 3, isStaged: true), Variant(batchSize: 2, writer: .sqlite),
+    ]
+
+    @Test("A mapping model cut into several", arguments: seeds)
+    func split(seed: UInt64) throws {
+        let scene = try SplitScene(seed: seed)
+        var generator = SeededGenerator(seed: seed &* 41 &+ 3)
+        let expected = ReferenceMigrator.migrate(
+            source: try scene.sourceStore(), destinationModel: scene.migration.destination, mappingModels: scene.models)
+        for variant in Self.variants {
+            var attempts = 0
+            let lines = try scene.differences(expected, "\(variant)") { path in
+                let run = try InterruptedRun(&generator, variant.options) { options in
+                    Migration(
+                        from: scene.path, model: scene.migration.source, mappings: scene.models, to: path,
+                        model: scene.migration.destination, options: options)
+                }
+                attempts = run.attempts
+                return run.report.counts.danglingReferences
+            }
+            #expect(lines == [], "\(attempts) attempts: \(lines.joined(separator: "\n"))")
+        }
+    }
+
+    @Test("Several mapping models with policies", arguments: seeds)
+    func policies(seed: UInt64) throws {
+        let scene = try SplitScene(seed: seed)
+        var generator = SeededGenerator(seed: seed &* 43 &+ 3)
+        var actions: [String: PolicyActions] = [:]
+        for mapping in scene.models.flatMap({ $0.entityMappings ?? [] }) where mapping.destinationEntityName != nil {
+            guard generator.chance(2) else { continue }
+            let name = "Policy\(mapping.name ?? "")"
+            mapping.entityMigrationPolicyClassName = name
+            actions[name] = PolicyActions(rawValue: 1 << generator.below(PolicyActions.count + 1))
+        }
+        guard !actions.isEmpty else { return }
+        let expected = ReferenceMigrator.migrate(
+            source: try scene.sourceStore(), destinationModel: scene.migration.destination, mappingModels: scene.models,
+            policies: actions.mapValues { actions in { ScriptedReferencePolicy(actions, PolicyLog()) } })
+        for variant in Self.variants {
+            let lines = try scene.differences(expected, "\(variant), \(actions)") { path in
+                _ = try InterruptedRun(&generator, variant.options) { options in
+                    let manager = scene.manager(variant)
+                    for (name, actions) in actions {
+                        manager.policies.register(name) {
+                            let policy = ResumedPolicy()
+                            policy.script = PolicyScript(actions, policy.course.log)
+                            return policy
+                        }
+                    }
+                    return Migration(
+                        from: scene.path, model: scene.migration.source, mappings: scene.models, to: path,
+                        model: scene.migration.destination, options: options, manager: manager)
+                }
+                return nil
+            }
+            #expect(lines == [], "\(lines.joined(separator: "\n"))")
+        }
+    }
+
+    @Test("A second store appended to the first one's destination", arguments: seeds)
+    func append(seed: UInt64) throws {
+        let scene = try SplitScene(seed: seed)
+        var generator = SeededGenerator(seed: seed &* 47 &+ 3)
+        let mapping = try #require(scene.migration.mapping)
+        let reference = ReferenceMigrator.migrate(
+            source: try scene.sourceStore(), destinationModel: scene.migration.destination, mappingModels: [mapping])
+        guard case .success(let outcome) = reference else { return }
+        let expected = ReferenceMigrator.migrate(
+            source: try scene.sourceStore(), destinationModel: scene.migration.destination, mappingModels: [mapping],
+            destination: outcome.store)
+        for variant in Self.variants {
+            var resumed = false
+            let lines = try scene.differences(expected, "append, \(variant)") { path in
+                func make(_ options: MigrationOptions) throws -> Migration {
+                    Migration(
+                        from: scene.path, model: scene.migration.source, mapping: mapping, to: path,
+                        model: scene.migration.destination, options: options)
+                }
+                var options = variant.options
+                options.appendsToExisting = true
+                _ = try make(options).run()
+                resumed = try InterruptedRun(&generator, options, make).isResumed
+                return nil
+            }
+            #expect(lines == [], "resumed \(resumed): \(lines.joined(separator: "\n"))")
+        }
+    }
+}
