@@ -173,6 +173,23 @@ package final class IndexLoader {
         try tree.append(UnsafeRawBufferPointer(start: space, count: place - space))
     }
 
+    /// Adds an entry of two integers or NULLs and the row's id.
+    package func append(pair first: Int64?, _ second: Int64?, _ rowID: Int64) throws(MigrationError) {
+        space.storeBytes(of: 4, as: UInt8.self)
+        var place = space + 4
+        put(first, serialAt: 1, &place)
+        put(second, serialAt: 2, &place)
+        put(rowID, serialAt: 3, &place)
+        try tree.append(UnsafeRawBufferPointer(start: space, count: place - space))
+    }
+
+    @inline(__always)
+    private func put(_ integer: Int64?, serialAt offset: Int, _ place: inout UnsafeMutableRawPointer) {
+        let form = integer.map { NumberForm(integer: $0) }
+        space.storeBytes(of: form?.serial ?? 0, toByteOffset: offset, as: UInt8.self)
+        form?.write(to: &place)
+    }
+
     /// Adds an entry, a complete record.
     package func append(_ record: UnsafeRawBufferPointer) throws(MigrationError) { try tree.append(record) }
 

@@ -31,14 +31,17 @@ struct FusedMigration {
         }
         session.begin(.keys)
         if session.budget.limit <= Self.smallLimit { ProcessMemory.releaseCode() }
-        let scan = try KeyScan(session: session, mappings: mappings, tables: work.tables, manager: manager).run()
+        let links = LinkPlanner(
+            mappings: mappings, source: session.layout.schema, destination: session.destinationSchema
+        ).plan()
+        let unasked = UnaskedKeys(session: session, mappings: mappings, work: work, links: links).tables
+        let scan = try KeyScan(
+            session: session, mappings: mappings, tables: work.tables, manager: manager, unasked: unasked
+        ).run()
         let keys = SourceKeys(byMapping: scan.byMapping, byTable: scan.byTable)
         session.sourceKeys = keys
         session.validation.origins = .keys(keys, mappings: mappings)
         try AccountForSources.count(keys, mappings: mappings, in: session)
-        let links = LinkPlanner(
-            mappings: mappings, source: session.layout.schema, destination: session.destinationSchema
-        ).plan()
         // A pair's resolution has up to six sorts at hand; what it gives waits for its table's load.
         session.concurrentSorts = 6 + links.columns.count
         let stream = LinkStream(session: session, keys: keys)
@@ -142,6 +145,10 @@ struct FusedMigration {
             }
         }
         if unit < done { goOn() }
+        // Keys that the load has noted; where it went on from a killed run's, all were known before.
+        if session.validation.ledger == nil {
+            try AccountForSources.count(keys, mappings: mappings, in: session)
+        }
         if mappings.contains(where: \.isEarlier) {
             try EarlierRowLocks(session: session, destination: destination).raise()
         }
@@ -175,7 +182,10 @@ struct FusedMigration {
 
     /// Rows that a table will get.
     private func expectedRows(_ table: PlannedTable, _ keys: SourceKeys) -> Int {
-        table.mappings.reduce(0) { $0 + (keys.byMapping[$1]?.index.count ?? 0) }
+        table.mappings.reduce(0) { sum, index in
+            guard let own = keys.byMapping[index] else { return sum }
+            return sum + (own.isFilledByLoad ? session.counts.mappings[index].sourceObjects : own.index.count)
+        }
     }
 
     /// Z_MAX: kept keys never fall below the source's, so that a deleted object's key is not given again.

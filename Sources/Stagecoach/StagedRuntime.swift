@@ -137,6 +137,8 @@ final class StagedRuntime {
         let entity: EntityDescription
         let table: Int
         let associations: MappingAssociations
+        /// That of its objects in references.
+        let entityIndex: UInt32
         let hasDynamicAttributes: Bool
 
         init(
@@ -150,6 +152,7 @@ final class StagedRuntime {
             self.entity = entity
             self.table = table
             self.associations = associations
+            entityIndex = UInt32(entity.index)
             hasDynamicAttributes = !planned.dynamicAttributes.isEmpty
         }
     }
@@ -171,38 +174,41 @@ final class StagedRuntime {
     /// What the default creation method does: one object, its attributes, the association.
     func createDefault(for source: ManagedObject, in mapping: EntityMapping) throws {
         guard let creation = try creation(of: mapping) else { return }
-        let planned = creation.planned
-        guard source.context === sourceContext else { throw ObjectFailure.foreign(source).inside(planned.context) }
-        let place = source.place
-        let program = creation.program
-        let (entity, table) = (creation.entity, creation.table)
+        guard source.context === sourceContext else {
+            throw ObjectFailure.foreign(source).inside(creation.planned.context)
+        }
+        let (sourceTable, sourceKey) = (source.place.table, source.place.key)
         let key: Int64
-        if scanning === program, let row = sources.rowInWindow(table: place.table, key: place.key) {
+        if scanning === creation.program, let row = sources.rowInWindow(table: sourceTable, key: sourceKey) {
             key = try insert(by: creation, from: sources.window, row: row)
         } else {
-            guard try program.rows.fetch(place.key, into: &program.single) else { throw ObjectFailure.gone(source) }
+            let program = creation.program
+            guard try program.rows.fetch(sourceKey, into: &program.single) else { throw ObjectFailure.gone(source) }
             key = try insert(by: creation, from: program.single, row: 0)
         }
-        let made = ObjectPlace(entity: entity, key: key, table: table)
         if creation.hasDynamicAttributes {
+            let (planned, entity, table) = (creation.planned, creation.entity, creation.table)
             try session.notingAny(ValueSubject(table: table, key: key, entity: entity)) {
                 try dynamicValues?.setAttributes(
                     planned.dynamicAttributes, in: planned, source: source,
-                    destination: destinationContext.object(at: made))
+                    destination: destinationContext.object(at: ObjectPlace(entity: entity, key: key, table: table)))
             }
         }
-        try associate(place, made, planned, creation.associations)
+        try associate(
+            sourceTable, sourceKey, ObjectReference(entity: creation.entityIndex, key: key), creation.planned,
+            creation.associations)
     }
 
     /// Inserts a destination object whose attributes are computed from a source row.
     private func insert(by creation: Creation, from rows: borrowing RowBatch, row: Int) throws(MigrationError) -> Int64
     {
-        let (entity, table, attributes) = (creation.entity, creation.table, creation.program.attributes)
-        return try objects.insertBare(entity, table: table) { batch, target, key throws(MigrationError) in
+        let attributes = creation.program.attributes
+        return try objects.insertBare(creation.entity, table: creation.table) {
+            batch, target, key throws(MigrationError) in
             do throws(MigrationError) {
                 try attributes.run(rows, row: row, into: &batch, destinationRow: target)
             } catch {
-                try session.note(error, ValueSubject(table: table, key: key, entity: entity))
+                try session.note(error, ValueSubject(table: creation.table, key: key, entity: creation.entity))
             }
         }
     }
@@ -254,16 +260,17 @@ final class StagedRuntime {
                 context: .init(objectID: source.objectID.description, entityMapping: mapping.name))
         }
         let planned = try planned(mapping)
-        try associate(source.place, destination.place, planned, associations[planned.index])
+        try associate(
+            source.place.table, source.place.key, reference(destination.place), planned, associations[planned.index])
     }
 
     private func associate(
-        _ source: ObjectPlace, _ destination: ObjectPlace, _ mapping: PlannedMapping, _ pairs: MappingAssociations
+        _ table: Int, _ key: Int64, _ destination: ObjectReference, _ mapping: PlannedMapping,
+        _ pairs: MappingAssociations
     ) throws(MigrationError) {
-        try pairs.add(
-            source: ObjectReference(entity: UInt32(source.table), key: source.key), destination: reference(destination))
-        if let creatingFrom, creatingFrom.mapping == mapping.index, creatingFrom.key == source.key,
-            source.table == mapping.sourceTable
+        try pairs.add(source: ObjectReference(entity: UInt32(table), key: key), destination: destination)
+        if let creatingFrom, creatingFrom.mapping == mapping.index, creatingFrom.key == key,
+            table == mapping.sourceTable
         {
             isAssociated = true
         } else {

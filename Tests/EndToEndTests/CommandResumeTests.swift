@@ -323,15 +323,16 @@ struct CommandResumeTests {
             try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["new.sqlite", "old.sqlite"])
     }
 
-    @Test("A run that goes on says where, and its progress never goes back")
-    func progress() throws {
+    @Test(
+        "A run that goes on says where, and its progress never goes back and ends at all rows", arguments: [6, 13, 20])
+    func progress(record: Int) throws {
         let folder = try TemporaryFolder()
         let source = try store(in: folder, isValid: true)
         let arguments = [
             "migrate", source, "new.sqlite", "--from", Self.from, "--to", Self.models, "--batch-size", "10",
             "--progress", "json",
         ]
-        let killed = try self.killed(arguments, in: folder.path, at: 20)
+        let killed = try self.killed(arguments, in: folder.path, at: record)
         #expect(killed.code == -SIGKILL)
         let outcome = try CommandBinary.run(arguments, in: folder.path, environment: quick)
         #expect(outcome.code == 0)

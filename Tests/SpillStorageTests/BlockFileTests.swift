@@ -24,7 +24,7 @@ import Testing
     func roundTrip(isUnsteady: Bool) throws {
         let fixture = try SpillFixture(calls: FaultyFileCalls(isUnsteady: isUnsteady))
         let file = try BlockFile(
-            directory: fixture.directory, named: "b", kind: .rows, scratch: RawBuffer())
+            directory: fixture.directory, named: "b", kind: .patches, scratch: RawBuffer())
         let contents = contents(1)
         let offsets = try write(contents, to: file) + [file.end]
         let target = RawBuffer()
@@ -33,6 +33,23 @@ import Testing
             #expect(Array(target.bytes) == contents[index])
         }
         #expect(file.end < contents.reduce(0) { $0 + $1.count })
+    }
+
+    @Test("After rows that hardly shrink some blocks are left as they are, then one is tried again")
+    func leftAlone() throws {
+        let fixture = try SpillFixture()
+        let file = try BlockFile(directory: fixture.directory, named: "b", kind: .rows, scratch: RawBuffer())
+        let contents = contents(3)
+        let (random, regular) = (contents[contents.count - 2], contents[contents.count - 1])
+        func bytes(_ block: [UInt8]) throws -> Int {
+            let before = file.end
+            _ = try write([block], to: file)
+            return file.end - before
+        }
+        #expect(try bytes(regular) < regular.count / 2)
+        #expect(try bytes(random) > random.count)
+        for _ in 0..<BlockKind.blocksLeftAlone { #expect(try bytes(regular) > regular.count) }
+        #expect(try bytes(regular) < regular.count / 2)
     }
 
     @Test("A changed bit anywhere in a block is an error that names file and block")

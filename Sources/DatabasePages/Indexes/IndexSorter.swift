@@ -4,8 +4,9 @@ import SpillStorage
 
 /// Sorts the entries of one index out of core while the rows of its table are written, then builds its tree.
 ///
-/// Where all columns are of numbers, an entry is sorted as words, with the row's id as the last one. Entries with a value
-/// that no word stands for, a text in most cases, are sorted as the records that they become; both streams are merged.
+/// Where all columns are of numbers, an entry is sorted as words, with the row's id as the last one; one or two columns of
+/// integers that are keys, as almost all are, as half words (``HalfWords``). Entries with a value that no word stands for, a
+/// text in most cases, are sorted as the records that they become; the streams are merged.
 ///
 /// Memory: what the sorters are given.
 /// Complexity: O(n log n) for n rows.
@@ -22,8 +23,12 @@ package final class IndexSorter {
 
     private let terms: [IndexTerm]
     private let isUnique: Bool
-    /// Entries of words; nil where a column's type promises no numbers.
+    /// Entries of words; nil where a column's type promises no numbers, and before the first where there are halves.
     private var sorter: RecordSorter?
+    /// Entries of half words; nil where the columns are not one or two of integers.
+    private var halves: RecordSorter?
+    private let wordMemory: Int
+    private let takesWords: Bool
     private let words: UnsafeMutablePointer<UInt64>
     private let slots: UnsafeMutablePointer<Int>
     private let order: IndexEntryOrder
@@ -50,13 +55,16 @@ package final class IndexSorter {
         self.isUnique = isUnique
         isOneInteger = terms.count == 1 && terms[0].affinity == .integer && terms[0].isAscending
         self.directory = directory
-        if terms.count <= Self.mostWords, terms.allSatisfy(\.hasWords) {
-            // Other values than numbers are rare in a column of numbers.
-            entryMemory = memory / 4
-            sorter = RecordSorter(
-                directory: directory, name: "index", width: terms.count + 1, memory: memory - entryMemory)
-        } else {
-            entryMemory = memory
+        takesWords = terms.count <= Self.mostWords && terms.allSatisfy(\.hasWords)
+        // Other values than numbers are rare in a column of numbers, and so are other integers than keys.
+        entryMemory = takesWords ? memory / 4 : memory
+        let hasHalves = HalfWords.fit(terms)
+        let rest = memory - memory / 4
+        wordMemory = hasHalves ? rest / 4 : rest
+        if hasHalves {
+            halves = RecordSorter(directory: directory, name: "index", width: terms.count, memory: rest - rest / 4)
+        } else if takesWords {
+            sorter = RecordSorter(directory: directory, name: "index", width: terms.count + 1, memory: wordMemory)
         }
         words = .allocate(capacity: terms.count + 1)
         slots = .allocate(capacity: terms.count)
@@ -76,57 +84,55 @@ package final class IndexSorter {
     /// - Throws: `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func append(_ batch: borrowing RowBatch, firstID: Int64?) throws(MigrationError) {
         guard !isTooLarge else { return }
-        guard let sorter else {
+        guard takesWords else {
             for row in 0..<batch.count { try appendEntry(batch, row, firstID) }
             return
         }
-        let (terms, words) = (terms, words)
-        if isOneInteger { return try appendIntegers(batch, to: sorter, firstID: firstID) }
+        if let halves { return try append(batch, toHalves: halves, firstID) }
+        for row in 0..<batch.count { try appendWords(batch, row, firstID) }
+    }
+
+    /// Adds the entries of a batch's rows as half words, where they can be.
+    private func append(
+        _ batch: borrowing RowBatch, toHalves halves: RecordSorter, _ firstID: Int64?
+    ) throws(MigrationError) {
+        let count = terms.count
+        let (first, second) = (slots[0], slots[count - 1])
+        precondition(first < batch.slots && second < batch.slots)
         for row in 0..<batch.count {
             let cells = batch.cells(ofRow: row)
-            var hasWords = true
-            for place in terms.indices {
-                let term = terms[place]
-                precondition(term.slot < batch.slots)
-                guard let word = term.word(of: cells[term.slot]) else {
-                    hasWords = false
-                    break
-                }
-                words[place] = word
-            }
-            guard hasWords else {
-                try appendEntry(batch, row, firstID)
-                continue
-            }
-            words[terms.count] = SortKey.encode(firstID.map { $0 + Int64(row) } ?? batch.key(row))
-            if terms.count == 1 {
-                try sorter.append(words[0], words[1])
+            let id = firstID.map { $0 + Int64(row) } ?? batch.key(row)
+            if count == 1, let half = HalfWords.half(of: cells[first]), let low = UInt32(exactly: id) {
+                try halves.append(half << 32 | UInt64(low))
+            } else if count == 2, let half = HalfWords.half(of: cells[first]),
+                let other = HalfWords.half(of: cells[second])
+            {
+                try halves.append(half << 32 | other, SortKey.encode(id))
             } else {
-                try sorter.append(words)
+                try appendWords(batch, row, firstID)
             }
         }
     }
 
-    /// Adds the entries of a batch's rows to the index of one ascending column of integers, as almost all are.
-    private func appendIntegers(
-        _ batch: borrowing RowBatch, to sorter: RecordSorter, firstID: Int64?
-    ) throws(MigrationError) {
-        let slot = slots[0]
-        precondition(slot < batch.slots)
-        for row in 0..<batch.count {
-            let cell = batch.cells(ofRow: row)[slot]
-            let word: UInt64
-            switch cell.kind {
-            case .integer where cell.integerValue != .min: word = cell.bits ^ 1 << 63
-            case .null: word = 0
-            default:
-                guard let other = terms[0].word(of: cell) else {
-                    try appendEntry(batch, row, firstID)
-                    continue
-                }
-                word = other
-            }
-            try sorter.append(word, SortKey.encode(firstID.map { $0 + Int64(row) } ?? batch.key(row)))
+    /// Adds a row's entry as words, where all its values have some.
+    private func appendWords(_ batch: borrowing RowBatch, _ row: Int, _ firstID: Int64?) throws(MigrationError) {
+        let (terms, words) = (terms, words)
+        let cells = batch.cells(ofRow: row)
+        for place in terms.indices {
+            let term = terms[place]
+            precondition(term.slot < batch.slots)
+            guard let word = term.word(of: cells[term.slot]) else { return try appendEntry(batch, row, firstID) }
+            words[place] = word
+        }
+        words[terms.count] = SortKey.encode(firstID.map { $0 + Int64(row) } ?? batch.key(row))
+        let sorter =
+            sorter
+            ?? RecordSorter(directory: directory, name: "index", width: terms.count + 1, memory: wordMemory)
+        self.sorter = sorter
+        if terms.count == 1 {
+            try sorter.append(words[0], words[1])
+        } else {
+            try sorter.append(words)
         }
     }
 
@@ -147,6 +153,7 @@ package final class IndexSorter {
     private func giveUp() {
         isTooLarge = true
         sorter = nil
+        halves = nil
         entries = nil
     }
 
@@ -155,7 +162,12 @@ package final class IndexSorter {
     /// - Throws: `spill.…`, `store.full`, `store.io` (74), `store.tooLarge`.
     package func build(into loader: IndexLoader) throws(MigrationError) -> Outcome {
         if isTooLarge { return .tooLarge }
-        var sorted = SortedIndex(words: try sorter?.finish(), entries: try entries?.finish())
+        let finished = try halves?.finish()
+        halves = nil
+        // As it is mostly.
+        if sorter == nil, entries == nil, let finished { return try build(fromHalves: finished, into: loader) }
+        let merged = takesWords ? SortedWords(halves: finished, words: try sorter?.finish(), terms: terms.count) : nil
+        var sorted = SortedIndex(words: merged, entries: try entries?.finish())
         sorter = nil
         entries = nil
         if isOneInteger, !isUnique, sorted.entries == nil, let sorted = sorted.words {
@@ -204,9 +216,34 @@ package final class IndexSorter {
         return .built
     }
 
+    /// Fills the index's tree from half words alone.
+    private func build(fromHalves sorted: SortedRecords, into loader: IndexLoader) throws(MigrationError) -> Outcome {
+        let isPair = terms.count == 2
+        // Of the entry before, what stands above the row's id; none is 0 where there is no NULL.
+        var last: UInt64 = 0
+        while try sorted.next(into: words) {
+            let packed = words[0]
+            let (high, low) = (packed >> 32, packed & 0xFFFF_FFFF)
+            if isUnique {
+                let value = isPair ? packed : high
+                let hasNull = high == 0 || isPair && low == 0
+                if !hasNull, value == last { return .duplicates }
+                last = hasNull ? 0 : value
+            }
+            if isPair {
+                try loader.append(
+                    pair: HalfWords.value(ofHalf: high), HalfWords.value(ofHalf: low), SortKey.decode(words[1]))
+            } else {
+                try loader.append(integer: HalfWords.value(ofHalf: high), Int64(bitPattern: low))
+            }
+        }
+        try loader.finish()
+        return .built
+    }
+
     /// Both streams, and what stands at their heads.
     private struct SortedIndex {
-        let words: SortedRecords?
+        let words: SortedWords?
         let entries: SortedEntries?
         var hasWord = false
         var entry: UnsafeRawBufferPointer?

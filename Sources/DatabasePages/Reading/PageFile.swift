@@ -17,6 +17,8 @@ package final class PageFile {
     package let pageCount: UInt32
     private let descriptor: Int32
     private let frames: CommittedFrames?
+    /// The main file, opened to be read past the system's page cache; nil where it is not, or the file system refuses.
+    private var direct: Int32?
     private var isOpen = true
 
     /// Opens the pages.
@@ -24,12 +26,14 @@ package final class PageFile {
     /// - Parameters:
     ///   - path: the main file, for messages.
     ///   - descriptor: the main file, opened for reading.
+    ///   - direct: the same, opened past the system's page cache: for files that are read once, whose pages are not there.
     ///   - frames: the `-wal`'s; nil where the database has none.
     ///   - pageCount: pages that SQLite sees.
     /// - Returns: nil where the file is of a kind that is not read here: text in UTF-16, or a header that does not fit.
     /// - Throws: `store.io` (74), `store.damaged` (65).
     package static func open(
-        path: String, descriptor: Int32, pageSize: Int, frames: CommittedFrames?, pageCount: Int64
+        path: String, descriptor: Int32, direct: Int32? = nil, pageSize: Int, frames: CommittedFrames?,
+        pageCount: Int64
     ) throws(MigrationError) -> PageFile? {
         guard pageSize >= 512, pageSize <= 65536, pageSize & (pageSize - 1) == 0,
             let pages = UInt32(exactly: pageCount), pages > 0, pages < PageGeometry.pageLimit
@@ -38,6 +42,7 @@ package final class PageFile {
         let space = UnsafeMutableRawBufferPointer.allocate(byteCount: pageSize, alignment: 8)
         defer { space.deallocate() }
         guard let start = space.baseAddress else { return nil }
+        // Without the direct descriptor: the space is not aligned for it.
         let probe = PageFile(
             path: path, descriptor: descriptor, pageSize: pageSize, usableSize: pageSize, pageCount: pages,
             frames: frames)
@@ -49,9 +54,11 @@ package final class PageFile {
         guard stored == pageSize & 0xFFFF || (stored == 1 && pageSize == 65536), usableSize >= 480, encoding == 1,
             space[21] == 64, space[22] == 32, space[23] == 32
         else { return nil }
-        return PageFile(
+        let file = PageFile(
             path: path, descriptor: descriptor, pageSize: pageSize, usableSize: usableSize, pageCount: pages,
             frames: frames)
+        if pageSize % DirectFile.alignment == 0 { file.direct = direct }
+        return file
     }
 
     private init(
@@ -67,6 +74,9 @@ package final class PageFile {
 
     /// Says that the descriptors are given up. Nothing may be read afterwards.
     package func close() { isOpen = false }
+
+    /// Whether pages are read past the system's page cache, which pays for many at once only.
+    var isDirect: Bool { direct != nil }
 
     /// Whether a page comes from the `-wal`.
     func isLogged(_ page: UInt32) -> Bool { frames?.place(of: page) != nil }
@@ -90,7 +100,14 @@ package final class PageFile {
             try read(frames.descriptor, at: place, pageSize, into: space, page: first)
             return
         }
-        try read(descriptor, at: (Int(first) - 1) * pageSize, count * pageSize, into: space, page: first)
+        let place = (Int(first) - 1) * pageSize
+        if let direct, isOpen, UInt(bitPattern: space) % UInt(DirectFile.alignment) == 0 {
+            let got = PosixFile.read(direct, into: space, count: count * pageSize, at: Int64(place))
+            if got == count * pageSize { return }
+            // The usual way tells what is wrong, if anything is.
+            self.direct = nil
+        }
+        try read(descriptor, at: place, count * pageSize, into: space, page: first)
     }
 
     /// Reads the first four bytes of a page.

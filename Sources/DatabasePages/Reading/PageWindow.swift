@@ -2,7 +2,7 @@ import Diagnostics
 
 /// Leaves of a tree, read together with those that follow them closely.
 ///
-/// Memory: 64 KiB, at least a page.
+/// Memory: 64 KiB, at least a page; four times as much where pages are read past the system's cache.
 final class PageWindow {
     private static let bytes = 64 << 10
     /// Pages between two wanted ones that are read with them.
@@ -16,7 +16,7 @@ final class PageWindow {
 
     init(file: PageFile) {
         self.file = file
-        capacity = max(1, Self.bytes / file.pageSize)
+        capacity = max(1, (file.isDirect ? 4 * Self.bytes : Self.bytes) / file.pageSize)
         // Numbers are loaded as words: a few bytes behind the last page are room.
         space = .allocate(byteCount: capacity * file.pageSize + 8, alignment: 4096)
     }
@@ -66,7 +66,7 @@ final class InteriorPage {
 
     init(file: PageFile) {
         self.file = file
-        bytes = .allocate(byteCount: file.pageSize + 8, alignment: 16)
+        bytes = .allocate(byteCount: file.pageSize + 8, alignment: file.isDirect ? DirectFile.alignment : 16)
     }
 
     deinit { bytes.deallocate() }

@@ -25,10 +25,10 @@ package final class TableScan {
     private let through: Int64?
     private let decoder: RecordDecoder
     private let way: TreeDescent
-    private var leaf: Leaf
-    private var lastKey: Int64?
-    private var isStarted = false
-    private var isFinished = false
+    @exclusivity(unchecked) private var leaf: Leaf
+    @exclusivity(unchecked) private var lastKey: Int64?
+    @exclusivity(unchecked) private var isStarted = false
+    @exclusivity(unchecked) private var isFinished = false
 
     /// - Parameter root: the table's root page.
     /// - Precondition: fields and slots are those of the batches that are filled.

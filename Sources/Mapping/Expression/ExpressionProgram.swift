@@ -16,7 +16,7 @@ package enum ProgramConstant: Hashable, Sendable {
 ///
 /// Types are checked when it is compiled; what remains at run time are errors of values. Evaluating allocates nothing
 /// but what decimals and text beyond ASCII need.
-package struct ExpressionProgram: Sendable {
+package final class ExpressionProgram: Sendable {
     /// The slot whose cell is the value just as it is stored; nil where something is computed.
     package let copiedSlot: Int?
     /// The value where it is the same for all rows.

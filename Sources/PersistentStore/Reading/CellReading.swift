@@ -4,20 +4,33 @@ import Rows
 extension RowBatch {
     /// Sets a cell to a column of a statement's current row, its storage class kept. Text becomes UTF-8.
     ///
+    /// - Parameter isUTF8: whether the database's text is known to be UTF-8.
     /// - Returns: false where SQLite had no memory for the value.
     @inline(__always)
-    mutating func read(_ statement: OpaquePointer, column: Int32, row: Int, slot: Int) -> Bool {
-        switch sqlite3_column_type(statement, column) {
-        case SQLITE_INTEGER: self[row, slot] = .integer(sqlite3_column_int64(statement, column))
-        case SQLITE_FLOAT: self[row, slot] = .real(sqlite3_column_double(statement, column))
+    mutating func read(
+        _ statement: OpaquePointer, column: Int32, row: Int, slot: Int, isUTF8: Bool = false
+    ) -> Bool {
+        // The connection has no mutex and one thread: a value may be asked without SQLite's guarding each call.
+        guard let value = sqlite3_column_value(statement, column) else { return false }
+        switch sqlite3_value_type(value) {
+        case SQLITE_INTEGER: self[row, slot] = .integer(sqlite3_value_int64(value))
+        case SQLITE_FLOAT: self[row, slot] = .real(sqlite3_value_double(value))
+        case SQLITE_TEXT where isUTF8:
+            // As they stand in the page: asked for as text they are copied, to end with a zero.
+            let bytes = sqlite3_value_blob(value)
+            let count = Int(sqlite3_value_bytes(value))
+            if bytes == nil && count > 0 { return false }
+            setBytes(
+                UnsafeRawBufferPointer(start: bytes, count: bytes == nil ? 0 : count), kind: .text, row: row,
+                slot: slot)
         case SQLITE_TEXT:
             // In this order: the text call converts, only then the count is that of the UTF-8.
-            guard let text = sqlite3_column_text(statement, column) else { return false }
-            let count = Int(sqlite3_column_bytes(statement, column))
+            guard let text = sqlite3_value_text(value) else { return false }
+            let count = Int(sqlite3_value_bytes(value))
             setBytes(UnsafeRawBufferPointer(start: text, count: count), kind: .text, row: row, slot: slot)
         case SQLITE_BLOB:
-            let bytes = sqlite3_column_blob(statement, column)
-            let count = Int(sqlite3_column_bytes(statement, column))
+            let bytes = sqlite3_value_blob(value)
+            let count = Int(sqlite3_value_bytes(value))
             if bytes == nil && count > 0 { return false }
             setBytes(
                 UnsafeRawBufferPointer(start: bytes, count: bytes == nil ? 0 : count), kind: .blob, row: row,

@@ -46,7 +46,7 @@ extension SourceStore {
         }
     }
 
-    private func openPages() throws(MigrationError) -> SourcePages {
+    func openPages() throws(MigrationError) -> SourcePages {
         if let pages { return pages }
         let (made, refusal) = try SourcePages.open(connection, path: path)
         pages = made

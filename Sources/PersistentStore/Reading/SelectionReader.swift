@@ -55,8 +55,8 @@ final class SelectionReader: RowReader {
     private var statement: Statement
     private let selection: RowSelection
     private let layout: StoreLayout
-    private var lastKey: Int64?
-    private var isFinished = false
+    @exclusivity(unchecked) private var lastKey: Int64?
+    @exclusivity(unchecked) private var isFinished = false
 
     init(store: SourceStore, statement: Statement, selection: RowSelection, layout: StoreLayout) {
         self.store = store
@@ -72,6 +72,7 @@ final class SelectionReader: RowReader {
         precondition(batch.slots == selection.columns.count)
         var handle = statement.handle
         let slots = batch.slots
+        let isUTF8 = store.isUTF8
         while !isFinished, !batch.isFull {
             let code = sqlite3_step(handle)
             if code == SQLITE_DONE {
@@ -97,7 +98,9 @@ final class SelectionReader: RowReader {
             lastKey = key
             let row = batch.appendRow(key: key)
             for slot in 0..<slots
-            where !batch.read(handle, column: Int32(truncatingIfNeeded: slot) + 1, row: row, slot: slot) {
+            where !batch.read(
+                handle, column: Int32(truncatingIfNeeded: slot) + 1, row: row, slot: slot, isUTF8: isUTF8)
+            {
                 throw failure(SQLITE_NOMEM)
             }
         }

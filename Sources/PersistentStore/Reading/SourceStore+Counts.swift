@@ -1,3 +1,4 @@
+import DatabasePages
 import Diagnostics
 
 extension SourceStore {
@@ -6,7 +7,15 @@ extension SourceStore {
     /// - Complexity: O(pages of the table).
     package func count(table: Int, in layout: StoreLayout) throws(MigrationError) -> Int64 {
         try blamingData { () throws(MigrationError) in
-            try connection.integer("SELECT count(*) FROM \(layout.tables[table].name.quoted)") ?? 0
+            let name = layout.tables[table].name
+            // As SQLite counts, along the smallest index; but many pages at once.
+            if readsPages, let file = try openPages().file,
+                let page = try connection.integer(PublishedRows.index(of: name)),
+                let root = UInt32(exactly: page), try PairScan.isIndex(file, root: root)
+            {
+                return try TreeCount.entries(ofIndex: root, in: file)
+            }
+            return try connection.integer("SELECT count(*) FROM \(name.quoted)") ?? 0
         }
     }
 

@@ -29,6 +29,8 @@ package final class SourceStore {
     /// The file's pages, once a reader asked for them; those of none where it has to be SQLite.
     var pages: SourcePages?
     let connection: Connection
+    /// Whether the file's text is UTF-8.
+    let isUTF8: Bool
     let pool: StatementPool
     /// By table and column.
     var hugeColumns: [[Int]: HugeColumn] = [:]
@@ -62,6 +64,9 @@ package final class SourceStore {
         pool = StatementPool(connection)
         do {
             try SourceStore.requireCoreData(connection)
+            let encoding = try connection.prepare("PRAGMA encoding")
+            isUTF8 = try encoding.step() && encoding.text(0) == "UTF-8"
+            encoding.reset()
             metadata = try SourceStore.readMetadata(connection)
             primaryKeys = try SourceStore.readPrimaryKeys(connection)
         } catch { throw SourceStore.blamingData(error) }

@@ -110,9 +110,13 @@ extension PageTableWriter {
                 "store.io", .io, "Opening failed: \(String(cString: strerror(errno)))", context: .init(path: path))
         }
         defer { close(descriptor) }
+        // What was written past the page cache is read past it.
+        let direct = Glibc.open(path, O_RDONLY | O_CLOEXEC | FileFlags.direct)
+        defer { if direct >= 0 { close(direct) } }
         guard
             let file = try PageFile.open(
-                path: path, descriptor: descriptor, pageSize: 4096, frames: nil, pageCount: Int64(pages))
+                path: path, descriptor: descriptor, direct: direct >= 0 ? direct : nil, pageSize: 4096, frames: nil,
+                pageCount: Int64(pages))
         else { throw StateReader.damaged("the file cannot be read") }
         defer { file.close() }
         // Each value was in memory once, when its row was written.

@@ -12,6 +12,19 @@ enum BlockKind: UInt16 {
 
     /// How much LZ4 leaves out for speed: with 4, rows of a store compress a third faster and to 3 % more bytes.
     var acceleration: Int32 { self == .rows ? 4 : 1 }
+
+    /// Blocks that stay as they are after one that LZ4 did not shrink enough.
+    static let blocksLeftAlone = 31
+
+    /// Whether LZ4 shrank a block enough to be worth its time. Rows of random bytes are not; records are packed bits, regular
+    /// ones or none that LZ4 shrinks.
+    func isWorth(_ compressed: Int, of raw: Int) -> Bool {
+        switch self {
+        case .rows: compressed <= raw - raw / 16
+        case .records: compressed <= raw - raw / 8
+        default: true
+        }
+    }
 }
 
 /// A file of compressed, checksummed blocks: appended in order, read at any offset.
@@ -23,7 +36,7 @@ enum BlockKind: UInt16 {
 /// 0)
 ///     block   16 bytes: raw length UInt32; stored length UInt32, its top bit set where the bytes are not compressed;
 ///                       checksum UInt64 of the stored bytes, seeded with the block's offset and both length fields;
-///             then the stored bytes: one LZ4 block, or the raw bytes where LZ4 does not shrink them
+///             then the stored bytes: one LZ4 block, or the raw bytes where LZ4 does not shrink them, or not enough
 ///
 /// A raw length is 1 to 2,113,929,216 (LZ4's limit); blocks are about 64 KiB unless one row is larger. A reader knows a
 /// block's offset and the next one's from its own index, so a wrong length is found before anything is allocated.
@@ -41,6 +54,8 @@ final class BlockFile {
     private let kind: BlockKind
     private let scratch: RawBuffer
     private var headerChecked = false
+    /// Blocks to come that are not compressed.
+    @exclusivity(unchecked) private var leftAlone = 0
 
     /// Where the next block goes: the end of what was written.
     var end: Int { file.size }
@@ -90,10 +105,16 @@ final class BlockFile {
         scratch.count = 0
         scratch.ensure(Self.blockHeaderBytes + bound)
         let space = scratch.start + Self.blockHeaderBytes
-        let compressed = Int(
-            LZ4_compress_fast(
-                raw.baseAddress?.assumingMemoryBound(to: CChar.self), space.assumingMemoryBound(to: CChar.self),
-                length, Int32(truncatingIfNeeded: bound), kind.acceleration))
+        var compressed = 0
+        if leftAlone > 0 {
+            leftAlone -= 1
+        } else {
+            compressed = Int(
+                LZ4_compress_fast(
+                    raw.baseAddress?.assumingMemoryBound(to: CChar.self), space.assumingMemoryBound(to: CChar.self),
+                    length, Int32(truncatingIfNeeded: bound), kind.acceleration))
+            if !kind.isWorth(compressed, of: raw.count) { leftAlone = BlockKind.blocksLeftAlone }
+        }
         var stored = compressed
         var storedField = UInt32(truncatingIfNeeded: compressed)
         if compressed <= 0 || compressed >= raw.count, let start = raw.baseAddress {

@@ -4,7 +4,8 @@
 /// - `full`: nothing, every key of the range is there.
 /// - `runs`: start UInt16 of each run, then the rank of each start UInt16 (at most 128 runs).
 /// - `array`: the offsets UInt16, ascending (at most 2,048).
-/// - `holes`: the largest offset UInt16, then the offsets below it that are missing, ascending (at most 2,048).
+/// - `holes`: the largest offset UInt16, for each 512 offsets and behind the last how many missing ones come before UInt16,
+///   then the offsets below the largest that are missing, ascending (at most 2,048).
 /// - `bitmap`: 1,024 words, then the rank at every eighth word, UInt16.
 /// - `sparse`: the keys themselves, Int64, ascending (at most 2,048), of any range.
 ///
@@ -24,6 +25,8 @@ enum KeyContainer: UInt8 {
     static let mostRuns = 128
     static let mostInArray = 2_048
     static let mostHoles = 2_048
+    /// Words before the missing offsets: the largest offset, and where each block's begin.
+    private static let holesStart = 1 + rangeSize / 512 + 1
     static let mostSparse = 2_048
     /// Fewer keys than this in a range are kept as sparse keys, so that the directory stays small.
     static let fewestInRange = 1_024
@@ -41,11 +44,8 @@ enum KeyContainer: UInt8 {
             let index = Self.lowerBound(offsets, count: count, UInt16(truncatingIfNeeded: offset))
             return index < count && Int(offsets[index]) == offset ? index : -1
         case .holes:
-            let (missing, last) = Self.holeParts(payload)
-            guard offset <= last else { return -1 }
-            let holes = last + 1 - count
-            let index = Self.lowerBound(missing, count: holes, UInt16(truncatingIfNeeded: offset))
-            return index < holes && Int(missing[index]) == offset ? -1 : offset - index
+            let (index, isMissing) = Self.holesBefore(payload, offset: offset)
+            return isMissing ? -1 : offset - index
         case .sparse: return -1
         }
     }
@@ -64,6 +64,40 @@ enum KeyContainer: UInt8 {
             before += 1
         }
         return rank + (words[word] & (bit &- 1)).nonzeroBitCount
+    }
+
+    /// How many offsets below one are missing, and whether it is itself, or lies beyond the largest.
+    @inline(__always)
+    static func holesBefore(_ payload: UnsafeMutableRawPointer, offset: Int) -> (count: Int, isMissing: Bool) {
+        let words = payload.assumingMemoryBound(to: UInt16.self)
+        guard offset <= Int(words[0]) else { return (0, true) }
+        let missing = words + holesStart
+        var low = Int(words[1 + (offset >> 9)])
+        let end = Int(words[2 + (offset >> 9)])
+        let wanted = UInt16(truncatingIfNeeded: offset)
+        if end - low > 16 {
+            low += lowerBound(missing + low, count: end - low, wanted)
+        } else {
+            while low < end, missing[low] < wanted { low += 1 }
+        }
+        return (low, low < end && missing[low] == wanted)
+    }
+
+    /// The index of a key among ascending ones, or -1.
+    ///
+    /// Where few are missing it stands a little before the place where it would be if none were.
+    @inline(__always)
+    static func index(of key: Int64, in keys: UnsafePointer<Int64>, count: Int) -> Int {
+        guard count > 0, key >= keys[0] else { return -1 }
+        let distance = key &- keys[0]
+        if distance >= 0 {
+            var index = Int(min(distance, Int64(count - 1)))
+            let least = max(0, index - 8)
+            while index > least, keys[index] > key { index -= 1 }
+            if keys[index] <= key { return keys[index] == key ? index : -1 }
+        }
+        let index = lowerBound(keys, count: count, key)
+        return index < count && keys[index] == key ? index : -1
     }
 
     static func lowerBound<T: Comparable>(_ items: UnsafePointer<T>, count: Int, _ item: T) -> Int {
@@ -233,7 +267,7 @@ enum KeyContainer: UInt8 {
     private static func makeHoles(
         _ words: UnsafeMutablePointer<UInt64>, last: Int, holes: Int
     ) -> (kind: KeyContainer, payload: UnsafeMutableRawPointer?, bytes: Int) {
-        let bytes = 2 + holes * 2
+        let bytes = (holesStart + holes) * 2
         let payload = UnsafeMutableRawPointer.allocate(byteCount: bytes, alignment: 8)
         payload.storeBytes(of: UInt16(truncatingIfNeeded: last), as: UInt16.self)
         let (missing, _) = holeParts(payload)
@@ -247,6 +281,12 @@ enum KeyContainer: UInt8 {
                 index += 1
             }
         }
+        let starts = payload.assumingMemoryBound(to: UInt16.self) + 1
+        var before = 0
+        for block in 0..<holesStart - 1 {
+            while before < holes, Int(missing[before]) < block << 9 { before += 1 }
+            starts[block] = UInt16(truncatingIfNeeded: before)
+        }
         return (.holes, payload, bytes)
     }
 
@@ -254,7 +294,7 @@ enum KeyContainer: UInt8 {
         _ payload: UnsafeMutableRawPointer
     ) -> (missing: UnsafeMutablePointer<UInt16>, last: Int) {
         let words = payload.assumingMemoryBound(to: UInt16.self)
-        return (words + 1, Int(words[0]))
+        return (words + holesStart, Int(words[0]))
     }
 
     /// Whether a payload of so many keys can have so many bytes.
@@ -265,14 +305,26 @@ enum KeyContainer: UInt8 {
         case .array: bytes == keys * 2
         case .bitmap: bytes == Self.bitmapBytes
         case .sparse: bytes == keys * 8
-        case .holes: bytes >= 2 && bytes % 2 == 0 && bytes <= 2 + Self.mostHoles * 2
+        case .holes: bytes >= Self.holesStart * 2 && bytes % 2 == 0 && bytes <= (Self.holesStart + Self.mostHoles) * 2
+        }
+    }
+
+    /// Whether what a payload says of itself goes with its keys and bytes: what was read is not followed past its end.
+    func isWhole(_ payload: UnsafeMutableRawPointer, keys: Int, bytes: Int) -> Bool {
+        switch self {
+        case .runs: 2 + Int(payload.load(as: UInt16.self)) * 4 == bytes
+        case .holes: Self.isWhole(holes: payload, keys: keys, bytes: bytes)
+        default: true
         }
     }
 
     /// Whether a payload has as many holes as go with its keys.
     static func isWhole(holes payload: UnsafeMutableRawPointer, keys: Int, bytes: Int) -> Bool {
         let holes = holeParts(payload).last + 1 - keys
-        return holes >= 0 && holes <= mostHoles && bytes == 2 + holes * 2
+        guard holes >= 0, holes <= mostHoles, bytes == (holesStart + holes) * 2 else { return false }
+        let starts = payload.assumingMemoryBound(to: UInt16.self) + 1
+        for block in 1..<holesStart - 1 where starts[block] < starts[block - 1] { return false }
+        return starts[0] == 0 && Int(starts[holesStart - 2]) == holes
     }
 
     /// Writes the keys of a range with few holes from a rank on.

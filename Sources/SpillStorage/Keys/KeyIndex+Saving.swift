@@ -69,6 +69,10 @@ extension KeyIndex {
                 content.withUnsafeBytes {
                     if let start = $0.baseAddress { space.copyMemory(from: start, byteCount: bytes) }
                 }
+                guard kind.isWhole(space, keys: keys, bytes: bytes) else {
+                    space.deallocate()
+                    throw StateReader.damaged("the keys of a chunk")
+                }
                 payload = space
             } else if location >= 0, file == nil {
                 throw StateReader.damaged("keys without a file")

@@ -179,24 +179,43 @@ package final class KeyIndex {
     ///
     /// - Throws: `spill.damaged`, `spill.io` (74).
     package func contains(_ key: Int64) throws(MigrationError) -> Bool {
-        // A bit of a bitmap in memory, as mostly: its rank is not asked for.
+        // In a bitmap or among holes in memory, as mostly: its rank is not asked for.
         let hot = hot
         let distance = (key >> KeyContainer.rangeBits) &- hot.pointee.firstRange
         if key <= hot.pointee.lastKey, hot.pointee.rangeTableCapacity > 0, distance >= 0,
             distance < hot.pointee.rangeTableCount
         {
             let chunk = hot.pointee.chunks + Int(hot.pointee.rangeTable[Int(distance)])
-            if chunk.pointee.kind == .bitmap, chunk.pointee.slot < 0, let payload = chunk.pointee.payload,
+            let kind = chunk.pointee.kind
+            if kind == .bitmap || kind == .holes, chunk.pointee.slot < 0, let payload = chunk.pointee.payload,
                 key >= chunk.pointee.firstKey,
                 chunk.pointee.firstKey >> KeyContainer.rangeBits == key >> KeyContainer.rangeBits,
                 hot.pointee.liveCount == 0, hot.pointee.farCount == 0
             {
                 let offset = Int(key & 0xFFFF)
+                if kind == .holes { return !KeyContainer.holesBefore(payload, offset: offset).isMissing }
                 let word = payload.assumingMemoryBound(to: UInt64.self)[offset >> 6]
                 return word >> UInt64(offset & 63) & 1 != 0
             }
         }
         return try find(key) >= 0
+    }
+
+    /// Whether each of many keys is in the set.
+    ///
+    /// - Precondition: `found` has room for as many.
+    /// - Throws: `spill.damaged`, `spill.io` (74).
+    package func contains(
+        _ keys: UnsafeBufferPointer<Int64>, into found: UnsafeMutablePointer<Bool>
+    ) throws(MigrationError) {
+        for index in 0..<keys.count {
+            // What refers to one object often stands together.
+            if index > 0, keys[index] == keys[index - 1] {
+                found[index] = found[index - 1]
+            } else {
+                found[index] = try contains(keys[index])
+            }
+        }
     }
 
     /// The number of smaller keys, where the key is in the set.
@@ -295,9 +314,8 @@ package final class KeyIndex {
         if entry.pointee.kind == .sparse {
             guard let payload = entry.pointee.payload else { return -1 }
             let keys = payload.assumingMemoryBound(to: Int64.self)
-            let inChunk = keysIn(chunk)
-            let index = KeyContainer.lowerBound(keys, count: inChunk, key)
-            return index < inChunk && keys[index] == key ? entry.pointee.rank + index : -1
+            let index = KeyContainer.index(of: key, in: keys, count: keysIn(chunk))
+            return index < 0 ? -1 : entry.pointee.rank + index
         }
         guard entry.pointee.firstKey >> KeyContainer.rangeBits == range else { return -1 }
         let inChunk = entry.pointee.kind == .bitmap || entry.pointee.kind == .full ? 0 : keysIn(chunk)

@@ -49,7 +49,7 @@ enum RecordOrder {
     ///
     /// A radix sort from the last word to the first, over the bits that differ. It begins with the last word that is
     /// not in order together with those after it: words that follow the order of appending, a sequence number and what
-    /// stands behind it, cost one scan.
+    /// stands behind it, cost one scan. So does a sequence number in the lower half of a word.
     ///
     /// - Parameter scratch: room for as many records.
     /// - Complexity: O(count · differing bits / 11), no allocation.
@@ -74,6 +74,11 @@ enum RecordOrder {
             for _ in 0..<count {
                 differing |= source[index] ^ first
                 index += width
+            }
+            if word == inOrder - 1, differing >> 32 != 0, differing & 0xFFFF_FFFF != 0,
+                isSorted(source, count: count, width: width, fromLowerHalfOf: word)
+            {
+                differing &= ~0xFFFF_FFFF
             }
             while differing != 0 {
                 let digit = Digit(word: word, shift: UInt64(differing.trailingZeroBitCount), mask: 1 << bits - 1)
@@ -105,6 +110,20 @@ enum RecordOrder {
         var record = records + word
         for _ in 1..<count {
             if isLess(record + width, record, words: width - word) { return false }
+            record += width
+        }
+        return true
+    }
+
+    /// Whether records are in order but for the words before one, and its upper half.
+    private static func isSorted(
+        _ records: UnsafePointer<UInt64>, count: Int, width: Int, fromLowerHalfOf word: Int
+    ) -> Bool {
+        var record = records + word
+        for _ in 1..<count {
+            let (low, next) = (record[0] & 0xFFFF_FFFF, record[width] & 0xFFFF_FFFF)
+            if next < low { return false }
+            if next == low, isLess(record + width + 1, record + 1, words: width - word - 1) { return false }
             record += width
         }
         return true

@@ -77,6 +77,12 @@ package final class RecordSorter {
         for word in 0..<width { place[word] = record[word] }
     }
 
+    /// Adds a record of one word.
+    package func append(_ only: UInt64) throws(MigrationError) {
+        precondition(width == 1)
+        try room()[0] = only
+    }
+
     /// Adds a record of two words.
     package func append(_ first: UInt64, _ second: UInt64) throws(MigrationError) {
         precondition(width == 2)
@@ -156,7 +162,8 @@ package final class RecordSorter {
             try spill()
             return
         }
-        let larger = min(most, capacity * 2)
+        // Fresh memory costs the system as much as the records that are copied to it.
+        let larger = min(most, capacity * 4)
         let space = UnsafeMutablePointer<UInt64>.allocate(capacity: larger * width)
         space.update(from: records, count: gathered * width)
         records.deallocate()
@@ -264,9 +271,10 @@ package final class SortedRecords {
     ///
     /// - Throws: `spill.damaged`, `spill.io` (74).
     package func next(into target: UnsafeMutablePointer<UInt64>) throws(MigrationError) -> Bool {
-        if !dropsDuplicates, width == 2 {
+        if !dropsDuplicates, width <= 2 {
             guard let record = try merger.current() else { return false }
-            (target[0], target[1]) = (record[0], record[1])
+            target[0] = record[0]
+            if width == 2 { target[1] = record[1] }
             try merger.advance()
             return true
         }

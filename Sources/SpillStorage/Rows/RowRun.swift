@@ -6,8 +6,8 @@ import Rows
 /// Memory: the rows' bytes, and 16 bytes a row.
 final class RowBlock {
     let buffer = RawBuffer()
-    private(set) var keys: [Int64] = []
-    private var offsets: [Int] = []
+    @exclusivity(unchecked) private(set) var keys: [Int64] = []
+    @exclusivity(unchecked) private var offsets: [Int] = []
 
     var count: Int { keys.count }
     var firstKey: Int64? { keys.first }
@@ -83,7 +83,7 @@ final class RowRun {
     /// Rows that are not in the file yet.
     let open = RowBlock()
     /// Bytes of rows, before compression.
-    private(set) var rawBytes = 0
+    @exclusivity(unchecked) private(set) var rawBytes = 0
     private let index: BlockIndex
     private let blockBytes: Int
     private let huge: HugeReferences
@@ -145,18 +145,20 @@ final class RowRun {
     /// - Precondition: its key is larger than those of all rows in the run.
     /// - Throws: `spill.rowTooLarge` (65), `spill.full`, `spill.io` (74).
     func append(key: Int64, row: Int, of batch: borrowing RowBatch, slots: Int) throws(MigrationError) {
-        let offset = open.buffer.count
-        try RowCodec.append(key: key, row: row, of: batch, slots: slots, to: open.buffer, huge)
-        if offset > 0 && open.buffer.count > blockBytes * 2 {
+        let open = open
+        let buffer = open.buffer
+        let offset = buffer.count
+        try RowCodec.append(key: key, row: row, of: batch, slots: slots, to: buffer, huge)
+        if offset > 0 && buffer.count > blockBytes * 2 {
             // A huge row gets a block of its own, so that nothing else needs its memory.
-            open.buffer.count = offset
+            buffer.count = offset
             try flush()
-            try RowCodec.append(key: key, row: row, of: batch, slots: slots, to: open.buffer, huge)
+            try RowCodec.append(key: key, row: row, of: batch, slots: slots, to: buffer, huge)
             open.note(key, at: 0)
         } else {
             open.note(key, at: offset)
         }
-        if open.buffer.count >= blockBytes { try flush() }
+        if buffer.count >= blockBytes { try flush() }
     }
 
     /// Adds the mark that a row is deleted.

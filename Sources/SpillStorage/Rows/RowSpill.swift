@@ -24,13 +24,13 @@ package final class RowSpill {
     private let directory: WorkDirectory
     private let name: String
     private let memory: RowMemory
-    private(set) var rows: RowRun?
-    private(set) var patchRuns: [RowRun] = []
-    private var patches = PatchBuffer()
+    @exclusivity(unchecked) private(set) var rows: RowRun?
+    @exclusivity(unchecked) private(set) var patchRuns: [RowRun] = []
+    @exclusivity(unchecked) private var patches = PatchBuffer()
     /// The key of the row appended last, also where it was deleted since.
-    package private(set) var lastKey: Int64?
+    @exclusivity(unchecked) package private(set) var lastKey: Int64?
     /// Rows appended, the deleted ones included.
-    package private(set) var appended = 0
+    @exclusivity(unchecked) package private(set) var appended = 0
     /// Runs of patches written, those of merges included.
     package private(set) var patchRunsWritten = 0
     /// Merges of runs of patches.
@@ -68,9 +68,20 @@ package final class RowSpill {
     /// - Precondition: the batch has the spill's slots, and the row's key is larger than those of all rows before.
     /// - Throws: `spill.rowTooLarge` (65), `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func append(row: Int, of batch: borrowing RowBatch) throws(MigrationError) {
+        try append(rows: row..<row + 1, of: batch)
+    }
+
+    /// Adds all rows of a batch.
+    ///
+    /// - Precondition: the batch has the spill's slots, and keys ascend, from those of all rows before.
+    /// - Throws: as ``append(row:of:)``.
+    package func append(contentsOf batch: borrowing RowBatch) throws(MigrationError) {
+        try append(rows: 0..<batch.count, of: batch)
+    }
+
+    private func append(rows indices: Range<Int>, of batch: borrowing RowBatch) throws(MigrationError) {
         precondition(batch.slots == slots)
-        let key = batch.key(row)
-        precondition(lastKey.map { key > $0 } ?? true, "rows are appended in ascending order of their keys")
+        guard !indices.isEmpty else { return }
         let run: RowRun
         if let rows {
             run = rows
@@ -78,9 +89,14 @@ package final class RowSpill {
             run = try newRun(.rows, level: 0, blockBytes: Self.blockBytes)
             rows = run
         }
-        try run.append(key: key, row: row, of: batch, slots: slots)
-        lastKey = key
-        appended += 1
+        let slots = slots
+        for row in indices {
+            let key = batch.key(row)
+            precondition(lastKey.map { key > $0 } ?? true, "rows are appended in ascending order of their keys")
+            try run.append(key: key, row: row, of: batch, slots: slots)
+            lastKey = key
+            appended += 1
+        }
     }
 
     /// Changes slots of a row: every cell of the patch that is not of kind absent takes the place of what was there.

@@ -59,11 +59,11 @@ final class RowWalk {
 /// Memory: a block of rows, and one of each run of patches.
 package final class RowSpillReader {
     private let spill: RowSpill
-    private var nextKey: Int64
-    private var isDone = false
-    private var block: RowBlock?
-    private var index = -1
-    private var walks: [RowWalk] = []
+    @exclusivity(unchecked) private var nextKey: Int64
+    @exclusivity(unchecked) private var isDone = false
+    @exclusivity(unchecked) private var block: RowBlock?
+    @exclusivity(unchecked) private var index = -1
+    @exclusivity(unchecked) private var walks: [RowWalk] = []
 
     private let isLast: Bool
 
@@ -88,20 +88,22 @@ package final class RowSpillReader {
         guard var current = block else { return false }
         var place = current.lowerBound(nextKey)
         let before = batch.count
+        let hasPatches = spill.hasPatches
         while !batch.isFull {
             while place >= current.count {
                 guard index < rows.blockCount else { return end(batch.count > before) }
                 index += 1
                 current = index < rows.blockCount ? try rows.read(index) : rows.open
                 block = current
-                if isLast { try rows.discard(before: index) }
+                // Some at a time: giving one back costs the system as much as reading it.
+                if isLast, index % 8 == 0 { try rows.discard(before: index) }
                 place = current.lowerBound(nextKey)
                 if index == rows.blockCount && place >= current.count { return end(batch.count > before) }
             }
             let key = current.keys[place]
             let row = batch.appendRow(key: key)
             spill.setAbsent(&batch, row: row)
-            if try isDeleted(key, &batch, row: row) {
+            if hasPatches, try isDeleted(key, &batch, row: row) {
                 batch.removeLastRow()
             } else {
                 _ = try spill.apply(current, place, of: rows, block: index, into: &batch, row: row)
@@ -123,7 +125,6 @@ package final class RowSpillReader {
     }
 
     private func isDeleted(_ key: Int64, _ batch: inout RowBatch, row: Int) throws(MigrationError) -> Bool {
-        guard spill.hasPatches else { return false }
         if try spill.applyBufferedPatches(key, into: &batch, row: row) { return true }
         for walk in walks where try walk.seek(key) {
             if try spill.apply(walk.block, walk.place, of: walk.run, block: walk.index, into: &batch, row: row) {

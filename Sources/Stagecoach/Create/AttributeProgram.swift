@@ -5,7 +5,9 @@ import PersistentStore
 import Rows
 
 /// Computes the attributes of a mapping's destination rows: compiled once, then slots only.
-struct AttributeProgram {
+///
+/// A class: whoever computes row by row copies nothing.
+final class AttributeProgram {
     /// A cell as it is stored.
     private struct Copy {
         let from: Int
@@ -16,21 +18,14 @@ struct AttributeProgram {
 
     /// A class: going through the steps row by row copies nothing.
     private final class Computation {
-        /// Behind a pointer: a program that stands in an object is copied for every call.
-        let program: UnsafeMutablePointer<ExpressionProgram>
+        let program: ExpressionProgram
         let column: Int
         let attribute: String
 
         init(_ program: ExpressionProgram, to column: Int, attribute: String) {
-            self.program = .allocate(capacity: 1)
-            self.program.initialize(to: program)
+            self.program = program
             self.column = column
             self.attribute = attribute
-        }
-
-        deinit {
-            program.deinitialize(count: 1)
-            program.deallocate()
         }
     }
 
@@ -51,10 +46,10 @@ struct AttributeProgram {
     /// Whether what takes the rows can stream huge values.
     private let streams: Bool
     /// What most attributes are, before all other steps: each column is the work of its own steps only.
-    private var copies: [Copy] = []
+    @exclusivity(unchecked) private var copies: [Copy] = []
     /// The copies again, for loops over rows.
-    private var moves = CellMoves([])
-    private var steps: [Step] = []
+    @exclusivity(unchecked) private var moves = CellMoves([])
+    @exclusivity(unchecked) private var steps: [Step] = []
     /// Attributes that are plain copies of a source attribute, by destination column: what a rule check may excuse.
     private(set) var copiedAttributes: [Int: AttributeDescription] = [:]
 
@@ -101,7 +96,7 @@ struct AttributeProgram {
         return nil
     }
 
-    private mutating func compile(
+    private func compile(
         _ planned: PlannedAttribute, _ expression: ValueExpression, slots: inout SourceSlots
     ) throws(MigrationError) {
         var context = mapping.context
@@ -159,7 +154,7 @@ struct AttributeProgram {
                 value.store(in: &destination, row: destinationRow, slot: to)
             case .compute(let computation):
                 do {
-                    try computation.program.pointee.evaluate(
+                    try computation.program.evaluate(
                         source, row: row, into: &destination, destinationRow: destinationRow, slot: computation.column)
                 } catch {
                     clear(after: index, &destination, destinationRow)

@@ -175,7 +175,7 @@ final class DestinationRows {
     /// Spills the rows of a run's open batch.
     func flush(_ run: Run) throws(MigrationError) {
         guard !run.open.isEmpty else { return }
-        for row in 0..<run.open.count { try run.spill.append(row: row, of: run.open) }
+        try run.spill.append(contentsOf: run.open)
         run.open.removeAll()
     }
 

@@ -13,6 +13,8 @@ struct KeyScan {
     let tables: [PlannedTable]
     /// What `$manager` is in filters.
     let manager: MigrationManager
+    /// Source tables whose keys the load notes: see ``UnaskedKeys``.
+    var unasked: Set<Int> = []
 
     /// Reads the keys.
     ///
@@ -43,6 +45,15 @@ struct KeyScan {
                 keys.holdsEveryRow = entity != nil
                 byMapping[mapping.index] = keys
                 if let entity { plain[entity] = index }
+            }
+            if unasked.contains(table), let only = plain.values.first {
+                for keys in byMapping.values where keys.mapping.sourceTable == table {
+                    keys.isFilledByLoad = true
+                    // Counted here and not with the load: what a run had done is the same whoever notes the keys.
+                    session.progress.advance(rows: session.counts.mappings[keys.mapping.index].sourceObjects)
+                }
+                byTable[table] = only
+                continue
             }
             try scan(table: table, all: all, byEntity: plain)
             // Rows of one entity only: its index is the table's.

@@ -14,6 +14,8 @@ final class MappingKeys {
     var base: Int64 = 0
     /// Whether the index has every row of the mapping's source entity: a scan of them has no need to look each up.
     var holdsEveryRow = false
+    /// Whether the load notes the keys as it reads the rows: see ``UnaskedKeys``.
+    var isFilledByLoad = false
 
     init(mapping: PlannedMapping, mode: KeyMode, index: KeyIndex) {
         self.mapping = mapping
@@ -60,5 +62,23 @@ struct OneMappingsKeys {
         if isKept { return try index.contains(source) ? source : nil }
         guard let rank = try index.rank(of: source) else { return nil }
         return base + Int64(rank) + 1
+    }
+
+    /// The destination keys of source rows.
+    ///
+    /// - Parameters:
+    ///   - keys: get the rows' destination keys, where there are such.
+    ///   - found: room for as many; whether the mapping migrates each.
+    func findDestinationKeys(
+        _ keys: UnsafeMutableBufferPointer<Int64>, found: UnsafeMutablePointer<Bool>
+    ) throws(MigrationError) {
+        if isKept { return try index.contains(UnsafeBufferPointer(keys), into: found) }
+        guard let start = keys.baseAddress else { return }
+        // In place: a rank is written when its key was read.
+        try index.ranks(of: UnsafeBufferPointer(keys), into: start)
+        for place in keys.indices {
+            found[place] = keys[place] >= 0
+            keys[place] = base &+ keys[place] &+ 1
+        }
     }
 }

@@ -48,7 +48,8 @@ public final class ManagedObjectContext {
     private let failures: FailureRecord
     let storeUUID: String
     let isDestination: Bool
-    private var live = LiveObjects()
+    // One thread uses a context: checks of exclusive access cost as much as the looking up.
+    @exclusivity(unchecked) private var live = LiveObjects()
     private var placeholders: Int64 = 0
     /// The mutable view that was made last: who adds member after member asks for it each time.
     private var mutableView: (object: ObjectPlace, key: String, view: NSObject)?

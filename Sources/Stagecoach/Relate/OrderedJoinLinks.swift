@@ -66,6 +66,7 @@ struct OrderedJoinLinks {
         var batch = session.destinationBatch(slots: 2)
         let (firstKeys, secondKeys) = (OneMappingsKeys(keys[0]), OneMappingsKeys(keys[1]))
         let (firstSlot, secondSlot) = (source.side, 1 - source.side)
+        let ends = LinkEnds(capacity: links.rowCapacity)
         let rejected = session.validation.rejected
         var counts = ReferenceCounts()
         var last: (first: Int64, second: Int64)?
@@ -80,14 +81,14 @@ struct OrderedJoinLinks {
         }
         while try reader.next(into: &links) {
             try session.checkCancelled()
+            try ends.find(links, firstKeys, slot: firstSlot, secondKeys, slot: secondSlot)
             for row in 0..<links.count {
-                let (one, other) = (links[row, firstSlot].integerValue, links[row, secondSlot].integerValue)
-                let first = try firstKeys.destinationKey(of: one)
-                let second = try secondKeys.destinationKey(of: other)
-                guard let first, let second else {
+                let (first, second) = (ends.first[row], ends.second[row])
+                guard ends.hasFirst[row], ends.hasSecond[row] else {
                     // An object without its partner: the partner is not migrated, or is not there at all.
-                    if first != nil { try count(other, existing[1], &counts) }
-                    if second != nil { try count(one, existing[0], &counts) }
+                    let (one, other) = (links[row, firstSlot].integerValue, links[row, secondSlot].integerValue)
+                    if ends.hasFirst[row] { try count(other, existing[1], &counts) }
+                    if ends.hasSecond[row] { try count(one, existing[0], &counts) }
                     continue
                 }
                 if let last, last == (first, second) { continue }
@@ -112,5 +113,39 @@ struct OrderedJoinLinks {
         } else {
             counts.unmigrated += 1
         }
+    }
+}
+
+/// The destination keys of a batch of links, looked up at once.
+private final class LinkEnds {
+    let first: UnsafeMutableBufferPointer<Int64>
+    let second: UnsafeMutableBufferPointer<Int64>
+    let hasFirst: UnsafeMutablePointer<Bool>
+    let hasSecond: UnsafeMutablePointer<Bool>
+
+    init(capacity: Int) {
+        first = .allocate(capacity: capacity)
+        second = .allocate(capacity: capacity)
+        hasFirst = .allocate(capacity: capacity)
+        hasSecond = .allocate(capacity: capacity)
+    }
+
+    deinit {
+        first.deallocate()
+        second.deallocate()
+        hasFirst.deallocate()
+        hasSecond.deallocate()
+    }
+
+    func find(
+        _ links: borrowing RowBatch, _ firstKeys: OneMappingsKeys, slot firstSlot: Int, _ secondKeys: OneMappingsKeys,
+        slot secondSlot: Int
+    ) throws(MigrationError) {
+        for row in 0..<links.count {
+            first[row] = links[row, firstSlot].integerValue
+            second[row] = links[row, secondSlot].integerValue
+        }
+        try firstKeys.findDestinationKeys(.init(rebasing: first[..<links.count]), found: hasFirst)
+        try secondKeys.findDestinationKeys(.init(rebasing: second[..<links.count]), found: hasSecond)
     }
 }

@@ -24,19 +24,19 @@ final class ReferencePatches: RowPatches {
     private let first: Int64
     private let last: Int64
     private let sharing: Int
-    private var scan: Scan?
+    @exclusivity(unchecked) private var scan: Scan?
     /// What was counted of the rows so far; nothing once they are done.
-    private(set) var counts = ReferenceCounts()
+    @exclusivity(unchecked) private(set) var counts = ReferenceCounts()
     /// Rows up to this key were written by a killed run.
     private let written: Int64?
 
     /// The source rows at hand.
     private final class Scan {
         let reader: SourceReader
-        var batch: RowBatch
-        var row = 0
+        @exclusivity(unchecked) var batch: RowBatch
+        @exclusivity(unchecked) var row = 0
         /// The key of the row's object.
-        var key: Int64?
+        @exclusivity(unchecked) var key: Int64?
         /// Rows of the batch whose references are due.
         let open: UnsafeMutableBufferPointer<Int>
 

@@ -113,48 +113,92 @@ struct ReferenceProgram {
     ) throws(MigrationError) {
         // Step by step, not row by row: what a step refers to is counted once.
         for step in steps {
-            let only = step.only.map { OneMappingsKeys($0.keys) }
-            let entityNumber = step.only?.entityNumber ?? 0
-            let sourceSlot = step.sourceSlot
+            if let only = step.only, rows.count > 1 {
+                try run(step, OneMappingsKeys(only.keys), only.entityNumber, source, rows, &destination, first, &counts)
+                continue
+            }
             for (offset, row) in rows.enumerated() {
                 let destinationRow = first + offset
-                let sourceKey: Int64
-                if let slot = sourceSlot {
-                    let cell = source[row, slot]
-                    // Only an integer can be a key; Core Data writes nothing else.
-                    guard cell.kind == .integer else { continue }
-                    sourceKey = cell.integerValue
-                } else {
-                    sourceKey = source.key(row)
-                }
+                guard let sourceKey = key(step.sourceSlot, source, row) else { continue }
                 var found = false
-                if let only {
-                    if let key = try only.destinationKey(of: sourceKey) {
-                        found = true
-                        step.put(key, entityNumber, &destination, destinationRow)
+                for candidate in step.candidates {
+                    guard let key = try candidate.keys.destinationKey(of: sourceKey) else { continue }
+                    if found {
+                        counts.surplus += 1
+                        continue
                     }
-                } else {
-                    for candidate in step.candidates {
-                        guard let key = try candidate.keys.destinationKey(of: sourceKey) else { continue }
-                        if found {
-                            counts.surplus += 1
-                            continue
-                        }
-                        found = true
-                        step.put(key, candidate.entityNumber, &destination, destinationRow)
-                    }
+                    found = true
+                    step.put(key, candidate.entityNumber, &destination, destinationRow)
                 }
                 if found {
                     if let order = step.order { destination[destinationRow, order.column] = source[row, order.slot] }
-                } else if let existing = step.existing, try !existing.contains(sourceKey) {
-                    counts.dangling += 1
-                } else if let unmigrated = step.unmigrated {
-                    try unmigrated.log.note(
-                        unmigrated.number, owner: destination.key(destinationRow), source: sourceKey)
                 } else {
-                    counts.unmigrated += 1
+                    try note(step, sourceKey, owner: destination.key(destinationRow), &counts)
                 }
             }
+        }
+    }
+
+    /// The same for one step with one candidate, as almost all are: its keys are looked up at once.
+    private func run(
+        _ step: Step, _ only: OneMappingsKeys, _ entityNumber: Int64, _ source: borrowing RowBatch,
+        _ rows: UnsafeBufferPointer<Int>, _ destination: inout RowBatch, _ first: Int,
+        _ counts: inout ReferenceCounts
+    ) throws(MigrationError) {
+        let space = UnsafeMutableBufferPointer<Int64>.allocate(capacity: rows.count)
+        let places = UnsafeMutableBufferPointer<Int>.allocate(capacity: rows.count)
+        let found = UnsafeMutableBufferPointer<Bool>.allocate(capacity: rows.count)
+        defer {
+            space.deallocate()
+            places.deallocate()
+            found.deallocate()
+        }
+        guard let flags = found.baseAddress else { return }
+        var count = 0
+        let slot = step.sourceSlot
+        for place in 0..<rows.count {
+            guard let key = key(slot, source, rows[place]) else { continue }
+            space[count] = key
+            places[count] = place
+            count += 1
+        }
+        let keys = UnsafeMutableBufferPointer(rebasing: space[..<count])
+        try only.findDestinationKeys(keys, found: flags)
+        let (column, entityColumn, order) = (step.column, step.entityColumn, step.order)
+        for index in 0..<count {
+            let place = places[index]
+            let target = first + place
+            guard found[index] else {
+                if let key = key(slot, source, rows[place]) {
+                    try note(step, key, owner: destination.key(target), &counts)
+                }
+                continue
+            }
+            destination[target, column] = .integer(keys[index])
+            if let entityColumn { destination[target, entityColumn] = .integer(entityNumber) }
+            if let order { destination[target, order.column] = source[rows[place], order.slot] }
+        }
+    }
+
+    /// The key that a source row refers to; nil where it refers to nothing.
+    @inline(__always)
+    private func key(_ slot: Int?, _ source: borrowing RowBatch, _ row: Int) -> Int64? {
+        guard let slot else { return source.key(row) }
+        let cell = source[row, slot]
+        // Only an integer can be a key; Core Data writes nothing else.
+        return cell.kind == .integer ? cell.integerValue : nil
+    }
+
+    /// Counts a reference that found nothing.
+    private func note(
+        _ step: Step, _ sourceKey: Int64, owner: Int64, _ counts: inout ReferenceCounts
+    ) throws(MigrationError) {
+        if let existing = step.existing, try !existing.contains(sourceKey) {
+            counts.dangling += 1
+        } else if let unmigrated = step.unmigrated {
+            try unmigrated.log.note(unmigrated.number, owner: owner, source: sourceKey)
+        } else {
+            counts.unmigrated += 1
         }
     }
 }

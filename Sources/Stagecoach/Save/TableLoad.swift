@@ -140,6 +140,7 @@ struct TableLoad {
         }
         session.add(references)
         for compiled in byEntity.values {
+            if compiled.keys.isFilledByLoad { try compiled.keys.index.seal() }
             session.counts.mappings[compiled.mapping.index].created += compiled.made
             guard let entity = compiled.mapping.destination else { continue }
             session.counts.created[entity.definition.name, default: 0] += compiled.made
@@ -156,6 +157,7 @@ struct TableLoad {
     ) throws {
         // Here and not in the loop: each of these is counted when it is taken.
         let (attributes, references, keys) = (compiled.attributes, compiled.references, compiled.keys)
+        if keys.isFilledByLoad { try keys.index.append(contentsOf: source.keys(rows)) }
         let entityNumber = Cell.integer(compiled.entityNumber)
         let isKept = table.keys == .kept
         var made = 0

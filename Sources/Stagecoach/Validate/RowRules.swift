@@ -129,6 +129,15 @@ struct RowRules {
 
     var isEmpty: Bool { rules.isEmpty }
 
+    /// The first of some rows of which a glance does not show that it keeps all rules, as almost all rows do:
+    /// ``check(_:row:found:)`` tells.
+    func firstToCheck(_ batch: borrowing RowBatch, _ rows: Range<Int>) -> Int? {
+        for row in rows {
+            for glance in glances where !glance.passes(batch[row, glance.column].kind) { return row }
+        }
+        return nil
+    }
+
     /// Checks one row.
     ///
     /// - Parameter found: called for each rule that the row breaks, in the order of the entity's properties, with

@@ -154,20 +154,22 @@ extension MigrationSession {
     /// Checks the rows of a batch that is about to be written.
     func check(_ batch: borrowing RowBatch, _ rules: [Int64: RowRules]) throws {
         guard !rules.isEmpty else { return }
-        // Neighbouring rows are mostly of one entity.
-        var number = batch.isEmpty ? 0 : batch[0, EntityTable.entityColumn].integerValue
-        var current = rules[number]
-        for row in 0..<batch.count {
-            let next = batch[row, EntityTable.entityColumn].integerValue
-            if next != number {
-                number = next
-                current = rules[next]
-            }
-            guard let current else { continue }
-            try current.check(batch, row: row) { broken, isExcused in
-                guard isExcused else { return try validation.note(broken) }
-                counts.warnings[broken.label, default: 0] += 1
-                validation.count(broken, isWarning: true)
+        var row = 0
+        while row < batch.count {
+            // Neighbouring rows are mostly of one entity.
+            let number = batch[row, EntityTable.entityColumn].integerValue
+            var end = row + 1
+            while end < batch.count, batch[end, EntityTable.entityColumn].integerValue == number { end += 1 }
+            defer { row = end }
+            guard let current = rules[number] else { continue }
+            var next = current.firstToCheck(batch, row..<end)
+            while let found = next {
+                try current.check(batch, row: found) { broken, isExcused in
+                    guard isExcused else { return try validation.note(broken) }
+                    counts.warnings[broken.label, default: 0] += 1
+                    validation.count(broken, isWarning: true)
+                }
+                next = current.firstToCheck(batch, found + 1..<end)
             }
         }
     }
