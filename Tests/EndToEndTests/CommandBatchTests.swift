@@ -121,12 +121,14 @@ struct CommandBatchTests {
             + "\"model\": \"\(CommandBinary.models)\"}\n"
         let text = try String(contentsOfFile: manifest, encoding: .utf8)
         try (line + text).write(toFile: manifest, atomically: true, encoding: .utf8)
-        // The first is at work on the library while the second does the others.
+        // The first is at work on the library while the second does the others: it stands still meanwhile.
         let (process, output, messages) = try CommandBinary.start(["batch", manifest, "--to", Self.models])
-        let results = manifest + ".results.jsonl"
-        while process.isRunning, FileManager.default.contents(atPath: results)?.isEmpty ?? true { usleep(2000) }
+        let work = folder.file("out/.library.sqlite.stagecoach")
+        while process.isRunning, !FileManager.default.fileExists(atPath: work) { usleep(500) }
+        kill(process.processIdentifier, SIGSTOP)
         let other = manifest + ".results-other.jsonl"
         let second = try batch([manifest, "--results", other])
+        kill(process.processIdentifier, SIGCONT)
         let first = CommandBinary.finish(process, output, messages)
         #expect(first.code == 0, "\(first.output)\(first.messages)")
         // The library was held by the first, or done.

@@ -2,16 +2,16 @@ import Diagnostics
 
 /// Where the blocks of a run begin in its file, and the first words of each.
 ///
-/// The last hundred blocks' entries stand in memory; those before them are pages of a file beside the run's, of which
-/// the first entry stands in memory. So the index of a run of gigabytes takes little more than that of one of 8 MB, and
+/// The last blocks' entries stand in memory; those before them are pages of a file beside the run's, of which
+/// the first entry stands in memory. So the index of a run of gigabytes takes little more than that of one of 4 MB, and
 /// a hundred runs no more than one batch of rows.
 /// Memory: an entry (8 bytes and the words) each for the last ``kept`` blocks, and for every ``pageEntries`` before
 /// them; one page.
 final class BlockIndex {
     /// Entries that stay in memory.
-    static let kept = 128
+    static let kept = 64
     /// Entries a page.
-    static let pageEntries = 64
+    static let pageEntries = 32
 
     private let words: Int
     /// Words an entry: the block's first words, its offset.

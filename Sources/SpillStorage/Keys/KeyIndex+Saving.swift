@@ -2,8 +2,9 @@ import Diagnostics
 
 /// Sets of keys that outlive the process.
 extension KeyIndex {
-    /// Bytes of chunks in memory up to which they are written with the state; more go to the file.
-    private static let mostWithState = 256 << 10
+    /// Bytes of chunks in memory up to which they are written with the state; more go to the file. A state stands in memory
+    /// two or three times while it is on its way.
+    private static let mostWithState = 16 << 10
 
     /// Closes the range being filled and writes the set's state: its directory, and the chunks where they are few.
     ///

@@ -478,6 +478,8 @@ package final class RecordLog {
     }
 
     private func merge(from first: Int) throws(MigrationError) {
+        // The sources' blocks take its place.
+        memory.dropSpace()
         let merged = try newRun(level: (runs[first...].map(\.level).max() ?? 0) + 1)
         var merger = RecordMerger(runs[first...].map { RecordSource(run: $0) }, width: width)
         while let record = try merger.current() {

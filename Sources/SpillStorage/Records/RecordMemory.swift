@@ -109,6 +109,11 @@ package final class RecordMemory {
     package func park() throws(MigrationError) {
         guard bytesInUse > 256 << 10 else { return }
         for holder in holders where holder.words > 0 { try holder.log.release() }
+        dropSpace()
+    }
+
+    /// Gives the space to sort in back until it is asked for again.
+    func dropSpace() {
         space.deallocate()
         space = .allocate(capacity: 1)
         spaceWords = 0
@@ -133,9 +138,7 @@ package final class RecordMemory {
         for holder in holders { largest = max(largest, holder.words) }
         // What was the largest buffer's space is given back once that buffer is gone.
         if largest > words, spaceWords > words, holders.allSatisfy({ $0.words <= words }) {
-            space.deallocate()
-            space = .allocate(capacity: 1)
-            spaceWords = 0
+            dropSpace()
             largest = words
         }
         return (used - holders[own].words + words + largest) * 8 <= most
