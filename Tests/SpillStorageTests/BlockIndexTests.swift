@@ -34,7 +34,7 @@ import Testing
     @Test("Offsets, first words and bounds are those of a list, in memory and in pages", arguments: [0, 1, 2])
     func againstList(words: Int) throws {
         var random = SeededGenerator(seed: 77 + UInt64(words))
-        for count in [1, 511, BlockIndex.kept, BlockIndex.kept + BlockIndex.pageEntries, 17_341] {
+        for count in [1, 511, BlockIndex.kept, BlockIndex.kept + BlockIndex.pageEntries, 17_341, 300_000] {
             let fixture = try SpillFixture()
             let index = make(fixture, words: words)
             let list = entries(count, words: words, &random)
@@ -63,6 +63,25 @@ import Testing
         }
     }
 
+    private func size(_ path: String) throws -> Int {
+        try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0
+    }
+
+    @Test("A state of more levels than there can be is damage, not a stack that ends")
+    func deep() throws {
+        let fixture = try SpillFixture()
+        let file = try BlockFile(directory: fixture.directory, named: "i", kind: .index, scratch: RawBuffer())
+        var state = StateWriter()
+        for _ in 0..<100_000 {
+            state.write(words: [])
+            state.write(true)
+        }
+        var reader = StateReader(state.bytes)
+        let index = make(fixture, words: 1)
+        let error = #expect(throws: MigrationError.self) { try index.restore(from: &reader) { _ in file } }
+        #expect(error?.code == "journal.damaged")
+    }
+
     @Test("A damaged page of the index is an error that names file and block")
     func damage() throws {
         let fixture = try SpillFixture()
@@ -71,7 +90,8 @@ import Testing
         let list = entries(10_000, words: 1, &random)
         for entry in list { try index.append(offset: entry.offset, first: entry.words) }
         #expect(try index.offset(3000) == list[3000].offset)
-        let path = try #require(try fixture.files().first)
+        // The pages of the entries; those of where they begin are fewer.
+        let path = try #require(try fixture.files().max { try size($0) < size($1) })
         let block = try #require(try SpillFixture.blocks(of: path).first)
         try SpillFixture.withDamage(in: path, at: block.offset + 40) {
             SpillFixture.expectDamage(path) { _ = try index.offset(0) }

@@ -2,26 +2,24 @@ import Diagnostics
 
 /// Where the blocks of a run begin in its file, and the first words of each.
 ///
-/// The last blocks' entries stand in memory; those before them are pages of a file beside the run's, of which
-/// the first entry stands in memory. So the index of a run of gigabytes takes little more than that of one of 4 MB, and
-/// a hundred runs no more than one batch of rows.
-/// Memory: an entry (8 bytes and the words) each for the last ``kept`` blocks, and for every ``pageEntries`` before
-/// them; one page.
+/// The last blocks' entries stand in memory; those before them are pages of a file beside the run's, and where these begin
+/// stands in an index of the same kind. So the index of a run of gigabytes takes little more than that of one of 8 MB, and a
+/// hundred runs no more than one batch of rows.
+/// Memory: for each level an entry (8 bytes and the words) of up to ``kept`` and ``pageEntries`` blocks, and one page; there is
+/// a level more for every ``pageEntries`` times as many blocks.
 final class BlockIndex {
     /// Entries that stay in memory.
     static let kept = 64
     /// Entries a page.
-    static let pageEntries = 32
+    static let pageEntries = 64
 
     private let words: Int
     /// Words an entry: the block's first words, its offset.
     private let width: Int
     private let makeFile: () throws(MigrationError) -> BlockFile
     private var file: BlockFile?
-    /// The first entry of each page.
-    private var firsts: [UInt64] = []
-    /// Where each page begins in the file.
-    private var pageOffsets: [Int] = []
+    /// The first entry of each page, and where it begins in the file; nil before the first page.
+    private var pages: BlockIndex?
     /// Entries after the pages.
     private var tail: [UInt64] = []
     private let page = RawBuffer()
@@ -40,7 +38,7 @@ final class BlockIndex {
 
     /// Blocks in the index.
     var count: Int { paged + tail.count / width }
-    private var paged: Int { pageOffsets.count * Self.pageEntries }
+    private var paged: Int { (pages?.count ?? 0) * Self.pageEntries }
 
     /// Adds a block after the last one.
     ///
@@ -74,11 +72,8 @@ final class BlockIndex {
         _ prefix: UnsafePointer<UInt64>, words compared: Int, from: Int, count: Int
     ) throws(MigrationError) -> Int {
         var bound = 0
-        if !tail.isEmpty, pageOffsets.isEmpty || isTailBefore(prefix, compared) {
-            let begin = max(0, from - paged)
-            bound = paged + Self.lowerBound(tail, from: begin, width: width, prefix, compared)
-        } else {
-            let after = Self.lowerBound(firsts, from: 0, width: width, prefix, compared)
+        if let pages, tail.isEmpty || !isTailBefore(prefix, compared) {
+            let after = try pages.lowerBound(prefix, words: compared, from: 0, count: pages.count)
             if after > 0 {
                 try load(after - 1)
                 let entries = page.start.assumingMemoryBound(to: UInt64.self)
@@ -86,32 +81,39 @@ final class BlockIndex {
                 bound += RecordOrder.lowerBound(
                     entries, from: 0, count: Self.pageEntries, width: width, prefix: prefix, words: compared)
             }
+        } else {
+            bound = paged + Self.lowerBound(tail, from: max(0, from - paged), width: width, prefix, compared)
         }
         return min(max(bound, from), max(from, count))
     }
 
     /// Writes the index as it is.
     func save(to state: inout StateWriter) {
-        state.write(words: firsts)
-        state.write(words: pageOffsets.map { UInt64($0) })
         state.write(words: tail)
-        state.write(file != nil)
+        state.write(pages != nil)
         file?.save(to: &state)
+        pages?.save(to: &state)
     }
 
     /// Takes over an index that was written; this one is empty.
     ///
+    /// - Parameters:
+    ///   - levels: how many more levels of pages are believed; eight hold more blocks than a disk.
+    ///   - open: opens a file that the state names.
     /// - Throws: `journal.damaged`, `spill.io` (74).
     func restore(
-        from state: inout StateReader, _ open: (inout StateReader) throws(MigrationError) -> BlockFile
+        from state: inout StateReader, levels: Int = 8,
+        _ open: (inout StateReader) throws(MigrationError) -> BlockFile
     ) throws(MigrationError) {
-        firsts = try state.words()
-        pageOffsets = try state.integers()
         tail = try state.words()
-        file = try state.optional(open)
+        guard tail.count % width == 0 else { throw StateReader.damaged("an index of blocks") }
         loaded = -1
-        guard firsts.count == pageOffsets.count * width, tail.count % width == 0, pageOffsets.isEmpty || file != nil
-        else { throw StateReader.damaged("an index of blocks") }
+        guard try state.flag() else { return }
+        guard levels > 0 else { throw StateReader.damaged("an index of blocks") }
+        file = try open(&state)
+        let pages = BlockIndex(words: words, makeFile: makeFile)
+        try pages.restore(from: &state, levels: levels - 1, open)
+        self.pages = pages
     }
 
     private func isTailBefore(_ prefix: UnsafePointer<UInt64>, _ compared: Int) -> Bool {
@@ -146,12 +148,13 @@ final class BlockIndex {
     }
 
     private func load(_ number: Int) throws(MigrationError) {
-        guard number != loaded, let file else { return }
+        guard number != loaded, let file, let pages else { return }
         loaded = -1
-        let next = number + 1 < pageOffsets.count ? pageOffsets[number + 1] : file.end
-        try file.read(at: pageOffsets[number], next: next, into: page)
+        let offset = try pages.offset(number)
+        let next = number + 1 < pages.count ? try pages.offset(number + 1) : file.end
+        try file.read(at: offset, next: next, into: page)
         guard page.count == Self.pageEntries * width * 8 else {
-            throw file.damaged(pageOffsets[number], "it is no page of an index")
+            throw file.damaged(offset, "it is no page of an index")
         }
         loaded = number
     }
@@ -161,18 +164,19 @@ final class BlockIndex {
         let file: BlockFile
         if let known = self.file { file = known } else { file = try makeFile() }
         self.file = file
+        let pages = self.pages ?? BlockIndex(words: words, makeFile: makeFile)
+        self.pages = pages
         let taken = Self.pageEntries * width
-        let bytes = tail.withUnsafeBytes { entries -> UnsafeRawBufferPointer in
-            page.count = 0
-            page.ensure(taken * 8)
+        page.count = 0
+        page.ensure(taken * 8)
+        tail.withUnsafeBytes { entries in
             if let start = entries.baseAddress { page.start.copyMemory(from: start, byteCount: taken * 8) }
-            page.count = taken * 8
-            return page.bytes
         }
+        page.count = taken * 8
         loaded = -1
-        pageOffsets.append(try file.append(bytes))
-        loaded = pageOffsets.count - 1
-        firsts.append(contentsOf: tail[..<width])
+        let offset = try file.append(page.bytes)
+        loaded = pages.count
+        try pages.append(offset: offset, first: page.start.assumingMemoryBound(to: UInt64.self))
         tail.removeFirst(taken)
     }
 }
