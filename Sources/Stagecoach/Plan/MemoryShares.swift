@@ -49,7 +49,7 @@ struct MemoryShares: Sendable {
         destinationCache = min(8 << 20, max(1 << 20, usable / 6))
         sourceCache = min(2 << 20, max(512 << 10, usable / 16))
         batch = min(1 << 20, max(128 << 10, usable / 32))
-        keys = min(64 << 20, max(1 << 20, usable / 12))
+        keys = min(64 << 20, max(1 << 20, usable / 16))
         sorts = min(128 << 20, max(2 << 20, usable / 4))
         links = min(64 << 20, max(1 << 20, usable / 4))
         spill = min(32 << 20, max(1 << 20, usable / 8))
