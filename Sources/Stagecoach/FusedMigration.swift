@@ -34,7 +34,7 @@ struct FusedMigration {
         let links = LinkPlanner(
             mappings: mappings, source: session.layout.schema, destination: session.destinationSchema
         ).plan()
-        let unasked = UnaskedKeys(session: session, mappings: mappings, work: work, links: links).tables
+        let unasked = UnaskedKeys(session: session, mappings: mappings, work: work, links: links).noting
         let scan = try KeyScan(
             session: session, mappings: mappings, tables: work.tables, manager: manager, unasked: unasked
         ).run()
@@ -44,6 +44,11 @@ struct FusedMigration {
         try AccountForSources.count(keys, mappings: mappings, in: session)
         // A pair's resolution has up to six sorts at hand; what it gives waits for its table's load.
         session.concurrentSorts = 6 + links.columns.count
+        // Where nothing else is sorted, indexes have that room too.
+        let isSorting = !links.columns.isEmpty || session.validation.ledger != nil || session.unmigrated != nil
+        let indexMemory = session.budget.destinationCache
+        let mostIndexMemory = indexMemory + (isSorting ? 0 : session.budget.sorts)
+        destination.indexSorts?.memory = mostIndexMemory
         let stream = LinkStream(session: session, keys: keys)
         for (mapping, planned) in links.counted { try stream.forEach(mapping, planned, countsMissing: true) { _ in } }
         var highest = [Int64](repeating: 0, count: session.destinationSchema.tables.count)
@@ -115,6 +120,8 @@ struct FusedMigration {
                 let part = unit == done ? resumed?.position : nil
                 if unit == done, part == nil { goOn() }
                 session.begin(.load, [session.destinationSchema.joinTables[join].name])
+                var rows = JoinLinks(session: session, mappings: mappings, keys: keys, joinTable: join)
+                if try rows.ordered == nil { destination.indexSorts?.memory = indexMemory }
                 let writer = try destination.joinWriter(join, goingOnFrom: part == nil ? nil : resumed?.fill)
                 let links: Int
                 if let part, part.isDone {
@@ -123,24 +130,23 @@ struct FusedMigration {
                     links = part.links
                 } else {
                     let number = unit
-                    links = try JoinLinks(
-                        session: session, mappings: mappings, keys: keys, joinTable: join,
-                        prepare: {
-                            if part == nil {
-                                try destination.prepareRows(joinTable: join, expecting: $0)
-                            } else {
-                                goOn()
-                            }
-                            try checkpoints?.enter(unit: number, highest: highest)
-                        }, written: part?.links ?? 0
-                    )
-                    .load(into: writer)
+                    rows.prepare = {
+                        if part == nil {
+                            try destination.prepareRows(joinTable: join, expecting: $0)
+                        } else {
+                            goOn()
+                        }
+                        try checkpoints?.enter(unit: number, highest: highest)
+                    }
+                    rows.written = part?.links ?? 0
+                    links = try rows.load(into: writer)
                 }
                 checkpoints?.loaded = .init(isDone: true, links: links)
                 try writer.finish()
                 session.linksWritten[join] += links
                 session.begin(.indexes, [session.destinationSchema.joinTables[join].name])
                 try destination.createIndexes(joinTable: join)
+                destination.indexSorts?.memory = mostIndexMemory
                 try checkpoints?.endStep(unit, highest: highest)
             }
         }

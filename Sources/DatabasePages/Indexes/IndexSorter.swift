@@ -57,12 +57,12 @@ package final class IndexSorter {
         self.directory = directory
         takesWords = terms.count <= Self.mostWords && terms.allSatisfy(\.hasWords)
         // Other values than numbers are rare in a column of numbers, and so are other integers than keys.
-        entryMemory = takesWords ? memory / 4 : memory
         let hasHalves = HalfWords.fit(terms)
-        let rest = memory - memory / 4
-        wordMemory = hasHalves ? rest / 4 : rest
+        let rare = hasHalves ? max(memory / 8, min(64 << 10, memory / 4)) : memory / 4
+        entryMemory = takesWords ? rare : memory
+        wordMemory = hasHalves ? rare : memory - rare
         if hasHalves {
-            halves = RecordSorter(directory: directory, name: "index", width: terms.count, memory: rest - rest / 4)
+            halves = RecordSorter(directory: directory, name: "index", width: terms.count, memory: memory - 2 * rare)
         } else if takesWords {
             sorter = RecordSorter(directory: directory, name: "index", width: terms.count + 1, memory: wordMemory)
         }

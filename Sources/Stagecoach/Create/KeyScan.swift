@@ -13,8 +13,8 @@ struct KeyScan {
     let tables: [PlannedTable]
     /// What `$manager` is in filters.
     let manager: MigrationManager
-    /// Source tables whose keys the load notes: see ``UnaskedKeys``.
-    var unasked: Set<Int> = []
+    /// Source tables whose keys the load notes, and the mapping with whose rows it does: see ``UnaskedKeys``.
+    var unasked: [Int: Int] = [:]
 
     /// Reads the keys.
     ///
@@ -46,12 +46,10 @@ struct KeyScan {
                 byMapping[mapping.index] = keys
                 if let entity { plain[entity] = index }
             }
-            if unasked.contains(table), let only = plain.values.first {
-                for keys in byMapping.values where keys.mapping.sourceTable == table {
-                    keys.isFilledByLoad = true
-                    // Counted here and not with the load: what a run had done is the same whoever notes the keys.
-                    session.progress.advance(rows: session.counts.mappings[keys.mapping.index].sourceObjects)
-                }
+            if let first = unasked[table], let only = plain.values.first {
+                byMapping[first]?.isFilledByLoad = true
+                // Counted here and not with the load: what a run had done is the same whoever notes the keys.
+                session.progress.advance(rows: session.counts.mappings[first].sourceObjects)
                 byTable[table] = only
                 continue
             }

@@ -34,7 +34,14 @@ struct Resumption {
         let started = EvaluationScope.time
         let uuid = area.earlier?.header.uuid ?? UUID().uuidString
         if options.newUUID { migration.newUUID = uuid }
-        let header = { try RunRecord.Header(migration, prepared, appends: appends, started: started, uuid: uuid) }
+        // Digests of models take a millisecond or two: made when they are asked for, and once.
+        var known: RunRecord.Header?
+        let header = {
+            if let known { return known }
+            let made = try RunRecord.Header(migration, prepared, appends: appends, started: started, uuid: uuid)
+            known = made
+            return made
+        }
         let isResumable =
             migration.archive == nil && !options.isDryRun
             && RunCheckpoints.obstacle(options, appends: appends, models: prepared.turns.count, prepared.schema) == nil
