@@ -27,7 +27,11 @@ public struct RowBatch: ~Copyable {
     @usableFromInline var pagesCount = 0
     /// Whether a reader may leave texts and blobs in the pages that it has at hand, which stay until it fills the batch again:
     /// for who is done with the rows by then. Such a batch may end before it is full.
-    package var borrowsPages = false
+    @inlinable package var borrowsPages: Bool {
+        get { mayBorrowPages }
+        set { mayBorrowPages = newValue }
+    }
+    @usableFromInline var mayBorrowPages = false
     @usableFromInline var holdsHugeValues = false
     /// What cells of kind `huge` refer to.
     private var hugeValues: [HugeValue] = []
@@ -307,7 +311,7 @@ public struct RowBatch: ~Copyable {
     }
 
     /// The pages that the batch is being filled from, where its cells may borrow from them.
-    package var lentPages: UnsafeRawPointer? { borrowsPages ? pages : nil }
+    @inlinable package var lentPages: UnsafeRawPointer? { mayBorrowPages ? pages : nil }
 
     /// The bits of a text or blob of another batch in this one, which remembers where the bytes are.
     @inlinable

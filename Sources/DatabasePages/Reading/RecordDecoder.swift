@@ -249,6 +249,13 @@ final class RecordDecoder {
     private func passes(
         _ record: UnsafeRawPointer, _ count: Int, _ filter: ScanRequest.Filter, _ page: UInt32
     ) throws(MigrationError) -> Bool {
+        // Z_ENT, as mostly: behind a key that is NULL there, in a header of one byte's length.
+        if filter.field == 1, count >= 4 {
+            let (size, serial) = (Int(record.load(as: UInt8.self)), record.load(fromByteOffset: 2, as: UInt8.self))
+            if size >= 3, size < 0x80, size < count, serial == 1, record.load(fromByteOffset: 1, as: UInt8.self) == 0 {
+                return filter.passes(Int64(record.load(fromByteOffset: size, as: Int8.self)))
+            }
+        }
         var place = 0
         let headerSize = try headerSize(record, &place, available: count, total: count, page)
         var body = headerSize

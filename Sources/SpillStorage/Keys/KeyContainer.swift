@@ -409,8 +409,10 @@ enum KeyContainer: UInt8 {
 
     private static func runRank(_ payload: UnsafeMutableRawPointer, count: Int, offset: Int) -> Int {
         let (starts, ranks, runs) = runParts(payload)
-        var run = lowerBound(starts, count: runs, UInt16(truncatingIfNeeded: offset))
-        if run == runs || Int(starts[run]) != offset { run -= 1 }
+        // How many begin at the offset or before; no comparison: the compiler makes vectors of this.
+        var before: UInt32 = 0
+        for place in 0..<runs { before &+= (UInt32(starts[place]) &- UInt32(truncatingIfNeeded: offset + 1)) &>> 31 }
+        let run = Int(before) - 1
         guard run >= 0 else { return -1 }
         let rank = Int(ranks[run]) + offset - Int(starts[run])
         return rank < (run + 1 < runs ? Int(ranks[run + 1]) : count) ? rank : -1

@@ -2,14 +2,15 @@ import Diagnostics
 
 /// Lookups of many keys at once: what refers to objects comes in ranges, so the range of the key before is mostly at hand.
 extension KeyIndex {
-    /// A range whose keys stand in one chunk in memory, in a form that answers without a search.
+    /// A range whose keys stand in one chunk in memory, or in the one that is being filled.
     private struct DenseRange {
         let range: Int64
         /// Smaller keys of the range stand elsewhere.
         let firstKey: Int64
         let payload: UnsafeMutableRawPointer
         let rank: Int
-        let isBitmap: Bool
+        let keys: Int
+        let kind: KeyContainer
 
         @inline(__always)
         func holds(_ key: Int64) -> Bool { key >> KeyContainer.rangeBits == range && key >= firstKey }
@@ -17,42 +18,51 @@ extension KeyIndex {
         @inline(__always)
         func contains(_ key: Int64) -> Bool {
             let offset = Int(key & 0xFFFF)
-            guard isBitmap else { return !KeyContainer.holesBefore(payload, offset: offset).isMissing }
-            let word = payload.assumingMemoryBound(to: UInt64.self)[offset >> 6]
-            return word >> UInt64(offset & 63) & 1 != 0
+            switch kind {
+            case .bitmap:
+                let word = payload.assumingMemoryBound(to: UInt64.self)[offset >> 6]
+                return word >> UInt64(offset & 63) & 1 != 0
+            case .holes: return !KeyContainer.holesBefore(payload, offset: offset).isMissing
+            default: return kind.rank(payload, count: keys, offset: offset) >= 0
+            }
         }
 
         /// The rank, or -1.
         @inline(__always)
         func rank(of key: Int64) -> Int {
-            let offset = Int(key & 0xFFFF)
-            if isBitmap {
-                let found = KeyContainer.bitmapRank(payload, offset: offset)
-                return found < 0 ? -1 : rank + found
-            }
-            let (holes, isMissing) = KeyContainer.holesBefore(payload, offset: offset)
-            return isMissing ? -1 : rank + offset - holes
+            let found = kind.rank(payload, count: keys, offset: Int(key & 0xFFFF))
+            return found < 0 ? -1 : rank + found
         }
     }
 
-    /// The range of a key, where it is of that kind and no keys are being added.
+    /// The range of a key, where it is of that kind. It holds until a key is added.
+    @inline(never)
     private func range(of key: Int64) -> DenseRange? {
         let hot = hot.pointee
         let range = key >> KeyContainer.rangeBits
+        guard key <= hot.lastKey else { return nil }
+        if hot.liveCount > 0, key >= hot.liveFirst {
+            guard let live = hot.live, range == hot.liveRange else { return nil }
+            return DenseRange(
+                range: range, firstKey: hot.liveFirst, payload: live, rank: hot.chunkedKeys + hot.farCount,
+                keys: hot.liveCount, kind: .bitmap)
+        }
+        // Larger keys of a chunk's range may stand in the one that is being filled.
+        if hot.liveCount > 0, range == hot.liveRange { return nil }
         let distance = range &- hot.firstRange
-        guard key <= hot.lastKey, hot.liveCount == 0, hot.farCount == 0, hot.rangeTableCapacity > 0, distance >= 0,
-            distance < hot.rangeTableCount
-        else { return nil }
+        guard hot.farCount == 0, hot.rangeTableCapacity > 0, distance >= 0, distance < hot.rangeTableCount else {
+            return nil
+        }
         let number = Int(hot.rangeTable[Int(distance)])
         guard number >= 0 else { return nil }
-        let chunk = hot.chunks + number
-        let kind = chunk.pointee.kind
-        guard kind == .bitmap || kind == .holes, chunk.pointee.slot < 0, let payload = chunk.pointee.payload,
-            chunk.pointee.firstKey >> KeyContainer.rangeBits == range
+        let chunk = hot.chunks[number]
+        // Those that were read back may go again; full ones have no payload.
+        guard chunk.kind != .sparse, chunk.slot < 0, let payload = chunk.payload,
+            chunk.firstKey >> KeyContainer.rangeBits == range
         else { return nil }
         return DenseRange(
-            range: range, firstKey: chunk.pointee.firstKey, payload: payload, rank: chunk.pointee.rank,
-            isBitmap: kind == .bitmap)
+            range: range, firstKey: chunk.firstKey, payload: payload, rank: chunk.rank, keys: keysIn(number),
+            kind: chunk.kind)
     }
 
     /// Whether the key is in the set.
