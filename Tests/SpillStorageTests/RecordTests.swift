@@ -55,7 +55,7 @@ private func randomRecord(_ width: Int, _ form: Int, _ number: Int, _ random: in
         #expect(try fixture.files().isEmpty)
     }
 
-    @Test("Records written in place, and shown in chunks, are those of one by one", arguments: [1, 2, 3], [0, 1 << 24])
+    @Test("Written in place and shown in chunks they are those of one by one", arguments: [1, 2, 3], [0, 1 << 24])
     func chunks(width: Int, memory: Int) throws {
         var random = SeededGenerator(seed: UInt64(width) + 77)
         let fixture = try SpillFixture()
