@@ -34,7 +34,7 @@ struct FusedMigration {
         let links = LinkPlanner(
             mappings: mappings, source: session.layout.schema, destination: session.destinationSchema
         ).plan()
-        let unasked = UnaskedKeys(session: session, mappings: mappings, work: work, links: links).noting
+        let unasked = UnaskedKeys(session: session, mappings: mappings, work: work, links: links).tables
         let scan = try KeyScan(
             session: session, mappings: mappings, tables: work.tables, manager: manager, unasked: unasked
         ).run()
@@ -190,7 +190,8 @@ struct FusedMigration {
     private func expectedRows(_ table: PlannedTable, _ keys: SourceKeys) -> Int {
         table.mappings.reduce(0) { sum, index in
             guard let own = keys.byMapping[index] else { return sum }
-            return sum + (own.isFilledByLoad ? session.counts.mappings[index].sourceObjects : own.index.count)
+            let isKnown = !own.isFilledByLoad && !own.isLeftOut
+            return sum + (isKnown ? own.index.count : session.counts.mappings[index].sourceObjects)
         }
     }
 

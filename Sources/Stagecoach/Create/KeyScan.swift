@@ -13,8 +13,8 @@ struct KeyScan {
     let tables: [PlannedTable]
     /// What `$manager` is in filters.
     let manager: MigrationManager
-    /// Source tables whose keys the load notes, and the mapping with whose rows it does: see ``UnaskedKeys``.
-    var unasked: [Int: Int] = [:]
+    /// Source tables whose keys need no scan.
+    var unasked = UnaskedKeys.Tables()
 
     /// Reads the keys.
     ///
@@ -31,6 +31,8 @@ struct KeyScan {
         let scanned = Set(mappings.filter { !$0.isEarlier }.compactMap(\.sourceTable)).union(argumentTables)
         let allowances = allowances(of: scanned)
         for table in scanned.sorted() {
+            // Those that need no scan too: nothing has been written yet.
+            try session.checkCancelled()
             let allowance = allowances[table] ?? KeyScan.leastAllowance
             var all = KeyIndex(directory: session.work, name: "keys", memory: allowance)
             // Mappings that read all objects of one entity share an index.
@@ -46,10 +48,15 @@ struct KeyScan {
                 byMapping[mapping.index] = keys
                 if let entity { plain[entity] = index }
             }
-            if let first = unasked[table], let only = plain.values.first {
+            if let first = unasked.noting[table], let only = plain.values.first {
                 byMapping[first]?.isFilledByLoad = true
                 // Counted here and not with the load: what a run had done is the same whoever notes the keys.
                 session.progress.advance(rows: session.counts.mappings[first].sourceObjects)
+                byTable[table] = only
+                continue
+            }
+            if unasked.leftOut.contains(table), let only = plain.values.first {
+                for keys in byMapping.values where keys.mapping.sourceTable == table { keys.isLeftOut = true }
                 byTable[table] = only
                 continue
             }

@@ -5,32 +5,53 @@ import PersistentStore
 /// all their pages.
 ///
 /// Only what is plain on its face: one mapping model whose mappings read every row of the table's only entity, and none of
-/// them shares its step with others or is cut. Where objects may be rejected, and in a run that goes on from a killed one, all
-/// keys are scanned.
+/// them shares its step with others or is cut. Where objects may be rejected all keys are scanned.
+///
+/// In a run that goes on from a killed one the rows of some tables have been read, all or a part of them. Where kept keys of
+/// these are not asked for any more, they are left out; else they are scanned.
 struct UnaskedKeys {
+    /// Tables by index in the source schema.
+    struct Tables {
+        /// Those whose keys are noted, and the mapping whose load does.
+        var noting: [Int: Int] = [:]
+        /// Those whose keys are of no use any more.
+        var leftOut: Set<Int> = []
+    }
+
     let session: MigrationSession
     let mappings: [PlannedMapping]
     let work: PlannedWork
     let links: LinkPlan
 
-    /// The tables, by index in the source schema, and the mapping whose load notes the keys.
-    var noting: [Int: Int] {
-        guard session.validation.ledger == nil, session.checkpoints?.resumed == nil, session.unmigrated == nil,
-            links.columns.isEmpty, session.mappingCount == mappings.count,
+    var tables: Tables {
+        let resumed = session.checkpoints?.resumed
+        guard session.validation.ledger == nil, session.unmigrated == nil, links.columns.isEmpty,
+            session.mappingCount == mappings.count, resumed == nil || session.options.idMap == nil,
             mappings.allSatisfy({ !$0.isEarlier && $0.filter == nil && !$0.needsObjects })
-        else { return [:] }
-        let asked = firstAsked
+        else { return Tables() }
+        let asked = asked
         let course = course
-        var found: [Int: Int] = [:]
+        let done = resumed?.unit ?? 0
+        var found = Tables()
         for table in Set(mappings.compactMap(\.sourceTable)).sorted() {
             let reading = mappings.filter { $0.sourceTable == table }
             guard session.layout.schema.tables[table].entities.count == 1, reading.allSatisfy(isPlain),
-                let first = reading.min(by: { course.step[$0.index] ?? .max < course.step[$1.index] ?? .max }),
-                course.step[first.index] ?? .max < asked[table] ?? .max
+                let (step, first) = reading.compactMap({ mapping in
+                    course.steps[mapping.index]?.min().map { ($0, mapping.index) }
+                }).min(by: { $0.0 < $1.0 }), step < asked.byOthers[table]?.min() ?? .max
             else { continue }
-            found[table] = first.index
+            let last = max(asked.byOthers[table]?.max() ?? -1, asked.byItself[table]?.max() ?? -1)
+            if step > done || step == done && resumed?.position == nil {
+                found.noting[table] = first
+            } else if last < done, reading.allSatisfy(isKept) {
+                found.leftOut.insert(table)
+            }
         }
         return found
+    }
+
+    private func isKept(_ mapping: PlannedMapping) -> Bool {
+        work.tables.contains { $0.keys == .kept && $0.mappings.contains(mapping.index) }
     }
 
     /// Whether a mapping's rows are all read in one step, and no keys depend on how many there are.
@@ -43,13 +64,13 @@ struct UnaskedKeys {
         return own.count == 1 && own[0].isFirst && own[0].isLast && own[0].range == .all
     }
 
-    /// When what is loaded: the number of each mapping's first step and of each join table, by index.
-    private var course: (step: [Int: Int], join: [Int: Int]) {
-        var (step, join): ([Int: Int], [Int: Int]) = ([:], [:])
+    /// When what is loaded: the numbers of each mapping's steps and of each join table, by index.
+    private var course: (steps: [Int: Set<Int>], join: [Int: Int]) {
+        var (steps, join): ([Int: Set<Int>], [Int: Int]) = ([:], [:])
         var number = 0
         for pass in work.passes {
             for part in pass.steps {
-                for mapping in part.mappings where step[mapping] == nil { step[mapping] = number }
+                for mapping in part.mappings { steps[mapping, default: []].insert(number) }
                 number += 1
             }
             for table in pass.joinTables {
@@ -57,15 +78,15 @@ struct UnaskedKeys {
                 number += 1
             }
         }
-        return (step, join)
+        return (steps, join)
     }
 
-    /// When a table's keys are looked up first, but by its own rows, each of which looks itself up; -1: before the load.
-    private var firstAsked: [Int: Int] {
+    /// When a table's keys are looked up, -1 being before the load: by others, and by rows that look themselves up.
+    private var asked: (byOthers: [Int: Set<Int>], byItself: [Int: Set<Int>]) {
         let course = course
-        var asked: [Int: Int] = [:]
-        func note(_ tables: [Int?], at number: Int?) {
-            for table in tables.compactMap(\.self) { asked[table] = min(asked[table] ?? .max, number ?? -1) }
+        var (asked, byItself): ([Int: Set<Int>], [Int: Set<Int>]) = ([:], [:])
+        func note(_ tables: [Int?], at numbers: Set<Int>?) {
+            for table in tables.compactMap(\.self) { asked[table, default: []].formUnion(numbers ?? [-1]) }
         }
         func tables(_ planned: PlannedRelationship) -> (argument: SourceArgument, all: [Int?])? {
             guard case .lookup(let argument, let candidates)? = planned.value else { return nil }
@@ -74,8 +95,13 @@ struct UnaskedKeys {
         for (index, references) in links.direct {
             for reference in references {
                 guard let (argument, found) = tables(reference.planned) else { continue }
-                if case .object = argument, found.allSatisfy({ $0 == mappings[index].sourceTable }) { continue }
-                note(found, at: course.step[index])
+                if case .object = argument, let table = mappings[index].sourceTable,
+                    found.allSatisfy({ $0 == table })
+                {
+                    byItself[table, default: []].formUnion(course.steps[index] ?? [-1])
+                } else {
+                    note(found, at: course.steps[index])
+                }
             }
         }
         for (mapping, planned) in links.counted { note((tables(planned)?.all ?? []) + [mapping.sourceTable], at: nil) }
@@ -84,9 +110,9 @@ struct UnaskedKeys {
                 guard case .join(let join, _) = session.destinationSchema.storage(of: planned.relationship) else {
                     continue
                 }
-                note((tables(planned)?.all ?? []) + [mapping.sourceTable], at: course.join[join])
+                note((tables(planned)?.all ?? []) + [mapping.sourceTable], at: course.join[join].map { [$0] })
             }
         }
-        return asked
+        return (asked, byItself)
     }
 }
