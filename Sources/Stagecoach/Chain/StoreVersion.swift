@@ -64,6 +64,8 @@ private struct StoreVersionSearch {
 
     func find() throws(MigrationError) -> StoreVersion {
         let hashes = store.metadata.versionHashes
+        // Hashes that only Core Data knows may have been left out: where all were, none says anything.
+        let hasHashes = hashes.values.contains { !$0.isEmpty }
         let said = store.metadata.versionIdentifiers.filter { !$0.isEmpty }
         let label = said.isEmpty ? nil : said.joined(separator: ", ")
         var reasons: [String] = []
@@ -80,7 +82,7 @@ private struct StoreVersionSearch {
         for name in names {
             // A version that cannot be read is none that could be recognised.
             guard let bundle, let model = try? ModelLocator.load("\(bundle):\(name)").model else { continue }
-            if !hashes.isEmpty, let fitting = model.fitting(storeHashes: hashes) {
+            if hasHashes, let fitting = model.fitting(storeHashes: hashes) {
                 matching.append(ModelVersion(name: name, model: fitting))
             }
             if let cached {
@@ -115,7 +117,7 @@ private struct StoreVersionSearch {
             return StoreVersion(
                 evidence: .schema, names: fitting.compactMap(\.name), model: last.model, label: label)
         }
-        throw unknown(reasons, hasHashes: !hashes.isEmpty, nearest)
+        throw unknown(reasons, hasHashes: hasHashes, nearest)
     }
 
     /// The cached model, where it is the one that wrote the store.
