@@ -202,7 +202,10 @@ enum FuzzStates {
             let reader = spill.makeReader()
             var rounds = 0
             batch.removeAll()
-            while rounds < 200, try reader.next(into: &batch) { rounds += 1 }
+            while rounds < 200, try reader.next(into: &batch) {
+                rounds += 1
+                batch.removeAll()
+            }
         }
     }
 
