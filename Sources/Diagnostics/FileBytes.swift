@@ -28,13 +28,15 @@ package enum FileBytes {
         return bytes
     }
 
-    /// What stands at a path, symbolic links followed; false where nothing does, or a path of that form cannot exist.
+    /// What stands at a path; nil where nothing does, or a path of that form cannot exist.
     ///
     /// - Throws: the failure of the call: nobody knows what stands there.
-    package static func status(_ path: String, _ status: inout stat) throws(Failure) -> Bool {
-        guard stat(path, &status) != 0 else { return true }
+    package static func status(_ path: String, followsLinks: Bool = true) throws(Failure) -> stat? {
+        var status = stat()
+        let result = followsLinks ? stat(path, &status) : lstat(path, &status)
+        guard result != 0 else { return status }
         guard [ENOENT, ENOTDIR, ELOOP, ENAMETOOLONG].contains(errno) else { throw Failure(number: errno) }
-        return false
+        return nil
     }
 
     private static func result<Count: SignedInteger>(_ call: () -> Count) throws(Failure) -> Count {

@@ -13,9 +13,10 @@ enum ModelFile {
     ///
     /// - Throws: `model.permission` (77), `model.unreadable` (74): nobody knows what stands there.
     static func kind(at path: String) throws(MigrationError) -> Kind? {
-        var status = stat()
+        let status: stat
         do throws(FileBytes.Failure) {
-            guard try FileBytes.status(path, &status) else { return nil }
+            guard let found = try FileBytes.status(path) else { return nil }
+            status = found
         } catch {
             throw unreadable(path, error)
         }

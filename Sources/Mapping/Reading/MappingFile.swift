@@ -87,10 +87,7 @@ package struct MappingFile {
 
     /// What stands at a path; nil for nothing.
     private static func status(_ path: String) throws(MigrationError) -> stat? {
-        var status = stat()
-        do throws(FileBytes.Failure) {
-            return try FileBytes.status(path, &status) ? status : nil
-        } catch {
+        do throws(FileBytes.Failure) { return try FileBytes.status(path) } catch {
             throw unreadable(path, error)
         }
     }

@@ -80,8 +80,7 @@ private struct StoreVersionSearch {
         var fitting: [ModelVersion] = []
         var nearest: (name: String, differences: [String])?
         for name in names {
-            // A version that cannot be read is none that could be recognised.
-            guard let bundle, let model = try? ModelLocator.load("\(bundle):\(name)").model else { continue }
+            guard let bundle, let model = try Self.version(name, in: bundle) else { continue }
             if hasHashes, let fitting = model.fitting(storeHashes: hashes) {
                 matching.append(ModelVersion(name: name, model: fitting))
             }
@@ -118,6 +117,14 @@ private struct StoreVersionSearch {
                 evidence: .schema, names: fitting.compactMap(\.name), model: last.model, label: label)
         }
         throw unknown(reasons, hasHashes: hasHashes, nearest)
+    }
+
+    /// A version that is no model is none that could be recognised: nil. One that the disk does not give may be the one.
+    private static func version(_ name: String, in bundle: String) throws(MigrationError) -> ManagedObjectModel? {
+        do throws(MigrationError) { return try ModelLocator.load("\(bundle):\(name)").model } catch {
+            guard error.category != .io else { throw error }
+            return nil
+        }
     }
 
     /// The cached model, where it is the one that wrote the store.

@@ -128,7 +128,7 @@ final class ExternalFiles {
                     } else if ExternalReference.isReference(batch.bytes(cell)) {
                         try settleReference(cell, &batch, row, column, table: table, &counts)
                     } else if becomesFile(cell, in: batch) {
-                        let name = newName(table: table, key: batch.key(row), column)
+                        let name = try newName(table: table, key: batch.key(row), column)
                         let writer = try ExternalFileWriter(path: try place(name))
                         try writer.append(UnsafeRawBufferPointer(rebasing: batch.bytes(cell)[1...]))
                         try writer.finish()
@@ -164,8 +164,8 @@ final class ExternalFiles {
                 missingByTurn[turn] = known
             }
             // The old name leads to the file where somebody finds it again, but never to another store's.
-            if destinationExists, destination.holds(reference) {
-                refer(to: newName(table: table, key: batch.key(row), column), &batch, row, column, &counts)
+            if destinationExists, try destination.holds(reference) {
+                refer(to: try newName(table: table, key: batch.key(row), column), &batch, row, column, &counts)
                 counts.externalValues -= 1
             }
             return
@@ -174,7 +174,7 @@ final class ExternalFiles {
             counts.externalValues += 1
             return
         }
-        let name = newName(table: table, key: batch.key(row), column)
+        let name = try newName(table: table, key: batch.key(row), column)
         try file.carry(to: try place(name), checkCancelled: checkCancelled)
         refer(to: name, &batch, row, column, &counts)
     }
@@ -185,7 +185,7 @@ final class ExternalFiles {
     ) throws {
         let value = batch.huge(cell)
         guard carries, value.count - 1 > threshold, !value.isText else { return }
-        let name = newName(table: table, key: batch.key(row), column)
+        let name = try newName(table: table, key: batch.key(row), column)
         let writer = try ExternalFileWriter(path: try place(name))
         let bytes = MarkedValue.unmarked(value)
         try bytes.source.read(bytes) { part throws(MigrationError) in try writer.append(part) }
@@ -217,7 +217,7 @@ final class ExternalFiles {
     }
 
     /// A name that follows from what it is for; another one where the destination has a file of it already.
-    private func newName(table: Int, key: Int64, _ column: Column) -> ExternalReference {
+    private func newName(table: Int, key: Int64, _ column: Column) throws(MigrationError) -> ExternalReference {
         var salt = 0
         while true {
             let text = "\(seed)\(turn)\n\(schema.tables[table].name)\n\(key)\n\(column.name)\n\(salt)"
@@ -226,7 +226,7 @@ final class ExternalFiles {
             bytes[6] = bytes[6] & 0x0F | 0x40
             bytes[8] = bytes[8] & 0x3F | 0x80
             let reference = ExternalReference(uuid: bytes)
-            guard destinationExists, destination.holds(reference) else { return reference }
+            guard destinationExists, try destination.holds(reference) else { return reference }
             salt += 1
         }
     }

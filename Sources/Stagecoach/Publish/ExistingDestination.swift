@@ -78,8 +78,11 @@ final class ExistingDestination {
     ///
     /// - Throws: `destination.replaced` (75) where another file came to stand there, `destination.rename` (74).
     func replace(by finished: String) throws(MigrationError) {
-        var now = stat()
-        guard lstat(path, &now) == 0, now.st_ino == status.st_ino, now.st_dev == status.st_dev else {
+        let now: stat?
+        do throws(FileBytes.Failure) { now = try FileBytes.status(path, followsLinks: false) } catch {
+            throw .writing("Publishing", path: path, otherwise: "destination.io", number: error.number)
+        }
+        guard let now, now.st_ino == status.st_ino, now.st_dev == status.st_dev else {
             throw MigrationError(
                 "destination.replaced", .temporary, "Another file came to stand at the destination during the run",
                 remedy: "Run the command again", context: .init(path: path))

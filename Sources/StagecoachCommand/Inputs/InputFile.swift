@@ -36,9 +36,8 @@ enum InputFile {
     ///
     /// - Throws: `input.io` (74): nobody knows what is there.
     static func beginning(of path: String, count: Int) throws(MigrationError) -> [UInt8]? {
-        var status = stat()
         do throws(FileBytes.Failure) {
-            guard try FileBytes.status(path, &status), status.st_mode & S_IFMT == S_IFREG else { return nil }
+            guard let status = try FileBytes.status(path), status.st_mode & S_IFMT == S_IFREG else { return nil }
             return try FileBytes.read(path, most: count)
         } catch {
             guard error.number == EIO else { return nil }
