@@ -194,7 +194,7 @@ public final class Migration {
         _ prepared: Prepared, to place: DestinationPath, in area: WorkArea, appends: Bool, _ clock: RunClock,
         _ checkpoints: RunCheckpoints, _ state: RunRecord.State?
     ) throws -> MigrationReport {
-        let old = try appends ? ExistingDestination(locking: place.path) : nil
+        let old = try appends ? ExistingDestination(locking: place.path, vfs: area.vfsName) : nil
         defer { old?.release() }
         checkpoints.identity = old?.identity ?? []
         if let state {

@@ -106,7 +106,8 @@ package final class RunJournal {
     package static func read(
         _ path: String, last most: Int? = nil, calls: any FileCalls = SystemFileCalls()
     ) throws(MigrationError) -> Contents? {
-        let opened = calls.open(path, flags: O_RDONLY | O_CLOEXEC | O_NOFOLLOW, mode: 0)
+        var opened = calls.open(path, flags: O_RDONLY | O_CLOEXEC | O_NOFOLLOW, mode: 0)
+        while opened == -Int(EINTR) { opened = calls.open(path, flags: O_RDONLY | O_CLOEXEC | O_NOFOLLOW, mode: 0) }
         if opened == -Int(ENOENT) { return nil }
         guard opened >= 0 else { throw failure("open", path, Int32(truncatingIfNeeded: -opened)) }
         let descriptor = Int32(truncatingIfNeeded: opened)

@@ -212,8 +212,11 @@ final class ExternalFiles {
             turnExists = true
         }
         // The file may have been made by a run that was killed before it noted the row.
-        if keepsFiles { unlink("\(folder)/\(name.name)") }
-        return "\(folder)/\(name.name)"
+        let path = "\(folder)/\(name.name)"
+        if keepsFiles, unlink(path) != 0, errno != ENOENT {
+            throw .writing("Removing a file of a killed run", path: path, otherwise: "external.write")
+        }
+        return path
     }
 
     /// A name that follows from what it is for; another one where the destination has a file of it already.
@@ -234,10 +237,18 @@ final class ExternalFiles {
     // MARK: - Values
 
     /// The path of a file that the destination's private store refers to; nil where none was made in this run.
-    func stagedPath(_ reference: ExternalReference) -> String? {
+    ///
+    /// - Throws: `external.io` (74).
+    func stagedPath(_ reference: ExternalReference) throws(MigrationError) -> String? {
         for turn in stride(from: turn, through: 0, by: -1) {
             let path = "\(folder(ofTurn: turn))/\(reference.name)"
             if access(path, F_OK) == 0 { return path }
+            guard errno == ENOENT || errno == ENOTDIR else {
+                throw MigrationError(
+                    "external.io", .io,
+                    "Looking for external binary data failed: \(String(cString: strerror(errno)))",
+                    context: .init(path: path))
+            }
         }
         return nil
     }
@@ -254,7 +265,7 @@ final class ExternalFiles {
     /// The bytes of a destination object's value: of a row made in this run, or one from before.
     func destinationFile(_ value: StoredReference) throws(MigrationError) -> ExternalFile {
         guard let reference = value.reference else { throw Self.malformed }
-        if let path = stagedPath(reference) { return try ExternalFile(path: path) }
+        if let path = try stagedPath(reference) { return try ExternalFile(path: path) }
         if let file = try destination.file(reference) { return file }
         // A row that is not loaded yet has its source's name.
         guard let file = try source.file(reference) else { throw missing(reference, in: source) }
