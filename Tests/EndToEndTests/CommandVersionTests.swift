@@ -52,8 +52,8 @@ struct CommandVersionTests {
             ], in: folder)
         _ = try Self.source(bundle, "INSERT INTO ZNOTE VALUES (1, 1, 1, 'a')", in: folder)
         for (version, words) in [
-            ("2", "written by        2: the cached model is equal"),
-            ("3", "written by        3: the version hashes that the store has are equal; it has none of Note"),
+            ("2", "written by         2: the cached model is equal"),
+            ("3", "written by         3: the version hashes that the store has are equal; it has none of Note"),
         ] {
             let made = try CommandBinary.run(
                 [

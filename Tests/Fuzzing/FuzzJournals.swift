@@ -56,9 +56,11 @@ enum FuzzJournals {
             source: MigrationPlan.Store(
                 uuid: "A", size: 4096, changeCounter: 3, schemaCookie: 4, logSize: nil, logFrame: 0, logHash: "0"),
             destination: nil, sourceModel: ["Author": "00"], destinationModel: ["Author": "AA=="],
-            mappingModels: [[MigrationPlan.MappingDigest(name: "AuthorToAuthor", digest: "1f")]], options: ["keys": "kept"])
+            mappingModels: [[MigrationPlan.MappingDigest(name: "AuthorToAuthor", digest: "1f")]],
+            options: ["keys": "kept"])
         let header = RunRecord.Header(
-            inputs: inputs, options: ["strict": "yes"], policies: ["AuthorToAuthor": "P"], models: ["a", "b"], work: "w",
+            inputs: inputs, options: ["strict": "yes"], policies: ["AuthorToAuthor": "P"], models: ["a", "b"],
+            work: "w",
             started: 7.5, uuid: "B")
         let progress = RunRecord.Progress(
             counts: MigrationCounts(), rowsWritten: [1, 2], linksWritten: [3], highest: [4, 5], missing: [:], rows: 3)
@@ -68,7 +70,8 @@ enum FuzzJournals {
         state.fill = [1, 2, 3]
         state.stages = Array(repeating: 9, count: 40)
         let info: [AnyHashable: Any] = [
-            "a": 1, "b": [2.5, "c", true] as [Any], "d": ["e": Date(timeIntervalSinceReferenceDate: 1), "f": Data([1])],
+            "a": 1, "b": [2.5, "c", true] as [Any],
+            "d": ["e": Date(timeIntervalSinceReferenceDate: 1), "f": Data([1])],
         ]
         return [
             ("header", [1] + (try RunRecord.record(header)).body), ("state", [2] + (try RunRecord.record(state)).body),
@@ -276,7 +279,8 @@ enum FuzzBlocks {
                 guard RowCodec.fill(slice, slots: width, into: &batch, row: row, huge) else { continue }
                 let again = RawBuffer()
                 try RowCodec.append(key: key, row: row, of: batch, slots: width, to: again, huge)
-                precondition(RowCodec.row(in: again.bytes, at: 0)?.key == key, "a row that was written reads as another")
+                precondition(
+                    RowCodec.row(in: again.bytes, at: 0)?.key == key, "a row that was written reads as another")
             }
         }
     }

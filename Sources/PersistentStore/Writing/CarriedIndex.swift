@@ -144,7 +144,8 @@ enum TreeTrigger {
             condition = own
         }
         let quoted = SQLName.quoted(table)
-        return "INSERT OR REPLACE INTO \(SQLName.quoted(tree))\(columns) SELECT \(list) FROM \(quoted) AS t WHERE \(condition)"
+        return
+            "INSERT OR REPLACE INTO \(SQLName.quoted(tree))\(columns) SELECT \(list) FROM \(quoted) AS t WHERE \(condition)"
     }
 
     /// A list of the tree's columns in its brackets, as it goes into a statement; empty for none, nil for anything else.

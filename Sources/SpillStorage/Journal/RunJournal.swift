@@ -108,7 +108,7 @@ package final class RunJournal {
     ) throws(MigrationError) -> Contents? {
         var opened = calls.open(path, flags: O_RDONLY | O_CLOEXEC | O_NOFOLLOW, mode: 0)
         while opened == -Int(EINTR) { opened = calls.open(path, flags: O_RDONLY | O_CLOEXEC | O_NOFOLLOW, mode: 0) }
-        if opened == -Int(ENOENT) { return nil }
+        if opened == -Int(ENOENT) || opened == -Int(ENOTDIR) { return nil }
         guard opened >= 0 else { throw failure("open", path, Int32(truncatingIfNeeded: -opened)) }
         let descriptor = Int32(truncatingIfNeeded: opened)
         defer { _ = calls.close(descriptor) }

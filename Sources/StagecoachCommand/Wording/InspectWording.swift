@@ -47,7 +47,7 @@ enum InspectWording {
         let names = version.versions.joined(separator: ", ")
         let left = version.withoutHashes.joined(separator: ", ")
         switch version.evidence {
-        case .hashes?: 
+        case .hashes?:
             return left.isEmpty
                 ? "\(names): the version hashes are equal"
                 : "\(names): the version hashes that the store has are equal; it has none of \(left)"

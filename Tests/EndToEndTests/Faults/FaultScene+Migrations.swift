@@ -9,7 +9,8 @@ import Testing
 extension FaultScene {
     /// Makes a scene by its name, once a process.
     static let makers: [(name: String, make: @Sendable () throws -> FaultScene)] = [
-        ("inferred", inferred), ("mapping", mapping), ("models", severalModels), ("policy", policy), ("append", append), ("appendWAL", appendWAL),
+        ("inferred", inferred), ("mapping", mapping), ("models", severalModels), ("policy", policy), ("append", append),
+        ("appendWAL", appendWAL),
         ("reject", reject), ("chain", chain), ("external", external), ("appendExternal", appendExternal),
     ]
 
@@ -85,7 +86,8 @@ extension FaultScene {
             for part in parts {
                 let mappings = part.map { name in
                     let source = name == "Section" ? "Chapter" : name
-                    return "{\"name\": \"\(name)\", \"sourceEntity\": \"\(source)\", \"destinationEntity\": \"\(name)\"}"
+                    return
+                        "{\"name\": \"\(name)\", \"sourceEntity\": \"\(source)\", \"destinationEntity\": \"\(name)\"}"
                 }
                 try "{\"formatVersion\": 1, \"entityMappings\": [\(mappings.joined(separator: ", "))]}".write(
                     toFile: folder.file("in/\(part[0]).json"), atomically: true, encoding: .utf8)
