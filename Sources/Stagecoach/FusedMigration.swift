@@ -4,7 +4,8 @@ import SpillStorage
 
 /// The row path: no user code runs, so nobody can observe that the three stages are fused.
 ///
-/// Keys of all mappings are determined first, for the whole plan. Then pass by pass, step by step: links that need a whole
+/// Keys of all mappings are determined first, for the whole plan, but those that nobody asks for before their rows are read
+/// (``UnaskedKeys``). Then pass by pass, step by step: links that need a whole
 /// table are resolved, rows are read, mapped, related, validated and written once, in ascending key order. With its last
 /// step a table closes, and its indexes are built. A join table is loaded when both its sides are closed.
 struct FusedMigration {

@@ -23,6 +23,7 @@ struct UnaskedKeys {
     let work: PlannedWork
     let links: LinkPlan
 
+    /// Which tables need no scan.
     var tables: Tables {
         let resumed = session.checkpoints?.resumed
         guard session.validation.ledger == nil, session.unmigrated == nil, links.columns.isEmpty,
