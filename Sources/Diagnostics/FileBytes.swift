@@ -28,6 +28,17 @@ package enum FileBytes {
         return bytes
     }
 
+    /// What stands at a path; nil where nothing does, or a path of that form cannot exist.
+    ///
+    /// - Throws: the failure of the call: nobody knows what stands there.
+    package static func status(_ path: String, followsLinks: Bool = true) throws(Failure) -> stat? {
+        var status = stat()
+        let result = followsLinks ? stat(path, &status) : lstat(path, &status)
+        guard result != 0 else { return status }
+        guard [ENOENT, ENOTDIR, ELOOP, ENAMETOOLONG].contains(errno) else { throw Failure(number: errno) }
+        return nil
+    }
+
     private static func result<Count: SignedInteger>(_ call: () -> Count) throws(Failure) -> Count {
         let result = SystemCall.uninterrupted(call)
         guard result >= 0 else { throw Failure(number: errno) }

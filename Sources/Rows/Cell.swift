@@ -27,6 +27,14 @@ public struct Cell: Sendable, Equatable {
 
     /// In the bits of a text or blob: they are an offset in another batch's arena.
     @inlinable static var borrowed: UInt64 { 1 << 63 }
+    /// The same: they are an offset in the pages that a reader has at hand.
+    @inlinable static var lent: UInt64 { 1 << 62 }
+
+    /// A text or blob whose bytes stay in a reader's pages.
+    @inlinable
+    package static func lent(offset: Int, length: Int, kind: CellKind) -> Cell {
+        Cell(bits: UInt64(truncatingIfNeeded: offset) | lent, length: UInt32(truncatingIfNeeded: length), kind: kind)
+    }
 
     @inlinable
     public init(bits: UInt64, length: UInt32, kind: CellKind) {

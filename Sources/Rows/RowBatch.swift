@@ -22,6 +22,16 @@ public struct RowBatch: ~Copyable {
     /// The arena of the batch that some cells borrow their bytes from, and how many it has.
     @usableFromInline var lender: UnsafeRawPointer?
     @usableFromInline var lenderCount = 0
+    /// The same for pages that the batch was filled from, or the one that it borrows from.
+    @usableFromInline var pages: UnsafeRawPointer?
+    @usableFromInline var pagesCount = 0
+    /// Whether a reader may leave texts and blobs in the pages that it has at hand, which stay until it fills the batch again:
+    /// for who is done with the rows by then. Such a batch may end before it is full.
+    @inlinable package var borrowsPages: Bool {
+        get { mayBorrowPages }
+        set { mayBorrowPages = newValue }
+    }
+    @usableFromInline var mayBorrowPages = false
     @usableFromInline var holdsHugeValues = false
     /// What cells of kind `huge` refer to.
     private var hugeValues: [HugeValue] = []
@@ -65,6 +75,8 @@ public struct RowBatch: ~Copyable {
         byteCount = 0
         lender = nil
         lenderCount = 0
+        pages = nil
+        pagesCount = 0
         if holdsHugeValues { forgetHugeValues() }
         if arenaCapacity > byteTarget * 2 { shrink() }
     }
@@ -186,12 +198,13 @@ public struct RowBatch: ~Copyable {
     public func bytes(_ cell: Cell) -> UnsafeRawBufferPointer {
         guard cell.hasBytes, cell.length > 0 else { return UnsafeRawBufferPointer(start: arena, count: 0) }
         let length = Int(cell.length)
-        if cell.bits & Cell.borrowed != 0 {
-            let offset = Int(cell.bits & ~Cell.borrowed)
-            guard let lender, offset <= lenderCount - length else {
+        if cell.bits & (Cell.borrowed | Cell.lent) != 0 {
+            let isLent = cell.bits & Cell.lent != 0
+            let offset = Int(cell.bits & ~(Cell.borrowed | Cell.lent))
+            guard let base = isLent ? pages : lender, offset <= (isLent ? pagesCount : lenderCount) - length else {
                 preconditionFailure("a cell borrows bytes that are gone")
             }
-            return UnsafeRawBufferPointer(start: lender + offset, count: length)
+            return UnsafeRawBufferPointer(start: base + offset, count: length)
         }
         let offset = Int(cell.bits)
         precondition(offset >= 0 && offset <= byteCount - length)
@@ -287,6 +300,31 @@ public struct RowBatch: ~Copyable {
         }
     }
 
+    /// Remembers the pages that some cells' bytes stay in.
+    ///
+    /// - Precondition: since it was cleared, the batch was lent no others.
+    @inlinable
+    package mutating func lend(pages: UnsafeRawPointer, count: Int) {
+        precondition(self.pages == nil || self.pages == pages)
+        self.pages = pages
+        pagesCount = count
+    }
+
+    /// The pages that the batch is being filled from, where its cells may borrow from them.
+    @inlinable package var lentPages: UnsafeRawPointer? { mayBorrowPages ? pages : nil }
+
+    /// The bits of a text or blob of another batch in this one, which remembers where the bytes are.
+    @inlinable
+    mutating func borrowedBits(_ bits: UInt64, from source: borrowing RowBatch) -> UInt64 {
+        precondition(bits & Cell.borrowed == 0)
+        if bits & Cell.lent != 0, let lent = source.pages {
+            if pages != lent { lend(pages: lent, count: source.pagesCount) }
+            return bits
+        }
+        lend(from: source)
+        return bits | Cell.borrowed
+    }
+
     /// Takes a cell of another batch over, its bytes not: they stay in the other batch's arena, which has to be as it is
     /// until this batch is cleared.
     ///
@@ -294,9 +332,8 @@ public struct RowBatch: ~Copyable {
     @inlinable
     public mutating func borrow(_ cell: Cell, from source: borrowing RowBatch, row: Int, slot: Int) {
         if cell.hasBytes {
-            precondition(cell.bits & Cell.borrowed == 0)
-            lend(from: source)
-            self[row, slot] = Cell(bits: cell.bits | Cell.borrowed, length: cell.length, kind: cell.kind)
+            let bits = borrowedBits(cell.bits, from: source)
+            self[row, slot] = Cell(bits: bits, length: cell.length, kind: cell.kind)
         } else if cell.kind == .huge {
             copyHuge(cell, from: source, row: row, slot: slot)
         } else {
@@ -315,9 +352,7 @@ public struct RowBatch: ~Copyable {
         for move in moves.moves {
             var cell = from[move.from]
             if cell.hasBytes {
-                precondition(cell.bits & Cell.borrowed == 0)
-                lend(from: source)
-                cell.bits |= Cell.borrowed
+                cell.bits = borrowedBits(cell.bits, from: source)
             } else if cell.kind == .huge {
                 cell = store(source.huge(cell))
             }

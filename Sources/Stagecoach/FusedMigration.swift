@@ -4,7 +4,8 @@ import SpillStorage
 
 /// The row path: no user code runs, so nobody can observe that the three stages are fused.
 ///
-/// Keys of all mappings are determined first, for the whole plan. Then pass by pass, step by step: links that need a whole
+/// Keys of all mappings are determined first, for the whole plan, but those that nobody asks for before their rows are read
+/// (``UnaskedKeys``). Then pass by pass, step by step: links that need a whole
 /// table are resolved, rows are read, mapped, related, validated and written once, in ascending key order. With its last
 /// step a table closes, and its indexes are built. A join table is loaded when both its sides are closed.
 struct FusedMigration {
@@ -44,6 +45,11 @@ struct FusedMigration {
         try AccountForSources.count(keys, mappings: mappings, in: session)
         // A pair's resolution has up to six sorts at hand; what it gives waits for its table's load.
         session.concurrentSorts = 6 + links.columns.count
+        // Where nothing else is sorted, indexes have that room too.
+        let isSorting = !links.columns.isEmpty || session.validation.ledger != nil || session.unmigrated != nil
+        let indexMemory = session.budget.destinationCache
+        let mostIndexMemory = indexMemory + (isSorting ? 0 : session.budget.sorts)
+        destination.indexSorts?.memory = mostIndexMemory
         let stream = LinkStream(session: session, keys: keys)
         for (mapping, planned) in links.counted { try stream.forEach(mapping, planned, countsMissing: true) { _ in } }
         var highest = [Int64](repeating: 0, count: session.destinationSchema.tables.count)
@@ -115,6 +121,8 @@ struct FusedMigration {
                 let part = unit == done ? resumed?.position : nil
                 if unit == done, part == nil { goOn() }
                 session.begin(.load, [session.destinationSchema.joinTables[join].name])
+                var rows = JoinLinks(session: session, mappings: mappings, keys: keys, joinTable: join)
+                if try rows.ordered == nil { destination.indexSorts?.memory = indexMemory }
                 let writer = try destination.joinWriter(join, goingOnFrom: part == nil ? nil : resumed?.fill)
                 let links: Int
                 if let part, part.isDone {
@@ -123,24 +131,23 @@ struct FusedMigration {
                     links = part.links
                 } else {
                     let number = unit
-                    links = try JoinLinks(
-                        session: session, mappings: mappings, keys: keys, joinTable: join,
-                        prepare: {
-                            if part == nil {
-                                try destination.prepareRows(joinTable: join, expecting: $0)
-                            } else {
-                                goOn()
-                            }
-                            try checkpoints?.enter(unit: number, highest: highest)
-                        }, written: part?.links ?? 0
-                    )
-                    .load(into: writer)
+                    rows.prepare = {
+                        if part == nil {
+                            try destination.prepareRows(joinTable: join, expecting: $0)
+                        } else {
+                            goOn()
+                        }
+                        try checkpoints?.enter(unit: number, highest: highest)
+                    }
+                    rows.written = part?.links ?? 0
+                    links = try rows.load(into: writer)
                 }
                 checkpoints?.loaded = .init(isDone: true, links: links)
                 try writer.finish()
                 session.linksWritten[join] += links
                 session.begin(.indexes, [session.destinationSchema.joinTables[join].name])
                 try destination.createIndexes(joinTable: join)
+                destination.indexSorts?.memory = mostIndexMemory
                 try checkpoints?.endStep(unit, highest: highest)
             }
         }
@@ -184,7 +191,8 @@ struct FusedMigration {
     private func expectedRows(_ table: PlannedTable, _ keys: SourceKeys) -> Int {
         table.mappings.reduce(0) { sum, index in
             guard let own = keys.byMapping[index] else { return sum }
-            return sum + (own.isFilledByLoad ? session.counts.mappings[index].sourceObjects : own.index.count)
+            let isKnown = !own.isFilledByLoad && !own.isLeftOut
+            return sum + (isKnown ? own.index.count : session.counts.mappings[index].sourceObjects)
         }
     }
 

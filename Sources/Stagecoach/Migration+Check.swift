@@ -100,7 +100,7 @@ extension Migration {
         let folder = try CheckFolder(in: options.workDirectory)
         defer { folder.remove() }
         let place = DestinationPath(path: folder.path + "/check")
-        let appends = options.appendsToExisting && DestinationPath(path: destinationPath).exists
+        let appends = try options.appendsToExisting && DestinationPath(path: destinationPath).exists()
         let stood = DestinationPath(path: destinationPath)
         let prepared = try prepare(
             appends ? stood.resolved : place, appends: appends, temporaryDirectory: place.workDirectory)

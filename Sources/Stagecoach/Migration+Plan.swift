@@ -12,7 +12,7 @@ extension Migration {
     /// - Complexity: O(rows) to count the source's objects.
     public func plan() throws -> MigrationPlan {
         let place = DestinationPath(path: destinationPath)
-        let appends = options.appendsToExisting && place.exists
+        let appends = try options.appendsToExisting && place.exists()
         let prepared = try prepare(place, appends: appends, describes: true)
         try checkHashes(prepared, appends: appends)
         return prepared.plan

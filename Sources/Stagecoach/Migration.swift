@@ -104,7 +104,7 @@ public final class Migration {
         defer { if isTaken { manager.endRun() } }
         do {
             // `now()` is the run's start, whatever evaluates it and for whichever row.
-            let earlier = options.restarts ? nil : (try? EarlierRun.read(journalPath)) ?? nil
+            let earlier = try earlierRun()
             let now = earlier?.header.started ?? Date().timeIntervalSinceReferenceDate
             return try EvaluationScope.$current.withValue(EvaluationScope(now: now)) {
                 try WaitBoard.$current.withValue(progress.waits) { try migrate(earlier) }
@@ -118,10 +118,12 @@ public final class Migration {
         }
     }
 
-    /// The journal of a run to the destination.
-    private var journalPath: String {
+    /// What a run to the destination left that did not end.
+    private func earlierRun() throws(MigrationError) -> EarlierRun? {
+        if options.restarts { return nil }
         let place = DestinationPath(path: destinationPath)
-        return EarlierRun.journalPath(options.appendsToExisting && place.exists ? place.resolved : place)
+        let isThere = try place.exists()
+        return try EarlierRun.read(beside: options.appendsToExisting && isThere ? place.resolved : place)
     }
 
     private func migrate(_ seen: EarlierRun?) throws -> MigrationReport {
@@ -131,13 +133,13 @@ public final class Migration {
                 "destination.isSource", .usage, "Source and destination are the same file",
                 context: .init(path: destinationPath))
         }
-        let appends = options.appendsToExisting && DestinationPath(path: destinationPath).exists
+        let appends = try options.appendsToExisting && DestinationPath(path: destinationPath).exists()
         let place = appends ? DestinationPath(path: destinationPath).resolved : DestinationPath(path: destinationPath)
         progress.begin(.opening)
         let prepared = try prepare(place, appends: appends)
         progress.trace?.note(prepared.plan)
         try checkHashes(prepared, appends: appends)
-        let isPublished = seen?.isPublished ?? false
+        let isPublished = try seen?.isPublished() ?? false
         if appends {
             try place.checkReplaceable()
         } else if !isPublished {
@@ -192,7 +194,7 @@ public final class Migration {
         _ prepared: Prepared, to place: DestinationPath, in area: WorkArea, appends: Bool, _ clock: RunClock,
         _ checkpoints: RunCheckpoints, _ state: RunRecord.State?
     ) throws -> MigrationReport {
-        let old = try appends ? ExistingDestination(locking: place.path) : nil
+        let old = try appends ? ExistingDestination(locking: place.path, vfs: area.vfsName) : nil
         defer { old?.release() }
         checkpoints.identity = old?.identity ?? []
         if let state {

@@ -30,8 +30,11 @@ struct StagedMigration {
     ) throws -> FusedMigration.Outcome {
         session.beginReferences(mayBeSet: mappings.contains(where: \.hasPolicy))
         session.begin(.keys)
-        let scan = try KeyScan(session: session, mappings: mappings, tables: work.tables, manager: manager).run()
-        let keys = SourceKeys(byMapping: scan.byMapping, byTable: scan.byTable)
+        let awaited = awaitedKeys
+        let scan = try KeyScan(
+            session: session, mappings: mappings, tables: work.tables, manager: manager, awaited: awaited
+        ).run()
+        var keys = SourceKeys(byMapping: scan.byMapping, byTable: scan.byTable)
         session.sourceKeys = keys
         try AccountForSources.count(keys, mappings: mappings, in: session)
         let runtime = makeRuntime(keys)
@@ -60,7 +63,14 @@ struct StagedMigration {
         for mapping in mappings {
             guard let part = StagedPosition.part(of: mapping.index, in: .create, from: start) else { continue }
             session.begin(.create, [mapping.name])
-            try create(mapping, runtime, keys, stages, from: part)
+            let table = mapping.sourceTable.flatMap { awaited[$0] == mapping.index ? $0 : nil }
+            let noted = table.flatMap { scan.waiting[$0] }
+            try create(mapping, runtime, keys, stages, from: part, noting: noted)
+            if let table, let noted {
+                try noted.seal()
+                keys.byTable[table] = noted
+                session.sourceKeys = keys
+            }
             // What the next mapping fills is a batch of its own; many entities must not hold one each.
             for rows in runtime.objects.rows { try rows.seal() }
             stages.position = StagedPosition(phase: .create, mapping: mapping.index + 1)
@@ -113,6 +123,22 @@ struct StagedMigration {
                 resume: { try runtime.objects.begin(on: $0, touched: $1) }))
         if runtime.objects.hasDeletions { session.associations.hasDeletions = true }
         return (highest, Array(runtime.associations.dropFirst(session.associations.tables.count)))
+    }
+
+    /// Source tables whose keys need no scan of their own, and the mapping that makes objects of all their rows first: until
+    /// it has, whoever asks for one of these keys reads its row. A run that goes on from a killed one scans all.
+    private var awaitedKeys: [Int: Int] {
+        guard session.checkpoints?.resumed == nil else { return [:] }
+        var awaited: [Int: Int] = [:]
+        for table in Set(mappings.compactMap(\.sourceTable)) {
+            let reading = mappings.filter { $0.sourceTable == table }
+            guard session.layout.schema.tables[table].entities.count == 1, let first = reading.first,
+                reading.allSatisfy({ $0.hasPolicy && !$0.isDeclarative && !$0.isEarlier }),
+                first.sourceExpression == nil, work.ranges(ofMapping: first.index) == [.all]
+            else { continue }
+            awaited[table] = first.index
+        }
+        return awaited
     }
 
     /// Takes over what a run that was killed has made in its stages.
@@ -212,7 +238,7 @@ struct StagedMigration {
 
     private func create(
         _ mapping: PlannedMapping, _ runtime: StagedRuntime, _ keys: SourceKeys, _ stages: StagedCheckpoints,
-        from part: StagedPosition
+        from part: StagedPosition, noting: KeyIndex?
     ) throws {
         guard !mapping.isEarlier else { return }
         guard let policy = policies[mapping] else {
@@ -223,7 +249,9 @@ struct StagedMigration {
         runtime.objects.creating = mapping.index
         defer { runtime.objects.creating = nil }
         if !part.hasBegun { try call(mapping, .begin, runtime) { try policy.begin(mapping.mapping, with: manager) } }
-        if mapping.source != nil { try createObjects(mapping, policy, runtime, stages, from: part) }
+        if mapping.source != nil {
+            try createObjects(mapping, policy, runtime, stages, from: part, noting: noting)
+        }
         try call(mapping, .endInstanceCreation, runtime) {
             try policy.endInstanceCreation(forMapping: mapping.mapping, manager: manager)
         }
@@ -295,7 +323,7 @@ struct StagedMigration {
 
     private func createObjects(
         _ mapping: PlannedMapping, _ policy: EntityMigrationPolicy, _ runtime: StagedRuntime,
-        _ stages: StagedCheckpoints, from part: StagedPosition
+        _ stages: StagedCheckpoints, from part: StagedPosition, noting: KeyIndex?
     ) throws {
         guard let entity = mapping.source, let table = mapping.sourceTable else { return }
         let program = try runtime.program(of: try runtime.current(mapping))
@@ -352,6 +380,7 @@ struct StagedMigration {
                     while try reader.next(into: &sources.window) {
                         try session.checkCancelled()
                         let count = sources.window.count
+                        try noting?.append(contentsOf: sources.window.keys(0..<count))
                         for row in 0..<count {
                             let key = sources.window.key(row)
                             try create(sources.place(entity: entity, table: table, key: key), row)

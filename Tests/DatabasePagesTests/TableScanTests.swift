@@ -149,8 +149,11 @@ import Testing
             })
     }
 
-    private static func lines(_ scan: TableScan, slots: Int, capacity: Int) throws -> [String] {
+    private static func lines(
+        _ scan: TableScan, slots: Int, capacity: Int, borrows: Bool
+    ) throws -> [String] {
         var batch = RowBatch(slots: slots, rowCapacity: capacity, byteTarget: 20_000)
+        batch.borrowsPages = borrows
         var found: [String] = []
         repeat {
             batch.removeAll()
@@ -210,10 +213,59 @@ import Testing
                 let expected = try scene.lines(
                     "SELECT \(columns) FROM t WHERE \(conditions.joined(separator: " AND ")) ORDER BY Z_PK")
                 let scan = TableScan(file: file, root: try scene.root(), request: request)
-                let actual = try Self.lines(scan, slots: chosen.count + 1, capacity: 1 + random.below(50))
+                let actual = try Self.lines(
+                    scan, slots: chosen.count + 1, capacity: 1 + random.below(50), borrows: random.chance(2))
                 #expect(actual == expected, "seed \(seed): \(conditions)")
             }
         }
+    }
+
+    @Test("A batch that borrows ends with the pages at hand, and its texts go on into another batch")
+    func borrowing() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("lent.sqlite")
+        let database = try TestDatabase(path)
+        // A row in twenty goes on in overflow pages: its text is none of a leaf's.
+        try database.execute(
+            """
+            CREATE TABLE t(Z_PK INTEGER PRIMARY KEY, a VARCHAR);
+            WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
+            INSERT INTO t SELECT i, printf('%d-%.*c', i, CASE i % 20 WHEN 0 THEN 9000 ELSE i % 60 END, 'x') FROM n
+            """)
+        let descriptor = Glibc.open(path, O_RDONLY)
+        defer { close(descriptor) }
+        let file = try #require(
+            try PageFile.open(
+                path: path, descriptor: descriptor, pageSize: 4096, frames: nil,
+                pageCount: Int64(try database.column("PRAGMA page_count")[0]) ?? 0))
+        var request = ScanRequest(large: Self.limits)
+        request.fields = [.init(field: 1, slot: 0, affinity: .text)]
+        let scan = TableScan(file: file, root: try database.root(of: "t"), request: request)
+        var batch = RowBatch(slots: 1, rowCapacity: 100_000, byteTarget: 1 << 30)
+        batch.borrowsPages = true
+        var (batches, key) = (0, Int64(0))
+        while true {
+            batch.removeAll()
+            try scan.fill(&batch)
+            if batch.isEmpty { break }
+            batches += 1
+            // Texts of leaves take no room of the batch's own.
+            #expect(batch.arenaCount % 9000 < 20 * 100)
+            var other = RowBatch(slots: 2, rowCapacity: batch.count, byteTarget: 1 << 20)
+            for row in 0..<batch.count {
+                key += 1
+                try #require(batch.key(row) == key)
+                other.appendRow(key: key)
+                other.borrow(batch[row, 0], from: batch, row: row, slot: 1)
+                let text = "\(key)-" + String(repeating: "x", count: key % 20 == 0 ? 9000 : max(1, Int(key % 60)))
+                #expect(String(decoding: other.bytes(other[row, 1]), as: UTF8.self) == text)
+                var third = RowBatch(slots: 1, rowCapacity: 1, byteTarget: 64)
+                third.appendRow(key: key)
+                third.copy(other[row, 1], from: other, row: 0, slot: 0)
+                #expect(third.bytes(third[0, 0]).count == text.utf8.count)
+            }
+        }
+        #expect(key == 3000 && batches > 2)
     }
 
     @Test("A record above the limit is refused, or comes as a reference where it is only copied")

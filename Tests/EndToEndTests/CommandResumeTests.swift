@@ -66,6 +66,27 @@ struct CommandResumeTests {
         return lines
     }
 
+    /// Runs a migration that nobody kills and one that is killed and gone on with, and compares what they leave.
+    ///
+    /// - Parameters:
+    ///   - arguments: all but the destination.
+    ///   - first, later: as in ``untilDone(_:in:first:later:fresh:)``.
+    private func expectSame(
+        _ arguments: [String], in folder: TemporaryFolder, first: Int, later: Int?, fresh: String? = nil
+    ) throws {
+        func line(_ name: String) -> [String] { ["migrate", folder.file("old.sqlite"), name] + arguments }
+        let whole = try CommandBinary.run(line("whole.sqlite"), in: folder.path)
+        #expect(whole.code == 0, "\(whole.messages)")
+        let before = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        let (outcome, kills) = try untilDone(
+            line("new.sqlite"), in: folder.path, first: first, later: later, fresh: fresh)
+        #expect(outcome.code == 0 && kills > 0, "\(outcome.messages)")
+        #expect(try dump(folder.file("new.sqlite")) == dump(folder.file("whole.sqlite")))
+        // Nothing else is left.
+        let after = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        #expect(Set(after) == Set(before + ["new.sqlite"]))
+    }
+
     private let quick = ["STAGECOACH_CHECKPOINT_INTERVAL": "0"]
 
     /// Runs a command until it is done: killed at a record of the first run, and of every later one.
@@ -120,18 +141,9 @@ struct CommandResumeTests {
         arguments: [(1, nil), (2, nil), (3, 2), (5, nil), (9, 3), (14, nil), (19, 4), (25, nil)] as [(Int, Int?)])
     func inferred(first: Int, later: Int?) throws {
         let folder = try TemporaryFolder()
-        let source = try store(in: folder, isValid: true)
+        _ = try store(in: folder, isValid: true)
         let arguments = ["--from", Self.from, "--to", Self.models, "--batch-size", "10", "--progress", "none"]
-        let whole = try CommandBinary.run(["migrate", source, "whole.sqlite"] + arguments, in: folder.path)
-        #expect(whole.code == 0, "\(whole.messages)")
-        let (outcome, kills) = try untilDone(
-            ["migrate", source, "new.sqlite"] + arguments, in: folder.path, first: first, later: later)
-        #expect(outcome.code == 0, "\(outcome.messages)")
-        #expect(kills > 0)
-        #expect(try dump(folder.file("new.sqlite")) == dump(folder.file("whole.sqlite")))
-        #expect(
-            try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
-                == ["new.sqlite", "old.sqlite", "whole.sqlite"])
+        try expectSame(arguments, in: folder, first: first, later: later)
     }
 
     @Test(
@@ -184,13 +196,7 @@ struct CommandResumeTests {
             #expect(made.code == 0, "\(made.messages)")
         }
         let append = arguments + ["--append", "--keys", "sequential", "--batch-size", "10"]
-        let whole = try CommandBinary.run(["migrate", source, "whole.sqlite"] + append, in: folder.path)
-        #expect(whole.code == 0, "\(whole.messages)")
-        let (outcome, kills) = try untilDone(
-            ["migrate", source, "new.sqlite"] + append, in: folder.path, first: first, later: later,
-            fresh: "start.sqlite")
-        #expect(outcome.code == 0 && kills > 0, "\(outcome.messages)")
-        #expect(try dump(folder.file("new.sqlite")) == dump(folder.file("whole.sqlite")))
+        try expectSame(append, in: folder, first: first, later: later, fresh: "start.sqlite")
     }
 
     @Test("A destination that was written since an append was killed is refused; --restart begins anew")
@@ -223,7 +229,7 @@ struct CommandResumeTests {
         arguments: [(9, 4), (33, nil)] as [(Int, Int?)])
     func severalModels(first: Int, later: Int?) throws {
         let folder = try TemporaryFolder()
-        let source = try store(in: folder, isValid: true)
+        _ = try store(in: folder, isValid: true)
         var arguments = [
             "--from", Self.from, "--to", Self.models + ":Orders", "--batch-size", "10", "--progress", "none",
         ]
@@ -236,12 +242,7 @@ struct CommandResumeTests {
             try text.write(toFile: folder.file("\(entity).json"), atomically: true, encoding: .utf8)
             arguments += ["--mapping", "\(entity).json"]
         }
-        let whole = try CommandBinary.run(["migrate", source, "whole.sqlite"] + arguments, in: folder.path)
-        #expect(whole.code == 0, "\(whole.messages)")
-        let (outcome, kills) = try untilDone(
-            ["migrate", source, "new.sqlite"] + arguments, in: folder.path, first: first, later: later)
-        #expect(outcome.code == 0 && kills > 0, "\(outcome.messages)")
-        #expect(try dump(folder.file("new.sqlite")) == dump(folder.file("whole.sqlite")))
+        try expectSame(arguments, in: folder, first: first, later: later)
     }
 
     @Test(
@@ -263,15 +264,7 @@ struct CommandResumeTests {
             "--to", models, "--mapping", "\(example)/contacts.json", "--policies",
             try PolicyLibraryTests.exampleLibrary(), "--batch-size", "10", "--progress", "none",
         ]
-        let whole = try CommandBinary.run(["migrate", source, "whole.sqlite"] + arguments, in: folder.path)
-        #expect(whole.code == 0, "\(whole.messages)")
-        let (outcome, kills) = try untilDone(
-            ["migrate", source, "new.sqlite"] + arguments, in: folder.path, first: first, later: later)
-        #expect(outcome.code == 0 && kills > 0, "\(outcome.messages)")
-        #expect(try dump(folder.file("new.sqlite")) == dump(folder.file("whole.sqlite")))
-        #expect(
-            try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
-                == ["new.sqlite", "old.sqlite", "whole.sqlite"])
+        try expectSame(arguments, in: folder, first: first, later: later)
     }
 
     @Test("A model that says something else is refused, though its version hashes are the same")

@@ -39,6 +39,34 @@ struct CommandVersionTests {
         return folder.file("old.sqlite")
     }
 
+    @Test("A store that lacks version hashes is not said to have equal ones")
+    func leftOutHashes() throws {
+        let folder = try TemporaryFolder()
+        let text = Self.attribute("text", "String")
+        let derived =
+            "<attribute name=\"loud\" optional=\"YES\" attributeType=\"String\" derived=\"YES\" derivationExpression=\"uppercase:(text)\"/>"
+        let bundle = try Self.bundle(
+            [
+                Self.entity("Note", text), Self.entity("Note", text + derived),
+                Self.entity("Note", text + derived) + Self.entity("Plain", text),
+            ], in: folder)
+        _ = try Self.source(bundle, "INSERT INTO ZNOTE VALUES (1, 1, 1, 'a')", in: folder)
+        for (version, words) in [
+            ("2", "written by         2: the cached model is equal"),
+            ("3", "written by         3: the version hashes that the store has are equal; it has none of Note"),
+        ] {
+            let made = try CommandBinary.run(
+                [
+                    "migrate", "old.sqlite", "new\(version).sqlite", "--to", "\(bundle):\(version)", "--unknown-hashes",
+                    "omit",
+                ], in: folder.path)
+            #expect(made.code == 0, "\(made.messages)")
+            let inspected = try CommandBinary.run(
+                ["inspect", "new\(version).sqlite", "--model", bundle], in: folder.path)
+            #expect(inspected.output.contains(words), "\(inspected.output)")
+        }
+    }
+
     @Test("What inference refuses is left on request, named in plan, report and JSON, and verified")
     func unmappable() throws {
         let folder = try TemporaryFolder()

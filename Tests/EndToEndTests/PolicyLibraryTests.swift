@@ -2,6 +2,7 @@ import CSQLite
 import Foundation
 import ManagedModel
 import PersistentStore
+import Synchronization
 import TestSupport
 import Testing
 
@@ -25,13 +26,28 @@ struct PolicyLibraryTests {
             try FileManager.default.copyItem(
                 at: example.appendingPathComponent(name), to: copy.appendingPathComponent(name))
         }
-        return Built(folder: folder, library: try build(copy, named: "ExamplePolicies"))
+        return Built(folder: folder, library: try build(copy, named: "ExamplePolicies", as: "example"))
     }
 
     /// The path of the example's library, which is built where it is not.
     static func exampleLibrary() throws -> String { try built.get().library }
 
+    /// Held while a library is built and taken away: the next one of its name takes its place.
+    private static let building = Mutex(())
+
     /// Builds a package in the configuration of this test; Stagecoach's own objects are kept from run to run.
+    ///
+    /// - Parameter label: what the library is told apart by from others of its name, which other tests use meanwhile.
+    private static func build(_ package: URL, named name: String, as label: String) throws -> String {
+        try building.withLock { _ in
+            let built = try build(package, named: name)
+            let kept = built.replacingOccurrences(of: ".so", with: "-\(label).so")
+            try? FileManager.default.removeItem(atPath: kept)
+            try FileManager.default.copyItem(atPath: built, toPath: kept)
+            return kept
+        }
+    }
+
     private static func build(_ package: URL, named name: String) throws -> String {
         #if DEBUG
             let configuration = "debug"
@@ -151,7 +167,7 @@ struct PolicyLibraryTests {
         try FileManager.default.copyItem(
             at: Self.example.appendingPathComponent("Package.swift"),
             to: package.appendingPathComponent("Package.swift"))
-        let library = try Self.build(package, named: "ExamplePolicies")
+        let library = try Self.build(package, named: "ExamplePolicies", as: "ported")
         let store = try source(in: folder)
         let outcome = try CommandBinary.run(arguments(store, folder.file("a.sqlite"), library))
         // The library registers its own policies, not the mapping model's.

@@ -59,7 +59,11 @@ static int open_at(int directory, const char *path, int flags, mode_t mode) {
         return file;
     }
     bool is_nameless = (flags & O_TMPFILE) == O_TMPFILE;
-    unsigned kinds = FAULT_OPEN | (flags & O_CREAT || is_nameless ? FAULT_CREATE : 0);
+    struct stat there;
+    // What is there takes no space to open.
+    bool makes = is_nameless
+        || (flags & O_CREAT && syscall(SYS_newfstatat, AT_FDCWD, absolute, &there, AT_SYMLINK_NOFOLLOW) != 0);
+    unsigned kinds = FAULT_OPEN | (makes ? FAULT_CREATE : 0);
     if (fails_at(kinds, absolute)) return -1;
     if (!fault_plays_power() || is_nameless) {
         int file = (int)syscall(SYS_openat, directory, path, flags, mode);

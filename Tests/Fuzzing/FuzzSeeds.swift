@@ -2,6 +2,7 @@ import Archives
 import Foundation
 import ManagedModel
 import Mapping
+import SpillStorage
 
 /// The first inputs of each target: the repository's fixtures, and small ones of every form.
 enum FuzzSeeds {
@@ -48,11 +49,34 @@ enum FuzzSeeds {
         ])
         try put(.metadata, "small", try BinaryPropertyList.encode(metadata))
         try put(.plist, "metadata", try BinaryPropertyList.encode(metadata))
+        for (name, bytes) in try journals(in: folder) { try put(.journal, name, bytes) }
+        for (name, bytes) in try FuzzJournals.records() { try put(.record, name, bytes) }
+        for form in 0..<4 as Range<UInt8> {
+            try put(.state, "small-\(form)", [form + 4])
+            try put(.state, "large-\(form)", [form + 200, 0, 9, 0, 1, 0, 40, 1, 7])
+        }
+        for (name, bytes) in try FuzzBlocks.seeds() { try put(.block, name, bytes) }
         try put(.spill, "small", (0..<40).map { UInt8($0 * 5 % 256) })
         let store = "\(folder)/store/small"
         try FileManager.default.createDirectory(atPath: "\(folder)/store", withIntermediateDirectories: true)
         try? FileManager.default.removeItem(atPath: store)
         try FuzzStores.seed(at: store)
+    }
+
+    /// Journals of no, one and many records, and one that was not written to its end.
+    private static func journals(in folder: String) throws -> [(String, [UInt8])] {
+        let path = "\(folder)/run.journal"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let journal = try RunJournal(creating: path)
+        var found: [(String, [UInt8])] = []
+        for number in 0..<6 {
+            let whole = Array(FileManager.default.contents(atPath: path) ?? Data())
+            found.append(("of-\(number)", whole))
+            found.append(("torn-\(number)", whole.dropLast(3)))
+            let body = (0..<number * 20).map { UInt8(truncatingIfNeeded: $0) }
+            try journal.append(RunJournal.Record(kind: UInt32(min(number + 1, 2)), body: body))
+        }
+        return found
     }
 
     private static let expressions = [

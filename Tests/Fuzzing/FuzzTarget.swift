@@ -19,6 +19,10 @@ enum FuzzTarget: String, CaseIterable {
     case predicate
     case pattern
     case metadata
+    case journal
+    case record
+    case state
+    case block
     case spill
     case store
 
@@ -91,6 +95,10 @@ enum FuzzTarget: String, CaseIterable {
             let predicate = try SourcePredicate(format: "\(text.format) MATCHES[c] \(pattern.format)")
             evaluating { _ = try predicate.evaluate(with: nil) }
         case .metadata: try FuzzStores.readMetadata(bytes)
+        case .journal: try FuzzJournals.readFile(bytes)
+        case .record: try FuzzJournals.readRecord(bytes)
+        case .state: try FuzzStates.read(bytes)
+        case .block: try FuzzBlocks.read(bytes)
         case .spill: try FuzzSpills.read(bytes)
         case .store: try FuzzStores.compareReaders(bytes)
         }

@@ -114,4 +114,18 @@ struct ExpressionHostileTests {
         }
         #expect(read > 100)
     }
+
+    @Test("Sets of sets of lists become objects, and compare")
+    func nestedSets() throws {
+        let one = "({{1}} UNION {2})"
+        let other = "({{3}} UNION {2})"
+        let value = try ValueExpression(parsing: "{\(one), \(other), \(one)} UNION {5, {4}}").evaluate(with: nil)
+        let set = try #require(value as? NSSet)
+        #expect(set.count == 4 && set.allObjects.count == 4)
+        let inner = try #require(try ValueExpression(parsing: other).evaluate(with: nil) as? NSSet)
+        let same = try ValueExpression(parsing: other).evaluate(with: nil)
+        #expect(set.contains(inner) && inner.isEqual(same))
+        let different = try ValueExpression(parsing: one).evaluate(with: nil)
+        #expect(!inner.isEqual(different))
+    }
 }

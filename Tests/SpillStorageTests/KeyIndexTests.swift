@@ -58,6 +58,28 @@ import Testing
         var ranks = [Int64](repeating: 0, count: keys.count)
         try keys.withUnsafeBufferPointer { try index.ranks(of: $0, into: &ranks) }
         #expect(ranks.elementsEqual(0..<Int64(keys.count)))
+        try checkBatch(index, keys, &random)
+    }
+
+    /// Many keys at once, in order and not, that are there, beside such, anywhere, and several times.
+    private func checkBatch(_ index: KeyIndex, _ keys: [Int64], _ random: inout SeededGenerator) throws {
+        var asked = (0..<3000).map { _ in
+            random.chance(10) || keys.isEmpty
+                ? Int64(bitPattern: random.next())
+                : keys[random.below(keys.count)] &+ (random.chance(2) ? 0 : Int64(random.below(5)) - 2)
+        }
+        if random.chance(2) { asked.sort() }
+        for place in asked.indices.dropFirst() where random.chance(5) { asked[place] = asked[place - 1] }
+        let expected = asked.map { Int64(binarySearch(keys, $0) ?? -1) }
+        var found = [Bool](repeating: false, count: asked.count)
+        try asked.withUnsafeBufferPointer { try index.contains($0, into: &found) }
+        #expect(found == expected.map { $0 >= 0 })
+        // In the place of the keys.
+        try asked.withUnsafeMutableBufferPointer { buffer in
+            guard let start = buffer.baseAddress else { return }
+            try index.ranks(of: UnsafeBufferPointer(buffer), into: start)
+        }
+        #expect(asked == expected)
     }
 
     private func binarySearch(_ keys: [Int64], _ key: Int64) -> Int? {

@@ -55,6 +55,45 @@ private func randomRecord(_ width: Int, _ form: Int, _ number: Int, _ random: in
         #expect(try fixture.files().isEmpty)
     }
 
+    @Test("Written in place and shown in chunks they are those of one by one", arguments: [1, 2, 3], [0, 1 << 24])
+    func chunks(width: Int, memory: Int) throws {
+        var random = SeededGenerator(seed: UInt64(width) + 77)
+        let fixture = try SpillFixture()
+        for count in [0, 1, 300, 40_000] {
+            let sorter = RecordSorter(directory: fixture.directory, name: "sort", width: width, memory: memory)
+            var records: [[UInt64]] = []
+            while records.count < count {
+                // Some are left out, as by who writes them in another way.
+                let most = min(count - records.count, 1 + random.below(700))
+                try sorter.append(upTo: most) { room, most throws(MigrationError) in
+                    let written = max(most / 2, min(most, 1))
+                    for number in 0..<written {
+                        let record = randomRecord(width, 0, records.count, &random)
+                        for word in 0..<width { room[number * width + word] = record[word] }
+                        records.append(record)
+                    }
+                    return written
+                }
+            }
+            var got: [[UInt64]] = []
+            try sorter.finish().forEachChunk { chunk, count throws(MigrationError) in
+                for number in 0..<count { got.append((0..<width).map { chunk[number * width + $0] }) }
+                return true
+            }
+            #expect(got == records.sorted(by: isBefore))
+            #expect((sorter.runsWritten > 0) == (memory == 0 && count == 40_000))
+            // It can be filled again, and stopped.
+            for number in 0..<5 { try sorter.append(randomRecord(width, 0, number, &random)) }
+            var shown = 0
+            try sorter.finish().forEachChunk { _, count throws(MigrationError) in
+                shown += count
+                return false
+            }
+            #expect(shown == 5)
+        }
+        #expect(try fixture.files().isEmpty)
+    }
+
     @Test("The convenient forms of append, and words of signed numbers, keep the order")
     func conveniences() throws {
         let fixture = try SpillFixture()

@@ -122,12 +122,39 @@ struct CarriedIndexTests {
         #expect(!(try Self.statements(folder.file("new.sqlite")).contains { $0.contains("Z_Place_lower") }))
     }
 
+    @Test("A trigger that names the tree's columns is understood, in any order of them")
+    func namedColumns() throws {
+        let folder = try TemporaryFolder()
+        let old = try Self.version()
+        let path = try Self.source(old, folder)
+        let connection = try Connection(path: path, flags: SQLITE_OPEN_READWRITE)
+        try connection.execute("DROP TRIGGER Z_RT_Place_area_INSERT")
+        try connection.execute(
+            """
+            CREATE TRIGGER Z_RT_Place_area_INSERT AFTER INSERT ON ZPLACE FOR EACH ROW WHEN (NEW.ZLAT NOT NULL) BEGIN \
+            INSERT OR REPLACE INTO "Z_RT_Place_area" (ZLON_MIN, ZLON_MAX, "Z_PK", ZLAT_MIN, ZLAT_MAX) \
+            VALUES (NEW.ZLON, NEW.ZLON, NEW.Z_PK, NEW.ZLAT, NEW.ZLAT) ; END
+            """)
+        try connection.close()
+        let report = try Migration(
+            from: path, model: old, mapping: .inferred(from: old, to: old), to: folder.file("new.sqlite"), model: old
+        ).run()
+        #expect(!report.notes.contains { $0.contains("index area of Place is left out") }, "\(report.notes)")
+        let made = try Connection(path: folder.file("new.sqlite"), flags: SQLITE_OPEN_READONLY)
+        let rows = try made.prepare("SELECT Z_PK, ZLAT_MIN, ZLON_MAX FROM Z_RT_Place_area ORDER BY Z_PK")
+        var found: [String] = []
+        while try rows.step() { found.append((0..<3).map { rows.text(Int32($0)) ?? "" }.joined(separator: " ")) }
+        #expect(found == ["3 48.5 9.25", "7 52.5 13.5"])
+    }
+
     @Test(
         "Triggers that do anything else are not understood, and the tree stays out",
         arguments: [
             "INSERT OR REPLACE INTO Z_RT_Place_area VALUES (NEW.Z_PK, foo(NEW.ZLAT), 'x', 1, 2) ; DELETE FROM ZNOTE",
             "INSERT OR REPLACE INTO ZNOTE VALUES (NEW.Z_PK, 1, 1, 'x')",
             "INSERT OR REPLACE INTO Z_RT_Place_area VALUES (NEW.Z_PK, (SELECT 1), 1, 1, 2)",
+            "INSERT OR IGNORE INTO Z_RT_Place_area (Z_PK, ZLAT_MIN) VALUES (NEW.Z_PK, NEW.ZLAT)",
+            "INSERT OR REPLACE INTO Z_RT_Place_area (Z_PK) SELECT Z_PK FROM ZPLACE WHERE Z_PK IN (VALUES (NEW.Z_PK))",
         ])
     func strange(body: String) throws {
         let folder = try TemporaryFolder()

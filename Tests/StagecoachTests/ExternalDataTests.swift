@@ -182,7 +182,7 @@ struct ExternalDataTests {
             // Another run takes the place and fails.
             let area = try WorkArea(beside: place, spills: nil)
             area.close()
-            #expect(folder.holds(reference) == isPublished)
+            #expect(try folder.holds(reference) == isPublished)
             #expect(try scene.names().count == (isPublished ? 3 : 0))
         }
     }

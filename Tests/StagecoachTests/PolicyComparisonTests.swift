@@ -80,13 +80,7 @@ struct PolicyComparisonTests {
         let migration = try RandomMigration.explicit(seed: seed)
         let mapping = try #require(migration.mapping)
         var generator = SeededGenerator(seed: seed &* 31 &+ 7)
-        var actions: [String: PolicyActions] = [:]
-        for entityMapping in mapping.entityMappings where entityMapping.destinationEntityName != nil {
-            guard generator.chance(2) else { continue }
-            let name = "Policy\(entityMapping.name ?? "")"
-            entityMapping.entityMigrationPolicyClassName = name
-            actions[name] = choose(&generator)
-        }
+        let actions = PolicyActions.chosen(for: mapping.entityMappings, &generator, choose)
         guard !actions.isEmpty else { return [] }
         let folder = try TemporaryFolder()
         let path = folder.file("source.sqlite")

@@ -53,6 +53,26 @@ struct PolicyActions: OptionSet, CustomStringConvertible {
     }
 }
 
+extension PolicyActions {
+    /// Gives about every second mapping that has a destination a policy, named after it.
+    ///
+    /// - Parameter choose: what the next policy does.
+    /// - Returns: what each does, by its name.
+    static func chosen(
+        for mappings: [EntityMapping], _ generator: inout SeededGenerator,
+        _ choose: (inout SeededGenerator) -> PolicyActions
+    ) -> [String: PolicyActions] {
+        var actions: [String: PolicyActions] = [:]
+        for mapping in mappings where mapping.destinationEntityName != nil {
+            guard generator.chance(2) else { continue }
+            let name = "Policy\(mapping.name ?? "")"
+            mapping.entityMigrationPolicyClassName = name
+            actions[name] = choose(&generator)
+        }
+        return actions
+    }
+}
+
 /// Lines that scripted policies write, to compare what they saw.
 final class PolicyLog {
     var lines: [String] = []

@@ -68,14 +68,9 @@ struct RejectRandomTests {
         let migration = try RandomMigration.ruled(seed: seed, isExplicit: true)
         let mapping = try #require(migration.mapping)
         var generator = SeededGenerator(seed: seed &* 17 &+ 3)
-        var actions: [String: PolicyActions] = [:]
-        for entityMapping in mapping.entityMappings where entityMapping.destinationEntityName != nil {
-            guard generator.chance(2) else { continue }
-            let name = "Policy\(entityMapping.name ?? "")"
-            entityMapping.entityMigrationPolicyClassName = name
-            actions[name] = PolicyActions(
-                rawValue: generator.chance(2)
-                    ? generator.below(1 << PolicyActions.count) : 1 << generator.below(PolicyActions.count + 1))
+        let actions = PolicyActions.chosen(for: mapping.entityMappings, &generator) {
+            PolicyActions(
+                rawValue: $0.chance(2) ? $0.below(1 << PolicyActions.count) : 1 << $0.below(PolicyActions.count + 1))
         }
         guard !actions.isEmpty else { return }
         let folder = try TemporaryFolder()

@@ -72,12 +72,8 @@ struct ResumedModelsTests {
     func policies(seed: UInt64) throws {
         let scene = try SplitScene(seed: seed)
         var generator = SeededGenerator(seed: seed &* 43 &+ 3)
-        var actions: [String: PolicyActions] = [:]
-        for mapping in scene.models.flatMap({ $0.entityMappings ?? [] }) where mapping.destinationEntityName != nil {
-            guard generator.chance(2) else { continue }
-            let name = "Policy\(mapping.name ?? "")"
-            mapping.entityMigrationPolicyClassName = name
-            actions[name] = PolicyActions(rawValue: 1 << generator.below(PolicyActions.count + 1))
+        let actions = PolicyActions.chosen(for: scene.models.flatMap { $0.entityMappings ?? [] }, &generator) {
+            PolicyActions(rawValue: 1 << $0.below(PolicyActions.count + 1))
         }
         guard !actions.isEmpty else { return }
         let expected = ReferenceMigrator.migrate(

@@ -71,13 +71,7 @@ struct ResumedPolicyTests {
             rejects ? try RandomMigration.ruled(seed: seed, isExplicit: true) : try RandomMigration.explicit(seed: seed)
         let mapping = try #require(migration.mapping)
         var generator = SeededGenerator(seed: seed &* 37 &+ 11)
-        var actions: [String: PolicyActions] = [:]
-        for entityMapping in mapping.entityMappings where entityMapping.destinationEntityName != nil {
-            guard generator.chance(2) else { continue }
-            let name = "Policy\(entityMapping.name ?? "")"
-            entityMapping.entityMigrationPolicyClassName = name
-            actions[name] = choose(&generator)
-        }
+        let actions = PolicyActions.chosen(for: mapping.entityMappings, &generator, choose)
         guard !actions.isEmpty else { return [] }
         let folder = try TemporaryFolder()
         let path = folder.file("source.sqlite")
@@ -156,7 +150,7 @@ struct ResumedPolicyTests {
 }
 
 /// A scripted policy of which a state is kept.
-protocol ScriptHolder: EngineCreationPolicy {
+protocol ScriptHolder: EngineCreationPolicy, ResumablePolicy {
     /// What an earlier attempt has seen, and where what is seen now goes.
     var course: (before: [String], log: PolicyLog) { get set }
     /// The objects to find again, once the manager is known.
@@ -164,13 +158,13 @@ protocol ScriptHolder: EngineCreationPolicy {
 }
 
 extension ScriptHolder {
-    fileprivate func saved() throws -> Data {
+    func checkpoint() throws -> Data {
         let held = script.kept.mapValues { $0.objectID.uriRepresentation().absoluteString }
         return try JSONEncoder().encode(ScriptState(lines: course.log.lines.count, held: held))
     }
 
-    fileprivate func takeOver(_ data: Data) throws {
-        let state = try JSONDecoder().decode(ScriptState.self, from: data)
+    func restore(from checkpoint: Data) throws {
+        let state = try JSONDecoder().decode(ScriptState.self, from: checkpoint)
         course.log.lines = Array(course.before.prefix(state.lines))
         pending = state.held
     }
@@ -192,12 +186,9 @@ private struct ScriptState: Codable {
     var held: [Int64: String]
 }
 
-private final class ResumedCreationPolicy: EngineCreationPolicy, ResumablePolicy, ScriptHolder {
+private final class ResumedCreationPolicy: EngineCreationPolicy, ScriptHolder {
     var course: (before: [String], log: PolicyLog) = ([], PolicyLog())
     var pending: [Int64: String]?
-
-    func checkpoint() throws -> Data { try saved() }
-    func restore(from checkpoint: Data) throws { try takeOver(checkpoint) }
 
     override func createDestinationInstances(
         forSource sInstance: ManagedObject, in mapping: EntityMapping, manager: MigrationManager
@@ -207,12 +198,9 @@ private final class ResumedCreationPolicy: EngineCreationPolicy, ResumablePolicy
     }
 }
 
-final class ResumedPolicy: EnginePolicy, ResumablePolicy, ScriptHolder {
+final class ResumedPolicy: EnginePolicy, ScriptHolder {
     var course: (before: [String], log: PolicyLog) = ([], PolicyLog())
     var pending: [Int64: String]?
-
-    func checkpoint() throws -> Data { try saved() }
-    func restore(from checkpoint: Data) throws { try takeOver(checkpoint) }
 
     override func createDestinationInstances(
         forSource sInstance: ManagedObject, in mapping: EntityMapping, manager: MigrationManager

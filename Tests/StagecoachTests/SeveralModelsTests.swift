@@ -61,12 +61,8 @@ struct SeveralModelsTests {
     private func policyDifferences(_ seed: UInt64) throws -> [String] {
         let scene = try SplitScene(seed: seed)
         var generator = SeededGenerator(seed: seed &* 17 &+ 3)
-        var actions: [String: PolicyActions] = [:]
-        for mapping in scene.models.flatMap({ $0.entityMappings ?? [] }) where mapping.destinationEntityName != nil {
-            guard generator.chance(2) else { continue }
-            let name = "Policy\(mapping.name ?? "")"
-            mapping.entityMigrationPolicyClassName = name
-            actions[name] = PolicyActions(rawValue: generator.below(1 << PolicyActions.count))
+        let actions = PolicyActions.chosen(for: scene.models.flatMap { $0.entityMappings ?? [] }, &generator) {
+            PolicyActions(rawValue: $0.below(1 << PolicyActions.count))
         }
         guard !actions.isEmpty else { return [] }
         let expectedLog = PolicyLog()

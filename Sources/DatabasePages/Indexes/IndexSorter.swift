@@ -57,12 +57,12 @@ package final class IndexSorter {
         self.directory = directory
         takesWords = terms.count <= Self.mostWords && terms.allSatisfy(\.hasWords)
         // Other values than numbers are rare in a column of numbers, and so are other integers than keys.
-        entryMemory = takesWords ? memory / 4 : memory
         let hasHalves = HalfWords.fit(terms)
-        let rest = memory - memory / 4
-        wordMemory = hasHalves ? rest / 4 : rest
+        let rare = hasHalves ? max(memory / 8, min(64 << 10, memory / 4)) : memory / 4
+        entryMemory = takesWords ? rare : memory
+        wordMemory = hasHalves ? rare : memory - rare
         if hasHalves {
-            halves = RecordSorter(directory: directory, name: "index", width: terms.count, memory: rest - rest / 4)
+            halves = RecordSorter(directory: directory, name: "index", width: terms.count, memory: memory - 2 * rare)
         } else if takesWords {
             sorter = RecordSorter(directory: directory, name: "index", width: terms.count + 1, memory: wordMemory)
         }
@@ -99,18 +99,28 @@ package final class IndexSorter {
         let count = terms.count
         let (first, second) = (slots[0], slots[count - 1])
         precondition(first < batch.slots && second < batch.slots)
-        for row in 0..<batch.count {
-            let cells = batch.cells(ofRow: row)
-            let id = firstID.map { $0 + Int64(row) } ?? batch.key(row)
-            if count == 1, let half = HalfWords.half(of: cells[first]), let low = UInt32(exactly: id) {
-                try halves.append(half << 32 | UInt64(low))
-            } else if count == 2, let half = HalfWords.half(of: cells[first]),
-                let other = HalfWords.half(of: cells[second])
-            {
-                try halves.append(half << 32 | other, SortKey.encode(id))
-            } else {
-                try appendWords(batch, row, firstID)
+        var row = 0
+        try halves.append(upTo: batch.count) { room, most throws(MigrationError) in
+            var written = 0
+            let end = row + most
+            while row < end {
+                let cells = batch.cells(ofRow: row)
+                let id = firstID.map { $0 + Int64(row) } ?? batch.key(row)
+                if count == 1, let half = HalfWords.half(of: cells[first]), let low = UInt32(exactly: id) {
+                    room[written] = half << 32 | UInt64(low)
+                    written += 1
+                } else if count == 2, let half = HalfWords.half(of: cells[first]),
+                    let other = HalfWords.half(of: cells[second])
+                {
+                    room[2 * written] = half << 32 | other
+                    room[2 * written + 1] = SortKey.encode(id)
+                    written += 1
+                } else {
+                    try appendWords(batch, row, firstID)
+                }
+                row += 1
             }
+            return written
         }
     }
 
@@ -221,22 +231,31 @@ package final class IndexSorter {
         let isPair = terms.count == 2
         // Of the entry before, what stands above the row's id; none is 0 where there is no NULL.
         var last: UInt64 = 0
-        while try sorted.next(into: words) {
-            let packed = words[0]
-            let (high, low) = (packed >> 32, packed & 0xFFFF_FFFF)
-            if isUnique {
-                let value = isPair ? packed : high
-                let hasNull = high == 0 || isPair && low == 0
-                if !hasNull, value == last { return .duplicates }
-                last = hasNull ? 0 : value
+        var isDuplicate = false
+        let width = isPair ? 2 : 1
+        try sorted.forEachChunk { records, count throws(MigrationError) in
+            for record in stride(from: records, to: records + count * width, by: width) {
+                let packed = record[0]
+                let (high, low) = (packed >> 32, packed & 0xFFFF_FFFF)
+                if isUnique {
+                    let value = isPair ? packed : high
+                    let hasNull = high == 0 || isPair && low == 0
+                    if !hasNull, value == last {
+                        isDuplicate = true
+                        return false
+                    }
+                    last = hasNull ? 0 : value
+                }
+                if isPair {
+                    try loader.append(
+                        pair: HalfWords.value(ofHalf: high), HalfWords.value(ofHalf: low), SortKey.decode(record[1]))
+                } else {
+                    try loader.append(integer: HalfWords.value(ofHalf: high), Int64(bitPattern: low))
+                }
             }
-            if isPair {
-                try loader.append(
-                    pair: HalfWords.value(ofHalf: high), HalfWords.value(ofHalf: low), SortKey.decode(words[1]))
-            } else {
-                try loader.append(integer: HalfWords.value(ofHalf: high), Int64(bitPattern: low))
-            }
+            return true
         }
+        if isDuplicate { return .duplicates }
         try loader.finish()
         return .built
     }

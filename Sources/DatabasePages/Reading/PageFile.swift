@@ -78,6 +78,9 @@ package final class PageFile {
     /// Whether pages are read past the system's page cache, which pays for many at once only.
     var isDirect: Bool { direct != nil }
 
+    /// Whether a write-ahead log has some pages anew.
+    var isLogged: Bool { frames != nil }
+
     /// Whether a page comes from the `-wal`.
     func isLogged(_ page: UInt32) -> Bool { frames?.place(of: page) != nil }
 

@@ -25,6 +25,11 @@ final class PageWindow {
 
     /// Where pages are read to.
     var start: UnsafeRawPointer { UnsafeRawPointer(space) }
+    /// Bytes that are room there.
+    var byteCount: Int { capacity * file.pageSize }
+
+    /// Whether a page was read with the one that was asked for last.
+    func holds(_ page: UInt32) -> Bool { page >= first && Int(page - first) < count }
 
     /// A page's bytes, which stay until the next call.
     ///
@@ -34,7 +39,7 @@ final class PageWindow {
         of page: UInt32, following: () throws(MigrationError) -> UInt32?
     ) throws(MigrationError) -> UnsafeRawPointer {
         // Between the pages of a window there may be such as the -wal has anew.
-        if page >= first, Int(page - first) < count, count == 1 || !file.isLogged(page) {
+        if holds(page), count == 1 || !file.isLogged(page) {
             return UnsafeRawPointer(space) + Int(page - first) * file.pageSize
         }
         var last = page

@@ -82,11 +82,17 @@ final class RecordDecoder {
         let headerSize = try headerSize(record, &place, available: count, total: count, page)
         let cells = batch.appendRowToFill(key: key)
         if !fillsAllSlots(of: batch) { cells.initialize(repeating: .null, count: batch.slots) }
-        if count <= largest {
+        if count <= largest, let pages = batch.lentPages {
+            let used = Self.fields(
+                record + place, headerEnd: record + headerSize, end: record + count, plan: plan, count: fieldCount,
+                cells: cells, pages: pages, arena: nil, offset: 0)
+            if used == Self.damage { throw damagedRecord(key, page) }
+            if used >= 0 { return complete(cells, key) }
+        } else if count <= largest {
             let offset = batch.arenaCount
             let used = Self.fields(
                 record + place, headerEnd: record + headerSize, end: record + count, plan: plan, count: fieldCount,
-                cells: cells, arena: batch.reserve(count), offset: offset)
+                cells: cells, pages: nil, arena: batch.reserve(count), offset: offset)
             batch.trimArena(to: offset + max(0, used))
             if used == Self.damage { throw damagedRecord(key, page) }
             if used >= 0 { return complete(cells, key) }
@@ -105,13 +111,15 @@ final class RecordDecoder {
     ///   - header: the serial types.
     ///   - end: of the record; seven bytes behind it may be loaded too.
     ///   - plan: by field, as ``plan``.
+    ///   - pages: where texts and blobs stay; nil: they go to the arena.
     ///   - arena: room for all bytes of the record.
     ///   - offset: of this room in the batch's arena.
     /// - Returns: bytes put into the arena; or ``damage``, or ``unusual`` where a serial type takes three bytes and more.
     @inline(never)
     private static func fields(
         _ header: UnsafeRawPointer, headerEnd: UnsafeRawPointer, end: UnsafeRawPointer, plan: UnsafePointer<Int32>,
-        count: Int, cells: UnsafeMutablePointer<Cell>, arena: UnsafeMutableRawPointer, offset: Int
+        count: Int, cells: UnsafeMutablePointer<Cell>, pages: UnsafeRawPointer?, arena: UnsafeMutableRawPointer?,
+        offset: Int
     ) -> Int {
         var header = header
         var body = headerEnd
@@ -148,7 +156,10 @@ final class RecordDecoder {
             } else {
                 let size = Int(bitPattern: (serial &- 12) &>> 1)
                 guard size <= end - body else { return damage }
-                if code >= 0 {
+                if code >= 0, let pages {
+                    cells[Int(code & slotMask)] = .lent(
+                        offset: body - pages, length: size, kind: serial & 1 == 1 ? .text : .blob)
+                } else if code >= 0, let arena {
                     (arena + used).copyMemory(from: body, byteCount: size)
                     cells[Int(code & slotMask)] = Cell(
                         bits: UInt64(bitPattern: Int64(offset &+ used)), length: UInt32(truncatingIfNeeded: size),
@@ -238,6 +249,13 @@ final class RecordDecoder {
     private func passes(
         _ record: UnsafeRawPointer, _ count: Int, _ filter: ScanRequest.Filter, _ page: UInt32
     ) throws(MigrationError) -> Bool {
+        // Z_ENT, as mostly: behind a key that is NULL there, in a header of one byte's length.
+        if filter.field == 1, count >= 4 {
+            let (size, serial) = (Int(record.load(as: UInt8.self)), record.load(fromByteOffset: 2, as: UInt8.self))
+            if size >= 3, size < 0x80, size < count, serial == 1, record.load(fromByteOffset: 1, as: UInt8.self) == 0 {
+                return filter.passes(Int64(record.load(fromByteOffset: size, as: Int8.self)))
+            }
+        }
         var place = 0
         let headerSize = try headerSize(record, &place, available: count, total: count, page)
         var body = headerSize

@@ -69,12 +69,17 @@ package final class TableScan {
         let isWhole = self.after == nil
         let usable = file.usableSize
         let largestLocal = usable - 35
+        let lends = batch.borrowsPages && !file.isLogged
+        if lends, leaf.next < leaf.count { lend(leaf, to: &batch) }
         while !batch.isFull {
             if leaf.next == leaf.count {
+                // The next leaf would take the place of those that rows are lent from.
+                if lends, !batch.isEmpty, !way.hasNextLeaf { break }
                 guard try nextLeaf(&leaf) else {
                     isFinished = true
                     break
                 }
+                if lends { lend(leaf, to: &batch) }
             }
             let pointer = PageKind.tableLeaf.headerSize + 2 * leaf.next
             var place = Int(UInt16(bigEndian: leaf.bytes.loadUnaligned(fromByteOffset: pointer, as: UInt16.self)))
@@ -110,6 +115,15 @@ package final class TableScan {
         }
         self.leaf = leaf
         if !isFirst { self.lastKey = lastKey }
+    }
+
+    /// Lets a batch's cells refer to the pages at hand.
+    private func lend(_ leaf: Leaf, to batch: inout RowBatch) {
+        if leaf.page == root {
+            batch.lend(pages: leaf.bytes, count: file.pageSize)
+        } else {
+            batch.lend(pages: way.start, count: way.byteCount)
+        }
     }
 
     private func decodeSpanning(

@@ -26,8 +26,17 @@ final class TreeDescent {
         window = PageWindow(file: file)
     }
 
-    /// Where leaves are read to.
+    /// Where leaves are read to, and how many bytes are room there.
     var start: UnsafeRawPointer { window.start }
+    var byteCount: Int { window.byteCount }
+
+    /// Whether the next leaf is at hand already; else it takes the place of those that are.
+    var hasNextLeaf: Bool {
+        guard let level = lowest, depth == leafDepth, level.next <= level.count,
+            let page = try? level.child(level.next)
+        else { return false }
+        return window.holds(page)
+    }
 
     /// The lowest interior page on the way; nil behind the last leaf.
     var lowest: InteriorPage? { depth > 0 ? levels[depth - 1] : nil }

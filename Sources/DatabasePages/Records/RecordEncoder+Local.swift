@@ -97,7 +97,14 @@ extension RecordEncoder {
     @inline(__always)
     func copyLocal(to place: UnsafeMutableRawPointer) {
         let header = localHeader
-        place.copyMemory(from: local, byteCount: header)
+        if header <= 32, size >= 32 {
+            // What is too much of the header the values overwrite.
+            place.storeBytes(of: local.load(as: SIMD2<UInt64>.self), as: SIMD2<UInt64>.self)
+            place.storeBytes(
+                of: local.load(fromByteOffset: 16, as: SIMD2<UInt64>.self), toByteOffset: 16, as: SIMD2<UInt64>.self)
+        } else {
+            place.copyMemory(from: local, byteCount: header)
+        }
         (place + header).copyMemory(from: local + Self.localTypes + 8, byteCount: size - header)
     }
 }

@@ -21,12 +21,14 @@ package struct CompiledBundle: Sendable {
     /// - Throws: `model.notFound` (66) where it is no folder, `model.noVersion`, `model.versionInfo` (78),
     ///   `model.permission`, `model.unreadable`.
     package init(path: String) throws(MigrationError) {
-        guard ModelFile.isFolder(path) else { throw ModelFile.notFound(path) }
+        guard try ModelFile.isFolder(path) else { throw ModelFile.notFound(path) }
         self.path = path
-        versions = try ModelFile.names(in: path)
-            .filter { $0.hasSuffix(Self.versionSuffix) && ModelFile.isFile("\(path)/\($0)") }
-            .map { String($0.dropLast(Self.versionSuffix.count)) }
-            .sorted { $0.compare($1, options: .numeric) == .orderedAscending }
+        var found: [String] = []
+        for name in try ModelFile.names(in: path) where name.hasSuffix(Self.versionSuffix) {
+            guard try ModelFile.isFile("\(path)/\(name)") else { continue }
+            found.append(String(name.dropLast(Self.versionSuffix.count)))
+        }
+        versions = found.sorted { $0.compare($1, options: .numeric) == .orderedAscending }
         guard !versions.isEmpty else {
             throw MigrationError(
                 "model.noVersion", .configuration, "The compiled bundle holds no \(Self.versionSuffix) file",

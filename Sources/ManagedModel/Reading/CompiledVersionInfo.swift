@@ -19,7 +19,7 @@ package struct CompiledVersionInfo: Sendable {
     ///   `model.unreadable` (74).
     init?(folder: String) throws(MigrationError) {
         path = "\(folder)/\(Self.fileName)"
-        guard ModelFile.isFile(path) else { return nil }
+        guard try ModelFile.isFile(path) else { return nil }
         let bytes = try ModelFile.read(path)
         do throws(MigrationError) {
             (currentVersion, hashes, checksums) = try Self.read(Array(bytes))

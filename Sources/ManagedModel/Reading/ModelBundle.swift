@@ -18,12 +18,14 @@ package struct ModelBundle: Sendable {
     /// - Throws: `model.notFound` (66) where it is no folder, `model.noVersion` (78) where it holds no version,
     ///   `model.permission`, `model.unreadable`.
     package init(path: String) throws(MigrationError) {
-        guard ModelFile.isFolder(path) else { throw ModelFile.notFound(path) }
+        guard try ModelFile.isFolder(path) else { throw ModelFile.notFound(path) }
         self.path = path
-        versions = try ModelFile.names(in: path)
-            .filter { $0.hasSuffix(Self.versionSuffix) && ModelFile.isFolder("\(path)/\($0)") }
-            .map { String($0.dropLast(Self.versionSuffix.count)) }
-            .sorted { $0.compare($1, options: .numeric) == .orderedAscending }
+        var found: [String] = []
+        for name in try ModelFile.names(in: path) where name.hasSuffix(Self.versionSuffix) {
+            guard try ModelFile.isFolder("\(path)/\(name)") else { continue }
+            found.append(String(name.dropLast(Self.versionSuffix.count)))
+        }
+        versions = found.sorted { $0.compare($1, options: .numeric) == .orderedAscending }
         guard !versions.isEmpty else {
             throw MigrationError(
                 "model.noVersion", .configuration, "The bundle holds no version of a model",
@@ -55,7 +57,7 @@ package struct ModelBundle: Sendable {
     ///   `model.ambiguousVersion` (78) where there are several and no such file; both name the versions.
     package func currentVersion() throws(MigrationError) -> String {
         let file = "\(path)/\(Self.currentVersionName)"
-        guard ModelFile.isFile(file) else {
+        guard try ModelFile.isFile(file) else {
             if versions.count == 1 { return versions[0] }
             throw MigrationError(
                 "model.ambiguousVersion", .configuration,

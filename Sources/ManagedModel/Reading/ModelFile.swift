@@ -10,9 +10,16 @@ enum ModelFile {
     }
 
     /// What stands at a path, symbolic links followed; nil for nothing, and for devices, pipes and sockets.
-    static func kind(at path: String) -> Kind? {
-        var status = stat()
-        guard stat(path, &status) == 0 else { return nil }
+    ///
+    /// - Throws: `model.permission` (77), `model.unreadable` (74): nobody knows what stands there.
+    static func kind(at path: String) throws(MigrationError) -> Kind? {
+        let status: stat
+        do throws(FileBytes.Failure) {
+            guard let found = try FileBytes.status(path) else { return nil }
+            status = found
+        } catch {
+            throw unreadable(path, error)
+        }
         switch status.st_mode & S_IFMT {
         case S_IFREG: return .file(byteCount: Int(status.st_size))
         case S_IFDIR: return .folder
@@ -21,20 +28,24 @@ enum ModelFile {
     }
 
     /// Whether a regular file stands at a path.
-    static func isFile(_ path: String) -> Bool {
-        if case .file? = kind(at: path) { true } else { false }
+    ///
+    /// - Throws: as ``kind(at:)``.
+    static func isFile(_ path: String) throws(MigrationError) -> Bool {
+        if case .file? = try kind(at: path) { true } else { false }
     }
 
     /// Whether a folder stands at a path.
-    static func isFolder(_ path: String) -> Bool {
-        if case .folder? = kind(at: path) { true } else { false }
+    ///
+    /// - Throws: as ``kind(at:)``.
+    static func isFolder(_ path: String) throws(MigrationError) -> Bool {
+        if case .folder? = try kind(at: path) { true } else { false }
     }
 
     /// The bytes of a file; one more than `limit` at most, so that the reader can tell that there are more.
     ///
     /// - Throws: `model.notFound` (66), `model.permission` (77), `model.unreadable` (74).
     static func read(_ path: String, limit: Int = XMLSource.greatestByteCount) throws(MigrationError) -> Data {
-        guard isFile(path) else { throw notFound(path) }
+        guard try isFile(path) else { throw notFound(path) }
         do throws(FileBytes.Failure) {
             return Data(try FileBytes.read(path, most: limit + 1))
         } catch {

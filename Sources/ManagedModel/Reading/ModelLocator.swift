@@ -27,8 +27,8 @@ public enum ModelLocator {
     ///   cause), and what the reader of Xcode's XML throws (`model.…`, 78).
     /// - Complexity: O(file) time and memory.
     public static func load(_ argument: String) throws(MigrationError) -> LoadedModel {
-        let (path, version) = split(argument)
-        guard ModelFile.kind(at: path) != nil else { throw ModelFile.notFound(path) }
+        let (path, version) = try split(argument)
+        guard try ModelFile.kind(at: path) != nil else { throw ModelFile.notFound(path) }
         switch ModelKind(name: lastComponent(path)) {
         case .versionedBundle?:
             let bundle = try ModelBundle(path: path)
@@ -96,9 +96,11 @@ public enum ModelLocator {
     }
 
     /// Cuts `Bundle.xcdatamodeld:Version` and `Bundle.momd:Version` in two; a path that exists as it stands is left whole.
-    private static func split(_ argument: String) -> (path: String, version: String?) {
+    ///
+    /// - Throws: as ``ModelFile/kind(at:)``.
+    private static func split(_ argument: String) throws(MigrationError) -> (path: String, version: String?) {
         let whole = withoutTrailingSlashes(argument)
-        guard ModelFile.kind(at: whole) == nil else { return (whole, nil) }
+        guard try ModelFile.kind(at: whole) == nil else { return (whole, nil) }
         for suffix in [ModelBundle.suffix, CompiledBundle.suffix] {
             guard let colon = argument.range(of: suffix + ":", options: .backwards) else { continue }
             let path = String(argument[..<argument.index(before: colon.upperBound)])
@@ -131,9 +133,9 @@ public enum ModelLocator {
     }
 
     private static func load(versionFolder folder: String) throws(MigrationError) -> LoadedModel {
-        guard ModelFile.isFolder(folder) else { throw ModelFile.notFound(folder) }
+        guard try ModelFile.isFolder(folder) else { throw ModelFile.notFound(folder) }
         let contents = "\(folder)/\(ModelBundle.contentsName)"
-        if !ModelFile.isFile(contents), ModelFile.isFile("\(folder)/elements") {
+        if try !ModelFile.isFile(contents), try ModelFile.isFile("\(folder)/elements") {
             throw MigrationError(
                 "model.oldFormat", .configuration, "The model is in the binary form of Xcode 3",
                 remedy: "Open and save it once in Xcode 4 or later", context: .init(path: folder))

@@ -29,9 +29,9 @@ package struct MappingFile {
     package init(path argument: String) throws(MigrationError) {
         var path = argument
         while path.count > 1, path.hasSuffix("/") { path.removeLast() }
-        if Self.isFolder(path) {
+        if try Self.status(path).map({ $0.st_mode & S_IFMT == S_IFDIR }) ?? false {
             path += "/" + Self.contentsName
-            guard FileManager.default.fileExists(atPath: path) else {
+            guard try Self.status(path) != nil else {
                 throw MigrationError(
                     "mapping.notFound", .noInput, "The folder holds no \(Self.contentsName), so it is no mapping model",
                     remedy: "Name an .xcmappingmodel folder", context: .init(path: argument))
@@ -85,40 +85,43 @@ package struct MappingFile {
         return text.contains("<!DOCTYPE database") || text.contains("<database")
     }
 
-    private static func isFolder(_ path: String) -> Bool {
-        var status = stat()
-        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    /// What stands at a path; nil for nothing.
+    private static func status(_ path: String) throws(MigrationError) -> stat? {
+        do throws(FileBytes.Failure) { return try FileBytes.status(path) } catch {
+            throw unreadable(path, error)
+        }
+    }
+
+    private static func unreadable(_ path: String, _ error: FileBytes.Failure) -> MigrationError {
+        if error.number == EACCES || error.number == EPERM {
+            return MigrationError(
+                "mapping.permission", .permission, "The mapping model may not be read", context: .init(path: path),
+                cause: error)
+        }
+        return MigrationError(
+            "mapping.unreadable", .io, "The mapping model cannot be read", context: .init(path: path), cause: error)
     }
 
     private static func read(_ path: String) throws(MigrationError) -> [UInt8] {
-        func failure(
-            _ code: MigrationError.Code, _ category: MigrationError.Category, _ message: String,
-            remedy: String? = nil, _ cause: (any Error)? = nil
-        ) -> MigrationError {
-            MigrationError(code, category, message, remedy: remedy, context: .init(path: path), cause: cause)
-        }
-        var status = stat()
-        guard stat(path, &status) == 0 else {
-            if errno == EACCES {
-                throw failure("mapping.permission", .permission, "The mapping model may not be read")
-            }
-            throw failure(
+        guard let status = try status(path) else {
+            throw MigrationError(
                 "mapping.notFound", .noInput, "There is no such mapping model",
-                remedy: "Name a .json, .xcmappingmodel or .cdm; stagecoach infer writes one")
+                remedy: "Name a .json, .xcmappingmodel or .cdm; stagecoach infer writes one",
+                context: .init(path: path))
         }
         guard status.st_mode & S_IFMT == S_IFREG else {
-            throw failure("mapping.notAFile", .noInput, "The mapping model is not a regular file")
+            throw MigrationError(
+                "mapping.notAFile", .noInput, "The mapping model is not a regular file", context: .init(path: path))
         }
         guard status.st_size <= greatestByteCount else {
-            throw failure("mapping.tooLarge", .configuration, "The file is too large for a mapping model")
+            throw MigrationError(
+                "mapping.tooLarge", .configuration, "The file is too large for a mapping model",
+                context: .init(path: path))
         }
         do throws(FileBytes.Failure) {
             return try FileBytes.read(path, most: greatestByteCount)
         } catch {
-            if error.number == EACCES {
-                throw failure("mapping.permission", .permission, "The mapping model may not be read", error)
-            }
-            throw failure("mapping.unreadable", .io, "The mapping model cannot be read", error)
+            throw unreadable(path, error)
         }
     }
 }

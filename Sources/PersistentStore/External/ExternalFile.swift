@@ -115,7 +115,9 @@ package final class ExternalFile: HugeValueSource {
         let isShared = ioctl(shared, FileCopy.shareBlocks, descriptor) == 0
         close(shared)
         if isShared { return }
-        unlink(target)
+        guard unlink(target) == 0 else {
+            throw MigrationError.writing("Copying external binary data", path: target, otherwise: "external.write")
+        }
         if linkat(AT_FDCWD, "/proc/self/fd/\(descriptor)", AT_FDCWD, target, AT_SYMLINK_FOLLOW) == 0 { return }
         try FileCopy.copy(descriptor, of: path, to: target, checkCancelled: checkCancelled) { copy in
             _ = fchmod(copy, status.st_mode & 0o777)

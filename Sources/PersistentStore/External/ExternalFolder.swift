@@ -30,11 +30,10 @@ package struct ExternalFolder: Sendable {
 
     /// Whether the folder is there.
     ///
-    /// - Throws: `external.folder` (65) where something else has one of the names, a symbolic link too.
+    /// - Throws: `external.io` (74); `external.folder` (65) where something else has one of the names, a symbolic link too.
     package func exists() throws(MigrationError) -> Bool {
         for path in [support, path] {
-            var status = stat()
-            guard lstat(path, &status) == 0 else { return false }
+            guard let status = try Self.status(path) else { return false }
             guard status.st_mode & S_IFMT == S_IFDIR else {
                 throw MigrationError(
                     "external.folder", .data, "The place of external binary data is no folder of its own",
@@ -48,9 +47,20 @@ package struct ExternalFolder: Sendable {
     package func path(of reference: ExternalReference) -> String { "\(path)/\(reference.name)" }
 
     /// Whether something stands at a file's name.
-    package func holds(_ reference: ExternalReference) -> Bool {
-        var status = stat()
-        return lstat(path(of: reference), &status) == 0
+    ///
+    /// - Throws: `external.io` (74).
+    package func holds(_ reference: ExternalReference) throws(MigrationError) -> Bool {
+        try Self.status(path(of: reference)) != nil
+    }
+
+    /// What stands at a path itself; nil for nothing.
+    private static func status(_ path: String) throws(MigrationError) -> stat? {
+        do throws(FileBytes.Failure) {
+            return try FileBytes.status(path, followsLinks: false)
+        } catch {
+            throw MigrationError(
+                "external.io", .io, "Looking for external binary data failed: \(error)", context: .init(path: path))
+        }
     }
 
     /// Opens a file.
@@ -58,7 +68,7 @@ package struct ExternalFolder: Sendable {
     /// - Returns: nil where there is none.
     /// - Throws: what opening throws, `external.folder`.
     package func file(_ reference: ExternalReference) throws(MigrationError) -> ExternalFile? {
-        guard holds(reference), try exists() else { return nil }
+        guard try holds(reference), try exists() else { return nil }
         return try ExternalFile(path: path(of: reference))
     }
 }

@@ -15,19 +15,22 @@ struct StoredObjects {
     init(_ connection: Connection) throws(MigrationError) {
         // Tables of R-tree indexes, whose form is not known, persistent history and CloudKit mirroring are no part of the model.
         let statement = try connection.prepare(
-            """
-            SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL
-            AND upper(tbl_name) NOT IN ('ACHANGE', 'ATRANSACTION', 'ATRANSACTIONSTRING')
-            AND tbl_name NOT LIKE 'ANSCK%' AND name NOT LIKE 'Z@_RT@_%' ESCAPE '@' AND name NOT LIKE 'sqlite@_%' ESCAPE '@' LIMIT \(Self.most + 1)
-            """)
+            "SELECT type, name, sql, tbl_name FROM sqlite_master WHERE sql IS NOT NULL")
         var count = 0
         while try statement.step() {
+            guard let name = statement.text(1), let sql = statement.text(2), let table = statement.text(3) else {
+                continue
+            }
+            if CoreDataTables.isMirroring(table) || CoreDataTables.isBookkeeping(table)
+                || CoreDataTables.isBookkeeping(name)
+            {
+                continue
+            }
             count += 1
             guard count <= Self.most else {
                 isTruncated = true
                 return
             }
-            guard let name = statement.text(1), let sql = statement.text(2) else { continue }
             switch statement.text(0) {
             case "index": indexes[name] = sql
             case "trigger": triggers[name] = sql

@@ -13,15 +13,28 @@ package struct ForeignTables: Sendable, Equatable {
     package var furtherCount = 0
 }
 
+/// Tables of a store that Core Data makes beside a model's own.
+enum CoreDataTables {
+    /// Persistent history.
+    static let history: Set<String> = ["ACHANGE", "ATRANSACTION", "ATRANSACTIONSTRING"]
+
+    /// Whether a table belongs to CloudKit mirroring.
+    static func isMirroring(_ name: String) -> Bool { name.uppercased().hasPrefix("ANSCK") }
+
+    /// Whether a table is SQLite's own, of persistent history, or of an R-tree index.
+    static func isBookkeeping(_ name: String) -> Bool {
+        let name = name.uppercased()
+        return history.contains(name) || name.hasPrefix("SQLITE_") || name.hasPrefix("Z_RT_")
+    }
+}
+
 extension SourceStore {
     /// The tables that belong neither to the model nor to Core Data's own bookkeeping, history and R-trees.
     ///
     /// - Throws: `store.damaged`, `store.io`.
     /// - Complexity: O(tables).
     package func foreignTables(beside layout: StoreLayout) throws(MigrationError) -> ForeignTables {
-        var known: Set<String> = [
-            "Z_PRIMARYKEY", "Z_METADATA", "Z_MODELCACHE", "ACHANGE", "ATRANSACTION", "ATRANSACTIONSTRING",
-        ]
+        var known = Set(FixedTables.names)
         for table in layout.tables { known.insert(table.name.uppercased()) }
         for table in layout.joinTables { known.insert(table.name.uppercased()) }
         return try blamingData { () throws(MigrationError) in
@@ -29,9 +42,8 @@ extension SourceStore {
             let statement = try connection.prepare("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
             while try statement.step() {
                 guard let name = statement.text(0) else { continue }
-                let upper = name.uppercased()
-                if known.contains(upper) || upper.hasPrefix("SQLITE_") || upper.hasPrefix("Z_RT_") { continue }
-                if upper.hasPrefix("ANSCK") {
+                if known.contains(name.uppercased()) || CoreDataTables.isBookkeeping(name) { continue }
+                if CoreDataTables.isMirroring(name) {
                     found.mirroring += 1
                 } else if found.names.count < ForeignTables.most {
                     found.names.append(name)

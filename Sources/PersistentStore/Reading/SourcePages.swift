@@ -86,7 +86,7 @@ final class SourcePages {
     /// The system's list of locks is read: opening the file and closing it again would drop locks of this process.
     private static func isShared(_ path: String) -> Bool {
         var status = stat()
-        guard stat(path, &status) == 0 else { return false }
+        guard stat(path, &status) == 0 else { return errno != ENOENT }
         let descriptor = PosixFile.openReadOnly("/proc/locks")
         // Without the list nothing is known: SQLite reads.
         guard descriptor >= 0 else { return true }

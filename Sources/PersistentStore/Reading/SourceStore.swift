@@ -93,7 +93,7 @@ package final class SourceStore {
     package func checkUnchanged() throws(MigrationError) {
         let now: StoreFingerprint
         do { now = try StoreFingerprint.take(path: path) } catch {
-            throw error.code == "store.io" ? error : SourceStore.moved(path)
+            throw error.category == .io ? error : SourceStore.moved(path)
         }
         guard now == fingerprint else { throw SourceStore.moved(path) }
     }

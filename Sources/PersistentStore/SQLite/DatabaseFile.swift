@@ -96,9 +96,9 @@ package struct DatabaseFile: Sendable {
         journalMode = header[19] == 2 ? .wal : .rollback
         let count = Int64(DatabaseFile.bigEndian(header, 28))
         pageCount = count > 0 && header[24..<28].elementsEqual(header[92..<96]) ? count : nil
-        walSize = DatabaseFile.size(of: path + "-wal")
-        journalSize = DatabaseFile.size(of: path + "-journal")
-        hasSharedMemory = DatabaseFile.size(of: path + "-shm") != nil
+        walSize = try DatabaseFile.size(of: path + "-wal")
+        journalSize = try DatabaseFile.size(of: path + "-journal")
+        hasSharedMemory = try DatabaseFile.size(of: path + "-shm") != nil
         // The pages of a -wal may be more than the main file has; then SQLite judges.
         if let pageCount, (walSize ?? 0) == 0, journalSize == nil, size < pageCount * Int64(pageSize) {
             throw MigrationError(
@@ -121,9 +121,12 @@ package struct DatabaseFile: Sendable {
     }
 
     /// Size of a regular file, nil where there is none.
-    private static func size(of path: String) -> Int64? {
-        var status = stat()
-        return stat(path, &status) == 0 ? Int64(status.st_size) : nil
+    private static func size(of path: String) throws(MigrationError) -> Int64? {
+        do throws(FileBytes.Failure) {
+            return try FileBytes.status(path).map { Int64($0.st_size) }
+        } catch {
+            throw openError(error.number, path)
+        }
     }
 
     /// The path without symbolic links: the `-wal` stands beside the real file.

@@ -8,6 +8,9 @@ enum ResultCode {
     static let truncateError = SQLITE_IOERR | (6 << 8)
     static let statError = SQLITE_IOERR | (7 << 8)
     static let deleteError = SQLITE_IOERR | (10 << 8)
+    static let accessError = SQLITE_IOERR | (13 << 8)
+    /// A file that was to be deleted is not there.
+    static let deletesNothing = SQLITE_IOERR | (23 << 8)
     static let lockError = SQLITE_IOERR | (15 << 8)
     /// A hot rollback journal beside a file that may not be written.
     static let readOnlyRollback = SQLITE_READONLY | (3 << 8)

@@ -10,7 +10,10 @@ package enum SQLiteFailure {
     ///   - doing: what was tried, as the start of a sentence.
     ///   - path: the database.
     package static func error(_ handle: OpaquePointer?, code: Int32, doing: String, path: String) -> MigrationError {
-        let detail = handle.map { String(cString: sqlite3_errmsg($0)) } ?? String(cString: sqlite3_errstr(code))
+        // Of a file that cannot be opened the connection names the path, which may be one that nobody knows.
+        let isUnopened = code & 0xff == SQLITE_CANTOPEN
+        let named = handle.flatMap { isUnopened ? nil : String(cString: sqlite3_errmsg($0)) }
+        let detail = named ?? String(cString: sqlite3_errstr(code))
         let context = MigrationError.Context(path: path)
         let system = systemNumber(handle, code)
         let reason = system == 0 ? "" : ": \(String(cString: strerror(system)))"
@@ -64,6 +67,7 @@ package enum SQLiteFailure {
         // SQLite tells this one apart itself, and keeps no number.
         if kind == SQLITE_FULL { return noted == 0 ? ENOSPC : noted }
         if kind != SQLITE_CORRUPT, noted != 0 { return noted }
+        if noted == EIO { return EIO }
         var number: Int32 = 0
         if kind != SQLITE_CANTOPEN {
             _ = sqlite3_file_control(handle, "main", SQLITE_FCNTL_LAST_ERRNO, &number)

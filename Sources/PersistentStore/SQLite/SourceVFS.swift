@@ -55,7 +55,8 @@ package final class SourceVFS: @unchecked Sendable {
         table.xDelete = { _, _, _ in ResultCode.deleteError }
         table.xAccess = { _, name, flags, result in
             guard let name, let result else { return SQLITE_IOERR }
-            result.pointee = SourceVFS.access(name, flags) ? 1 : 0
+            guard let exists = SourceVFS.access(name, flags) else { return FailedCall.note(ResultCode.accessError) }
+            result.pointee = exists ? 1 : 0
             return SQLITE_OK
         }
         vfs.initialize(to: table)
@@ -106,10 +107,13 @@ package final class SourceVFS: @unchecked Sendable {
 
     /// Whether a file exists, as SQLite's own VFS answers: an empty one does not. A rollback journal exists only
     /// where it begins with a journal's magic: SQLite plays back no other, so no other makes the store's state torn.
-    private static func access(_ name: UnsafePointer<CChar>, _ flags: Int32) -> Bool {
+    ///
+    /// - Returns: nil where the system does not say, `errno` says why.
+    private static func access(_ name: UnsafePointer<CChar>, _ flags: Int32) -> Bool? {
         if flags == SQLITE_ACCESS_READWRITE { return false }
         var status = stat()
-        guard stat(name, &status) == 0, status.st_size > 0 else { return false }
+        guard stat(name, &status) == 0 else { return errno == ENOENT || errno == ENOTDIR ? false : nil }
+        guard status.st_size > 0 else { return false }
         let length = strlen(name)
         guard length > 8, strcmp(name + (length - 8), "-journal") == 0 else { return true }
         let descriptor = PosixFile.openReadOnly(name)

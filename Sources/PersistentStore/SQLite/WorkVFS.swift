@@ -47,6 +47,9 @@ package final class WorkVFS: @unchecked Sendable {
             guard let standard = DelegatingVFS.standard, let open = standard.pointee.xOpen else {
                 return SQLITE_CANTOPEN
             }
+            if flags & SQLITE_OPEN_CREATE != 0, flags & SQLITE_OPEN_EXCLUSIVE == 0, !WorkVFS.make(name) {
+                return FailedCall.note(SQLITE_CANTOPEN)
+            }
             var given: Int32 = 0
             let code = open(standard, name, file, flags, &given)
             outFlags?.pointee = given
@@ -60,10 +63,46 @@ package final class WorkVFS: @unchecked Sendable {
             CountedFile.attach(to: file, counter: this.written)
             return SQLITE_OK
         }
+        table.xDelete = { _, name, sync in
+            guard let standard = DelegatingVFS.standard, let delete = standard.pointee.xDelete else {
+                return ResultCode.deleteError
+            }
+            let code = delete(standard, name, sync)
+            // A file that is not there is no failure.
+            return code == ResultCode.deletesNothing ? code : FailedCall.note(code)
+        }
         vfs.initialize(to: table)
         isRegistered = Atomic(true)
         vfs.pointee.pAppData = Unmanaged.passUnretained(self).toOpaque()
         sqlite3_vfs_register(vfs, 0)
+    }
+
+    /// Makes a file that is not there; false where that fails, `errno` says why: the default VFS would try other ways and
+    /// forget it. A file that is there is left alone: closing another descriptor of it would drop its locks.
+    private static func make(_ name: UnsafePointer<CChar>) -> Bool {
+        let owner = owner(name)
+        let mode = owner.map { $0.st_mode & 0o777 } ?? 0o644
+        let descriptor = SystemCall.uninterrupted {
+            Glibc.open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode)
+        }
+        guard descriptor >= 0 else { return errno == EEXIST }
+        // As the default VFS does: who may use the store may use its files, and nobody else.
+        if let owner {
+            _ = fchmod(descriptor, mode)
+            if geteuid() == 0 { _ = fchown(descriptor, owner.st_uid, owner.st_gid) }
+        }
+        Glibc.close(descriptor)
+        return true
+    }
+
+    /// The database that a `-wal` or a `-journal` belongs to; nil for a file of its own.
+    private static func owner(_ name: UnsafePointer<CChar>) -> stat? {
+        let path = String(cString: name)
+        for suffix in ["-wal", "-journal"] where path.hasSuffix(suffix) {
+            var status = stat()
+            return stat(String(path.dropLast(suffix.count)), &status) == 0 ? status : nil
+        }
+        return nil
     }
 
     /// Why a file could not be opened: the default VFS has tried other ways since, and `errno` is theirs.

@@ -113,7 +113,7 @@ extension SourceStore {
 }
 
 /// An insert trigger of an R-tree: `CREATE TRIGGER … AFTER INSERT ON T … [WHEN (…)] BEGIN INSERT OR REPLACE INTO <tree>
-/// VALUES (NEW.Z_PK, …); END`.
+/// [(columns)] VALUES (NEW.Z_PK, …); END`.
 enum TreeTrigger {
     /// The statement that does for all rows what the trigger does for a new one; nil where it does anything but put one row of
     /// the new row's own values into the tree.
@@ -127,9 +127,13 @@ enum TreeTrigger {
         guard body.hasSuffix(";") else { return nil }
         body = String(body.dropLast()).trimmed
         guard !body.contains(";"), let values = body.ranges(of: "VALUES").last else { return nil }
-        let target = body[..<values.lowerBound].filter { !$0.isWhitespace && $0 != "\"" }
+        let target = body[..<values.lowerBound]
+        let opening = target.firstIndex(of: "(") ?? target.endIndex
+        let into = target[..<opening].filter { !$0.isWhitespace && $0 != "\"" }
         let name = tree.uppercased()
-        guard ["INSERTORREPLACEINTO\(name)", "INSERTINTO\(name)"].contains(String(target)) else { return nil }
+        guard ["INSERTORREPLACEINTO\(name)", "INSERTINTO\(name)"].contains(String(into)),
+            let columns = columns(String(target[opening...]).trimmed)
+        else { return nil }
         let terms = String(body[values.upperBound...]).trimmed
         guard terms.hasPrefix("("), terms.hasSuffix(")"), let list = ofRow(String(terms.dropFirst().dropLast())) else {
             return nil
@@ -140,7 +144,18 @@ enum TreeTrigger {
             condition = own
         }
         let quoted = SQLName.quoted(table)
-        return "INSERT OR REPLACE INTO \(SQLName.quoted(tree)) SELECT \(list) FROM \(quoted) AS t WHERE \(condition)"
+        return
+            "INSERT OR REPLACE INTO \(SQLName.quoted(tree))\(columns) SELECT \(list) FROM \(quoted) AS t WHERE \(condition)"
+    }
+
+    /// A list of the tree's columns in its brackets, as it goes into a statement; empty for none, nil for anything else.
+    private static func columns(_ text: String) -> String? {
+        guard !text.isEmpty else { return "" }
+        let names = text.dropFirst().dropLast()
+        let isPlain = names.unicodeScalars.allSatisfy { scalar in
+            scalar.isASCII && (scalar.properties.isAlphabetic || "0123456789_, \"".unicodeScalars.contains(scalar))
+        }
+        return text.hasPrefix("(") && text.hasSuffix(")") && isPlain ? " (\(names))" : nil
     }
 
     /// Names of columns do not tell upper from lower case, so upper case will do; text would, and is not taken.

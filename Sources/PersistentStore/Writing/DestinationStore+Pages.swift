@@ -7,7 +7,7 @@ import SpillStorage
 package struct IndexSorts {
     let directory: WorkDirectory
     /// Bytes for all indexes of a table together.
-    let memory: Int
+    package var memory: Int
 
     /// Bytes that one sort gets at least; indexes beyond are left to SQLite.
     static let leastMemory = 256 << 10

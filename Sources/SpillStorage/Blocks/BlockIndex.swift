@@ -36,6 +36,26 @@ final class BlockIndex {
         self.makeFile = makeFile
     }
 
+    /// An empty index whose pages go to a file of their own, named after the run's.
+    convenience init(words: Int, beside name: String, in directory: WorkDirectory, scratch: RawBuffer) {
+        self.init(words: words) { () throws(MigrationError) in
+            try BlockFile(directory: directory, named: name + "-index", kind: .index, scratch: scratch)
+        }
+    }
+
+    /// An index that was written down; what is added later goes where it would have gone.
+    ///
+    /// - Throws: `journal.damaged`, `spill.io` (74), `spill.permission` (77).
+    convenience init(
+        restoring state: inout StateReader, words: Int, beside name: String, in directory: WorkDirectory,
+        scratch: RawBuffer
+    ) throws(MigrationError) {
+        self.init(words: words, beside: name, in: directory, scratch: scratch)
+        try restore(from: &state) { state throws(MigrationError) in
+            try BlockFile(directory: directory, restoring: &state, kind: .index, scratch: scratch)
+        }
+    }
+
     /// Blocks in the index.
     var count: Int { paged + tail.count / width }
     private var paged: Int { (pages?.count ?? 0) * Self.pageEntries }

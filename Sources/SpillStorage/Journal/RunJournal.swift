@@ -106,8 +106,9 @@ package final class RunJournal {
     package static func read(
         _ path: String, last most: Int? = nil, calls: any FileCalls = SystemFileCalls()
     ) throws(MigrationError) -> Contents? {
-        let opened = calls.open(path, flags: O_RDONLY | O_CLOEXEC | O_NOFOLLOW, mode: 0)
-        if opened == -Int(ENOENT) { return nil }
+        var opened = calls.open(path, flags: O_RDONLY | O_CLOEXEC | O_NOFOLLOW, mode: 0)
+        while opened == -Int(EINTR) { opened = calls.open(path, flags: O_RDONLY | O_CLOEXEC | O_NOFOLLOW, mode: 0) }
+        if opened == -Int(ENOENT) || opened == -Int(ENOTDIR) { return nil }
         guard opened >= 0 else { throw failure("open", path, Int32(truncatingIfNeeded: -opened)) }
         let descriptor = Int32(truncatingIfNeeded: opened)
         defer { _ = calls.close(descriptor) }

@@ -25,6 +25,8 @@ enum KeyContainer: UInt8 {
     static let mostRuns = 128
     static let mostInArray = 2_048
     static let mostHoles = 2_048
+    /// Missing offsets that are compared at once.
+    private static let holesAtOnce = 32
     /// Words before the missing offsets: the largest offset, and where each block's begin.
     private static let holesStart = 1 + rangeSize / 512 + 1
     static let mostSparse = 2_048
@@ -75,6 +77,16 @@ enum KeyContainer: UInt8 {
         var low = Int(words[1 + (offset >> 9)])
         let end = Int(words[2 + (offset >> 9)])
         let wanted = UInt16(truncatingIfNeeded: offset)
+        let holes = Int(words[holesStart - 1])
+        if end - low <= holesAtOnce, holes >= holesAtOnce {
+            // All at once, and with them some of the blocks beside, which are smaller or larger.
+            let first = min(low, holes - holesAtOnce)
+            var before: UInt32 = 0
+            // No comparison: the compiler makes vectors of this.
+            for place in 0..<holesAtOnce { before &+= (UInt32(missing[first + place]) &- UInt32(wanted)) &>> 31 }
+            low = first + Int(before)
+            return (low, low < end && missing[low] == wanted)
+        }
         if end - low > 16 {
             low += lowerBound(missing + low, count: end - low, wanted)
         } else {
@@ -397,8 +409,10 @@ enum KeyContainer: UInt8 {
 
     private static func runRank(_ payload: UnsafeMutableRawPointer, count: Int, offset: Int) -> Int {
         let (starts, ranks, runs) = runParts(payload)
-        var run = lowerBound(starts, count: runs, UInt16(truncatingIfNeeded: offset))
-        if run == runs || Int(starts[run]) != offset { run -= 1 }
+        // How many begin at the offset or before; no comparison: the compiler makes vectors of this.
+        var before: UInt32 = 0
+        for place in 0..<runs { before &+= (UInt32(starts[place]) &- UInt32(truncatingIfNeeded: offset + 1)) &>> 31 }
+        let run = Int(before) - 1
         guard run >= 0 else { return -1 }
         let rank = Int(ranks[run]) + offset - Int(starts[run])
         return rank < (run + 1 < runs ? Int(ranks[run + 1]) : count) ? rank : -1

@@ -28,7 +28,7 @@ package final class KeyIndex {
 
     /// What appending and looking up touch. It stands behind a pointer because the run-time checks of exclusive access
     /// to a class's properties cost more than either (20 ns against 5 for an append).
-    private struct Hot {
+    struct Hot {
         var count = 0
         var lastKey: Int64 = .min
         // The range being filled: a bitmap whose ranks are set as far as it is filled.
@@ -53,7 +53,7 @@ package final class KeyIndex {
         var firstRange: Int64 = 0
     }
 
-    private let hot: UnsafeMutablePointer<Hot>
+    let hot: UnsafeMutablePointer<Hot>
 
     /// Keys in the set.
     package var count: Int { hot.pointee.count }
@@ -175,65 +175,12 @@ package final class KeyIndex {
         return hot.pointee.chunkedKeys == count && (chunkCount == 0 || chunks[0].rank == 0)
     }
 
-    /// Whether the key is in the set.
-    ///
-    /// - Throws: `spill.damaged`, `spill.io` (74).
-    package func contains(_ key: Int64) throws(MigrationError) -> Bool {
-        // In a bitmap or among holes in memory, as mostly: its rank is not asked for.
-        let hot = hot
-        let distance = (key >> KeyContainer.rangeBits) &- hot.pointee.firstRange
-        if key <= hot.pointee.lastKey, hot.pointee.rangeTableCapacity > 0, distance >= 0,
-            distance < hot.pointee.rangeTableCount
-        {
-            let chunk = hot.pointee.chunks + Int(hot.pointee.rangeTable[Int(distance)])
-            let kind = chunk.pointee.kind
-            if kind == .bitmap || kind == .holes, chunk.pointee.slot < 0, let payload = chunk.pointee.payload,
-                key >= chunk.pointee.firstKey,
-                chunk.pointee.firstKey >> KeyContainer.rangeBits == key >> KeyContainer.rangeBits,
-                hot.pointee.liveCount == 0, hot.pointee.farCount == 0
-            {
-                let offset = Int(key & 0xFFFF)
-                if kind == .holes { return !KeyContainer.holesBefore(payload, offset: offset).isMissing }
-                let word = payload.assumingMemoryBound(to: UInt64.self)[offset >> 6]
-                return word >> UInt64(offset & 63) & 1 != 0
-            }
-        }
-        return try find(key) >= 0
-    }
-
-    /// Whether each of many keys is in the set.
-    ///
-    /// - Precondition: `found` has room for as many.
-    /// - Throws: `spill.damaged`, `spill.io` (74).
-    package func contains(
-        _ keys: UnsafeBufferPointer<Int64>, into found: UnsafeMutablePointer<Bool>
-    ) throws(MigrationError) {
-        for index in 0..<keys.count {
-            // What refers to one object often stands together.
-            if index > 0, keys[index] == keys[index - 1] {
-                found[index] = found[index - 1]
-            } else {
-                found[index] = try contains(keys[index])
-            }
-        }
-    }
-
     /// The number of smaller keys, where the key is in the set.
     ///
     /// - Throws: `spill.damaged`, `spill.io` (74).
     package func rank(of key: Int64) throws(MigrationError) -> Int? {
         let rank = try find(key)
         return rank >= 0 ? rank : nil
-    }
-
-    /// The ranks of many keys, -1 for those that are not in the set. Sorted keys read each chunk once.
-    ///
-    /// - Precondition: `ranks` has room for as many.
-    /// - Throws: `spill.damaged`, `spill.io` (74).
-    package func ranks(
-        of keys: UnsafeBufferPointer<Int64>, into ranks: UnsafeMutablePointer<Int64>
-    ) throws(MigrationError) {
-        for index in 0..<keys.count { ranks[index] = Int64(try find(keys[index])) }
     }
 
     /// The key with so many smaller ones; nil where there are not as many keys.
@@ -295,7 +242,7 @@ package final class KeyIndex {
     // MARK: Lookup
 
     @inline(__always)
-    private func find(_ key: Int64) throws(MigrationError) -> Int {
+    func find(_ key: Int64) throws(MigrationError) -> Int {
         let range = key >> KeyContainer.rangeBits
         guard count > 0, key <= lastKey else { return -1 }
         if hot.pointee.liveCount > 0, key >= hot.pointee.liveFirst {

@@ -26,6 +26,17 @@ final class RecordSource {
         count = 0
     }
 
+    /// Sorted records, whose memory becomes the source's.
+    init(taking records: UnsafeMutablePointer<UInt64>, count: Int) {
+        run = nil
+        isOnlyReading = false
+        nextBlock = 0
+        endBlock = 0
+        space = records
+        start = UnsafePointer(space)
+        self.count = count
+    }
+
     /// A copy of sorted records.
     init(copying records: UnsafePointer<UInt64>, count: Int, width: Int) {
         run = nil
@@ -116,6 +127,23 @@ struct RecordMerger: ~Copyable {
             heads[0] = heads[count]
         }
         if count > 1 { sink(0) }
+    }
+
+    /// The next records, so many as surely come next, which stand until they are passed; nil at the end.
+    ///
+    /// - Throws: `spill.damaged`, `spill.io` (74).
+    mutating func chunk() throws(MigrationError) -> (records: UnsafePointer<UInt64>, count: Int)? {
+        guard let first = try current() else { return nil }
+        return (first, count == 1 ? (heads[0].end - first) / width : 1)
+    }
+
+    /// Goes past the records of a ``chunk()``.
+    ///
+    /// - Throws: `spill.damaged`, `spill.io` (74).
+    mutating func pass(_ records: Int) throws(MigrationError) {
+        precondition(records == 1 || count == 1)
+        heads[0].next += (records - 1) * width
+        try advance()
     }
 
     private mutating func start() throws(MigrationError) {

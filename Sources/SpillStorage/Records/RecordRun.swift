@@ -39,9 +39,7 @@ final class RecordRun {
         self.level = level
         self.block = block
         file = try BlockFile(directory: directory, named: name, kind: .records, scratch: scratch)
-        index = BlockIndex(words: indexWords) { () throws(MigrationError) in
-            try BlockFile(directory: directory, named: name + "-index", kind: .index, scratch: scratch)
-        }
+        index = BlockIndex(words: indexWords, beside: name, in: directory, scratch: scratch)
         lastRecord = .allocate(capacity: width)
     }
 
@@ -65,16 +63,13 @@ final class RecordRun {
         level = try state.count(upTo: 1 << 20)
         count = try state.count(upTo: .max)
         let last = try state.words()
-        lastRecord = .allocate(capacity: width)
-        for (word, value) in last.prefix(width).enumerated() { lastRecord[word] = value }
-        file = try BlockFile(directory: directory, restoring: &state, kind: .records, scratch: scratch)
-        index = BlockIndex(words: indexWords) { () throws(MigrationError) in
-            try BlockFile(directory: directory, named: name + "-index", kind: .index, scratch: scratch)
-        }
         guard last.count == width else { throw StateReader.damaged("a record of \(last.count) words") }
-        try index.restore(from: &state) { state throws(MigrationError) in
-            try BlockFile(directory: directory, restoring: &state, kind: .index, scratch: scratch)
-        }
+        file = try BlockFile(directory: directory, restoring: &state, kind: .records, scratch: scratch)
+        index = try BlockIndex(
+            restoring: &state, words: indexWords, beside: name, in: directory, scratch: scratch)
+        // Last: nothing frees it where the state is damaged.
+        lastRecord = .allocate(capacity: width)
+        for (word, value) in last.enumerated() { lastRecord[word] = value }
     }
 
     /// Writes the run's state.

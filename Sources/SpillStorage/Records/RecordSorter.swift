@@ -16,6 +16,9 @@ package final class RecordSorter {
         case dropped
     }
 
+    /// Bytes from which malloc maps memory for itself: see ``ProcessMemory/returnFreedBlocks()``.
+    private static let mapped = 128 << 10
+
     private let directory: WorkDirectory
     private let name: String
     private let width: Int
@@ -83,6 +86,28 @@ package final class RecordSorter {
         try room()[0] = only
     }
 
+    /// Adds records that are written in place.
+    ///
+    /// - Parameters:
+    ///   - most: how many there are to write.
+    ///   - fill: gets room for some of them, one at least, and says how many it has written; called again while that was all
+    ///     that there was room for.
+    /// - Throws: `spill.full`, `spill.io` (74), `spill.permission` (77).
+    package func append(
+        upTo most: Int, fill: (_ room: UnsafeMutablePointer<UInt64>, _ count: Int) throws(MigrationError) -> Int
+    ) throws(MigrationError) {
+        var left = most
+        while left > 0 {
+            if gathered == capacity { try grow() }
+            let room = min(left, capacity - gathered)
+            let written = try fill(records + gathered * width, room)
+            precondition(written >= 0 && written <= room)
+            gathered += written
+            appended += written
+            left -= room
+        }
+    }
+
     /// Adds a record of two words.
     package func append(_ first: UInt64, _ second: UInt64) throws(MigrationError) {
         precondition(width == 2)
@@ -135,7 +160,9 @@ package final class RecordSorter {
         if runs.isEmpty {
             sortGathered()
             dropSortSpace()
-            sources = [RecordSource(copying: records, count: gathered, width: width)]
+            sources = [RecordSource(taking: records, count: gathered)]
+            capacity = min(256, most)
+            records = .allocate(capacity: capacity * width)
         } else {
             shrink()
             while runs.count > fanIn { try mergeNewest(min(fanIn, runs.count - fanIn + 1)) }
@@ -162,8 +189,9 @@ package final class RecordSorter {
             try spill()
             return
         }
-        // Fresh memory costs the system as much as the records that are copied to it.
-        let larger = min(most, capacity * 4)
+        // What malloc maps is not there before it is touched, and fresh memory costs the system as much as the records that
+        // are copied to it: from there on there is room for all.
+        let larger = capacity * 4 * width * 8 > Self.mapped ? most : min(most, capacity * 4)
         let space = UnsafeMutablePointer<UInt64>.allocate(capacity: larger * width)
         space.update(from: records, count: gathered * width)
         records.deallocate()
@@ -266,6 +294,20 @@ package final class SortedRecords {
     }
 
     deinit { previous.deallocate() }
+
+    /// Shows all records that are left, some at a time, as long as the body says that it wants more.
+    ///
+    /// - Precondition: duplicates are kept.
+    /// - Throws: `spill.damaged`, `spill.io` (74), what `body` throws.
+    package func forEachChunk(
+        _ body: (_ records: UnsafePointer<UInt64>, _ count: Int) throws(MigrationError) -> Bool
+    ) throws(MigrationError) {
+        precondition(!dropsDuplicates)
+        while let (records, count) = try merger.chunk() {
+            guard try body(records, count) else { return }
+            try merger.pass(count)
+        }
+    }
 
     /// Copies the next record; false at the end.
     ///

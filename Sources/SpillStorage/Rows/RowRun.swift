@@ -100,9 +100,7 @@ final class RowRun {
         self.blockBytes = blockBytes
         self.huge = huge
         file = try BlockFile(directory: directory, named: name, kind: kind, scratch: scratch)
-        index = BlockIndex(words: 1) { () throws(MigrationError) in
-            try BlockFile(directory: directory, named: name + "-index", kind: .index, scratch: scratch)
-        }
+        index = BlockIndex(words: 1, beside: name, in: directory, scratch: scratch)
     }
 
     /// A run that was written down, with a number of its own.
@@ -118,12 +116,7 @@ final class RowRun {
         level = try state.count(upTo: 1 << 20)
         rawBytes = try state.count(upTo: .max)
         file = try BlockFile(directory: directory, restoring: &state, kind: kind, scratch: scratch)
-        index = BlockIndex(words: 1) { () throws(MigrationError) in
-            try BlockFile(directory: directory, named: name + "-index", kind: .index, scratch: scratch)
-        }
-        try index.restore(from: &state) { state throws(MigrationError) in
-            try BlockFile(directory: directory, restoring: &state, kind: .index, scratch: scratch)
-        }
+        index = try BlockIndex(restoring: &state, words: 1, beside: name, in: directory, scratch: scratch)
     }
 
     /// Writes the open block, and the run's state.

@@ -32,7 +32,7 @@ final class ChainJournal {
         let header = RunJournal.Record(kind: Self.headerKind, body: Array(try JSONEncoder().encode(inputs)))
         if !restarts, let (contents, begun, runs) = try Self.read(stores.journalPath) {
             let differences = begun.differences(from: inputs)
-            let isOver = runs.last?.destination?.isPlaced ?? false
+            let isOver = try runs.last?.destination?.isPlaced() ?? false
             if differences.isEmpty {
                 self.runs = runs
                 journal = try RunJournal(goingOn: stores.journalPath, after: contents)
@@ -57,13 +57,15 @@ final class ChainJournal {
     ///
     /// - Parameter destination: of the last run.
     func note(_ report: MigrationReport, destination: String?) throws {
-        let run = Run(report: report, destination: destination.flatMap { .init($0, part: $0) })
+        let run = Run(report: report, destination: try destination.map { try .init($0, part: $0) })
         try journal.append(RunJournal.Record(kind: Self.runKind, body: Array(try JSONEncoder().encode(run))))
         runs.append(run)
     }
 
     /// Whether the last run's destination is the file that stands there.
-    var isPublished: Bool { runs.last?.destination?.isPlaced ?? false }
+    ///
+    /// - Throws: `destination.io` (74), `destination.permission` (77).
+    func isPublished() throws(MigrationError) -> Bool { try runs.last?.destination?.isPlaced() ?? false }
 
     /// Whether a chain to a destination was begun that did not end: then what stands there may be its own.
     ///
@@ -71,9 +73,9 @@ final class ChainJournal {
     static func isUnderWay(to destination: String, _ options: MigrationOptions) throws(MigrationError) -> Bool {
         guard !options.restarts else { return false }
         let place = DestinationPath(path: destination)
-        if let earlier = try EarlierRun.read(EarlierRun.journalPath(place)), earlier.publication != nil { return true }
+        if let earlier = try EarlierRun.read(beside: place), earlier.publication != nil { return true }
         let path = ChainStores.folder(beside: place, asked: options.workDirectory) + "/chain.journal"
-        return try read(path)?.2.last?.destination?.isPlaced ?? false
+        return try read(path)?.2.last?.destination?.isPlaced() ?? false
     }
 
     private static func read(

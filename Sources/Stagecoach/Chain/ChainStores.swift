@@ -53,8 +53,10 @@ final class ChainStores {
     /// Removes what a run left that was published but not noted, and cannot be gone on with.
     func removeUnknown(run number: Int) {
         let path = path(ofRun: number)
-        let journal = EarlierRun.journalPath(DestinationPath(path: path))
-        guard access(path, F_OK) == 0, access(journal, F_OK) != 0 else { return }
+        let place = DestinationPath(path: path)
+        guard access(path, F_OK) == 0, access(EarlierRun.journalPath(place), F_OK) != 0,
+            access(EarlierRun.lastJournalPath(place), F_OK) != 0
+        else { return }
         remove(path: path)
         for other in [idMap(ofRun: number), rejects(ofRun: number)] { unlink(other) }
     }

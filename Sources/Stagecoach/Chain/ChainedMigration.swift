@@ -57,9 +57,10 @@ public final class ChainedMigration {
     }
 
     var runs: [ChainRun] {
-        ChainRun.cut(
-            steps, options: options,
-            appends: options.appendsToExisting && DestinationPath(path: destinationPath).exists, fuses: fusesSteps,
+        // What cannot be looked at is refused when it is run.
+        let stands = (try? DestinationPath(path: destinationPath).exists()) ?? true
+        return ChainRun.cut(
+            steps, options: options, appends: options.appendsToExisting && stands, fuses: fusesSteps,
             planned: savedPlan?.stepCounts)
     }
 
@@ -127,7 +128,7 @@ public final class ChainedMigration {
         let journal = try ChainJournal(
             in: stores, inputs: inputs(source, runs), restarts: self.options.restarts)
         var reports = journal.reports
-        if reports.count == runs.count, journal.isPublished {
+        if reports.count == runs.count, try journal.isPublished() {
             return Self.whole(reports, runs, source: sourcePath)
         }
         do {
@@ -308,7 +309,7 @@ public final class ChainedMigration {
                 context: .init(path: destinationPath))
         }
         let place = DestinationPath(path: destinationPath)
-        if options.appendsToExisting, place.exists {
+        if options.appendsToExisting, try place.exists() {
             try place.resolved.checkReplaceable()
             _ = try StoreMatch.existing(place.resolved.path, model: steps[steps.count - 1].destination.model)
         } else {

@@ -64,6 +64,8 @@ private struct StoreVersionSearch {
 
     func find() throws(MigrationError) -> StoreVersion {
         let hashes = store.metadata.versionHashes
+        // Hashes that only Core Data knows may have been left out: where all were, none says anything.
+        let hasHashes = hashes.values.contains { !$0.isEmpty }
         let said = store.metadata.versionIdentifiers.filter { !$0.isEmpty }
         let label = said.isEmpty ? nil : said.joined(separator: ", ")
         var reasons: [String] = []
@@ -78,9 +80,8 @@ private struct StoreVersionSearch {
         var fitting: [ModelVersion] = []
         var nearest: (name: String, differences: [String])?
         for name in names {
-            // A version that cannot be read is none that could be recognised.
-            guard let bundle, let model = try? ModelLocator.load("\(bundle):\(name)").model else { continue }
-            if !hashes.isEmpty, let fitting = model.fitting(storeHashes: hashes) {
+            guard let bundle, let model = try Self.version(name, in: bundle) else { continue }
+            if hasHashes, let fitting = model.fitting(storeHashes: hashes) {
                 matching.append(ModelVersion(name: name, model: fitting))
             }
             if let cached {
@@ -115,7 +116,15 @@ private struct StoreVersionSearch {
             return StoreVersion(
                 evidence: .schema, names: fitting.compactMap(\.name), model: last.model, label: label)
         }
-        throw unknown(reasons, hasHashes: !hashes.isEmpty, nearest)
+        throw unknown(reasons, hasHashes: hasHashes, nearest)
+    }
+
+    /// A version that is no model is none that could be recognised: nil. One that the disk does not give may be the one.
+    private static func version(_ name: String, in bundle: String) throws(MigrationError) -> ManagedObjectModel? {
+        do throws(MigrationError) { return try ModelLocator.load("\(bundle):\(name)").model } catch {
+            guard error.category != .io else { throw error }
+            return nil
+        }
     }
 
     /// The cached model, where it is the one that wrote the store.

@@ -13,15 +13,19 @@ struct KeyScan {
     let tables: [PlannedTable]
     /// What `$manager` is in filters.
     let manager: MigrationManager
-    /// Source tables whose keys the load notes: see ``UnaskedKeys``.
-    var unasked: Set<Int> = []
+    /// Source tables whose keys need no scan.
+    var unasked = UnaskedKeys.Tables()
+    /// Source tables whose keys are noted when objects are made of their rows, and by which mapping: see ``StagedMigration``.
+    var awaited: [Int: Int] = [:]
 
     /// Reads the keys.
     ///
-    /// - Returns: the keys of every declarative mapping, by mapping index, and every source table's keys, by table.
+    /// - Returns: the keys of every declarative mapping, by mapping index, and every source table's keys, by table; those of
+    ///   tables that wait for their objects apart, empty.
     /// - Complexity: one pass over the tables' keys, and one more for each mapping with a filter; memory is the
     ///   session's share for keys, whatever the number of rows.
-    func run() throws -> (byMapping: [Int: MappingKeys], byTable: [Int: KeyIndex]) {
+    func run() throws -> (byMapping: [Int: MappingKeys], byTable: [Int: KeyIndex], waiting: [Int: KeyIndex]) {
+        var waiting: [Int: KeyIndex] = [:]
         var byMapping: [Int: MappingKeys] = [:]
         var byTable: [Int: KeyIndex] = [:]
         let modeByMapping = Dictionary(
@@ -31,8 +35,15 @@ struct KeyScan {
         let scanned = Set(mappings.filter { !$0.isEarlier }.compactMap(\.sourceTable)).union(argumentTables)
         let allowances = allowances(of: scanned)
         for table in scanned.sorted() {
+            // Those that need no scan too: nothing has been written yet.
+            try session.checkCancelled()
             let allowance = allowances[table] ?? KeyScan.leastAllowance
             var all = KeyIndex(directory: session.work, name: "keys", memory: allowance)
+            if let mapping = awaited[table] {
+                waiting[table] = all
+                session.progress.advance(rows: session.counts.mappings[mapping].sourceObjects)
+                continue
+            }
             // Mappings that read all objects of one entity share an index.
             var plain: [Int: KeyIndex] = [:]
             for mapping in mappings where mapping.sourceTable == table && mapping.isDeclarative {
@@ -46,12 +57,15 @@ struct KeyScan {
                 byMapping[mapping.index] = keys
                 if let entity { plain[entity] = index }
             }
-            if unasked.contains(table), let only = plain.values.first {
-                for keys in byMapping.values where keys.mapping.sourceTable == table {
-                    keys.isFilledByLoad = true
-                    // Counted here and not with the load: what a run had done is the same whoever notes the keys.
-                    session.progress.advance(rows: session.counts.mappings[keys.mapping.index].sourceObjects)
-                }
+            if let first = unasked.noting[table], let only = plain.values.first {
+                byMapping[first]?.isFilledByLoad = true
+                // Counted here and not with the load: what a run had done is the same whoever notes the keys.
+                session.progress.advance(rows: session.counts.mappings[first].sourceObjects)
+                byTable[table] = only
+                continue
+            }
+            if unasked.leftOut.contains(table), let only = plain.values.first {
+                for keys in byMapping.values where keys.mapping.sourceTable == table { keys.isLeftOut = true }
                 byTable[table] = only
                 continue
             }
@@ -75,7 +89,7 @@ struct KeyScan {
             }
         }
         for (index, keys) in session.associations.keys { byMapping[index] = keys }
-        return (byMapping, byTable)
+        return (byMapping, byTable, waiting)
     }
 
     /// The tables that relationship mappings look objects up in.

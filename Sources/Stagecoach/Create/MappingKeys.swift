@@ -16,6 +16,8 @@ final class MappingKeys {
     var holdsEveryRow = false
     /// Whether the load notes the keys as it reads the rows: see ``UnaskedKeys``.
     var isFilledByLoad = false
+    /// Whether the keys are not known, nor of use any more: in a run that goes on, of rows that were read before.
+    var isLeftOut = false
 
     init(mapping: PlannedMapping, mode: KeyMode, index: KeyIndex) {
         self.mapping = mapping

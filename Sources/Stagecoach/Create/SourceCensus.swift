@@ -77,7 +77,7 @@ enum AccountForSources {
     static func count(_ keys: SourceKeys, mappings: [PlannedMapping], in session: MigrationSession) throws {
         for mapping in mappings {
             guard !mapping.isEarlier, let own = keys.byMapping[mapping.index] else { continue }
-            let migrated = own.index.count
+            let migrated = own.isLeftOut ? session.counts.mappings[mapping.index].created : own.index.count
             session.counts.mappings[mapping.index].migrated = migrated
             session.counts.mappings[mapping.index].filtered =
                 session.counts.mappings[mapping.index].sourceObjects - migrated

@@ -1,60 +1,119 @@
 import PersistentStore
 
 /// The source tables whose keys nobody looks up before all their rows are read: their keys need no scan of their own, the load
-/// notes them. For the table that refers to others and is referred to by none, often the largest, that saves a reading of all
-/// its pages.
+/// that reads them first notes them. For tables that are referred to by later ones only, or by none, that saves a reading of
+/// all their pages.
 ///
-/// Only what is plain on its face: one mapping model that reads every row of the table's only entity with one mapping, whose
-/// rows go to one destination table in one step. Where objects may be rejected, and in a run that goes on from a killed one,
-/// all keys are scanned.
+/// Only what is plain on its face: one mapping model whose mappings read every row of the table's only entity, and none of
+/// them shares its step with others or is cut. Where objects may be rejected all keys are scanned.
+///
+/// In a run that goes on from a killed one the rows of some tables have been read, all or a part of them. Where kept keys of
+/// these are not asked for any more, they are left out; else they are scanned.
 struct UnaskedKeys {
+    /// Tables by index in the source schema.
+    struct Tables {
+        /// Those whose keys are noted, and the mapping whose load does.
+        var noting: [Int: Int] = [:]
+        /// Those whose keys are of no use any more.
+        var leftOut: Set<Int> = []
+    }
+
     let session: MigrationSession
     let mappings: [PlannedMapping]
     let work: PlannedWork
     let links: LinkPlan
 
-    /// The tables, by index in the source schema.
-    var tables: Set<Int> {
-        guard session.validation.ledger == nil, session.checkpoints?.resumed == nil, session.unmigrated == nil,
-            links.columns.isEmpty, session.mappingCount == mappings.count,
+    /// Which tables need no scan.
+    var tables: Tables {
+        let resumed = session.checkpoints?.resumed
+        guard session.validation.ledger == nil, session.unmigrated == nil, links.columns.isEmpty,
+            session.mappingCount == mappings.count, resumed == nil || session.options.idMap == nil,
             mappings.allSatisfy({ !$0.isEarlier && $0.filter == nil && !$0.needsObjects })
-        else { return [] }
-        let asked = askedTables
-        let steps = work.passes.flatMap(\.steps)
-        var found: Set<Int> = []
-        for planned in work.tables {
-            guard let last = planned.mappings.last, planned.keys == .sequential || planned.mappings.count == 1,
-                mappings[last].isDeclarative, let table = mappings[last].sourceTable, !asked.contains(table),
-                session.layout.schema.tables[table].entities.count == 1,
-                mappings.filter({ $0.sourceTable == table }).count == 1
+        else { return Tables() }
+        let asked = asked
+        let course = course
+        let done = resumed?.unit ?? 0
+        var found = Tables()
+        for table in Set(mappings.compactMap(\.sourceTable)).sorted() {
+            let reading = mappings.filter { $0.sourceTable == table }
+            guard session.layout.schema.tables[table].entities.count == 1, reading.allSatisfy(isPlain),
+                let (step, first) = reading.compactMap({ mapping in
+                    course.steps[mapping.index]?.min().map { ($0, mapping.index) }
+                }).min(by: { $0.0 < $1.0 }), step < asked.byOthers[table]?.min() ?? .max
             else { continue }
-            let own = steps.filter { $0.table == planned.table }
-            guard own.count == 1, own[0].isFirst, own[0].isLast, own[0].range == .all else { continue }
-            found.insert(table)
+            let last = max(asked.byOthers[table]?.max() ?? -1, asked.byItself[table]?.max() ?? -1)
+            if step > done || step == done && resumed?.position == nil {
+                found.noting[table] = first
+            } else if last < done, reading.allSatisfy(isKept) {
+                found.leftOut.insert(table)
+            }
         }
         return found
     }
 
-    /// Tables that lookups go to, or whose rows' lookups are not made with the rows themselves.
-    private var askedTables: Set<Int> {
-        var asked: Set<Int> = []
-        func note(_ planned: PlannedRelationship) {
-            guard case .lookup(let argument, let candidates)? = planned.value else { return }
-            asked.insert(argument.table)
-            asked.formUnion(candidates.compactMap { mappings[$0].sourceTable })
-        }
-        for reference in links.direct.values.joined() { note(reference.planned) }
-        for (mapping, planned) in links.counted {
-            note(planned)
-            if let table = mapping.sourceTable { asked.insert(table) }
-        }
-        for mapping in mappings {
-            for planned in mapping.relationships {
-                guard case .join = session.destinationSchema.storage(of: planned.relationship) else { continue }
-                note(planned)
-                if let table = mapping.sourceTable { asked.insert(table) }
+    private func isKept(_ mapping: PlannedMapping) -> Bool {
+        work.tables.contains { $0.keys == .kept && $0.mappings.contains(mapping.index) }
+    }
+
+    /// Whether a mapping's rows are all read in one step, and no keys depend on how many there are.
+    private func isPlain(_ mapping: PlannedMapping) -> Bool {
+        guard mapping.isDeclarative,
+            let planned = work.tables.first(where: { $0.mappings.contains(mapping.index) }),
+            planned.keys == .sequential ? planned.mappings.last == mapping.index : planned.mappings.count == 1
+        else { return false }
+        let own = work.passes.flatMap(\.steps).filter { $0.table == planned.table }
+        return own.count == 1 && own[0].isFirst && own[0].isLast && own[0].range == .all
+    }
+
+    /// When what is loaded: the numbers of each mapping's steps and of each join table, by index.
+    private var course: (steps: [Int: Set<Int>], join: [Int: Int]) {
+        var (steps, join): ([Int: Set<Int>], [Int: Int]) = ([:], [:])
+        var number = 0
+        for pass in work.passes {
+            for part in pass.steps {
+                for mapping in part.mappings { steps[mapping, default: []].insert(number) }
+                number += 1
+            }
+            for table in pass.joinTables {
+                join[table] = number
+                number += 1
             }
         }
-        return asked
+        return (steps, join)
+    }
+
+    /// When a table's keys are looked up, -1 being before the load: by others, and by rows that look themselves up.
+    private var asked: (byOthers: [Int: Set<Int>], byItself: [Int: Set<Int>]) {
+        let course = course
+        var (asked, byItself): ([Int: Set<Int>], [Int: Set<Int>]) = ([:], [:])
+        func note(_ tables: [Int?], at numbers: Set<Int>?) {
+            for table in tables.compactMap(\.self) { asked[table, default: []].formUnion(numbers ?? [-1]) }
+        }
+        func tables(_ planned: PlannedRelationship) -> (argument: SourceArgument, all: [Int?])? {
+            guard case .lookup(let argument, let candidates)? = planned.value else { return nil }
+            return (argument, [argument.table] + candidates.map { mappings[$0].sourceTable })
+        }
+        for (index, references) in links.direct {
+            for reference in references {
+                guard let (argument, found) = tables(reference.planned) else { continue }
+                if case .object = argument, let table = mappings[index].sourceTable,
+                    found.allSatisfy({ $0 == table })
+                {
+                    byItself[table, default: []].formUnion(course.steps[index] ?? [-1])
+                } else {
+                    note(found, at: course.steps[index])
+                }
+            }
+        }
+        for (mapping, planned) in links.counted { note((tables(planned)?.all ?? []) + [mapping.sourceTable], at: nil) }
+        for mapping in mappings {
+            for planned in mapping.relationships {
+                guard case .join(let join, _) = session.destinationSchema.storage(of: planned.relationship) else {
+                    continue
+                }
+                note((tables(planned)?.all ?? []) + [mapping.sourceTable], at: course.join[join].map { [$0] })
+            }
+        }
+        return (asked, byItself)
     }
 }

@@ -128,7 +128,7 @@ final class ExternalFiles {
                     } else if ExternalReference.isReference(batch.bytes(cell)) {
                         try settleReference(cell, &batch, row, column, table: table, &counts)
                     } else if becomesFile(cell, in: batch) {
-                        let name = newName(table: table, key: batch.key(row), column)
+                        let name = try newName(table: table, key: batch.key(row), column)
                         let writer = try ExternalFileWriter(path: try place(name))
                         try writer.append(UnsafeRawBufferPointer(rebasing: batch.bytes(cell)[1...]))
                         try writer.finish()
@@ -164,8 +164,8 @@ final class ExternalFiles {
                 missingByTurn[turn] = known
             }
             // The old name leads to the file where somebody finds it again, but never to another store's.
-            if destinationExists, destination.holds(reference) {
-                refer(to: newName(table: table, key: batch.key(row), column), &batch, row, column, &counts)
+            if destinationExists, try destination.holds(reference) {
+                refer(to: try newName(table: table, key: batch.key(row), column), &batch, row, column, &counts)
                 counts.externalValues -= 1
             }
             return
@@ -174,7 +174,7 @@ final class ExternalFiles {
             counts.externalValues += 1
             return
         }
-        let name = newName(table: table, key: batch.key(row), column)
+        let name = try newName(table: table, key: batch.key(row), column)
         try file.carry(to: try place(name), checkCancelled: checkCancelled)
         refer(to: name, &batch, row, column, &counts)
     }
@@ -185,7 +185,7 @@ final class ExternalFiles {
     ) throws {
         let value = batch.huge(cell)
         guard carries, value.count - 1 > threshold, !value.isText else { return }
-        let name = newName(table: table, key: batch.key(row), column)
+        let name = try newName(table: table, key: batch.key(row), column)
         let writer = try ExternalFileWriter(path: try place(name))
         let bytes = MarkedValue.unmarked(value)
         try bytes.source.read(bytes) { part throws(MigrationError) in try writer.append(part) }
@@ -212,12 +212,15 @@ final class ExternalFiles {
             turnExists = true
         }
         // The file may have been made by a run that was killed before it noted the row.
-        if keepsFiles { unlink("\(folder)/\(name.name)") }
-        return "\(folder)/\(name.name)"
+        let path = "\(folder)/\(name.name)"
+        if keepsFiles, unlink(path) != 0, errno != ENOENT {
+            throw .writing("Removing a file of a killed run", path: path, otherwise: "external.write")
+        }
+        return path
     }
 
     /// A name that follows from what it is for; another one where the destination has a file of it already.
-    private func newName(table: Int, key: Int64, _ column: Column) -> ExternalReference {
+    private func newName(table: Int, key: Int64, _ column: Column) throws(MigrationError) -> ExternalReference {
         var salt = 0
         while true {
             let text = "\(seed)\(turn)\n\(schema.tables[table].name)\n\(key)\n\(column.name)\n\(salt)"
@@ -226,7 +229,7 @@ final class ExternalFiles {
             bytes[6] = bytes[6] & 0x0F | 0x40
             bytes[8] = bytes[8] & 0x3F | 0x80
             let reference = ExternalReference(uuid: bytes)
-            guard destinationExists, destination.holds(reference) else { return reference }
+            guard destinationExists, try destination.holds(reference) else { return reference }
             salt += 1
         }
     }
@@ -234,10 +237,18 @@ final class ExternalFiles {
     // MARK: - Values
 
     /// The path of a file that the destination's private store refers to; nil where none was made in this run.
-    func stagedPath(_ reference: ExternalReference) -> String? {
+    ///
+    /// - Throws: `external.io` (74).
+    func stagedPath(_ reference: ExternalReference) throws(MigrationError) -> String? {
         for turn in stride(from: turn, through: 0, by: -1) {
             let path = "\(folder(ofTurn: turn))/\(reference.name)"
             if access(path, F_OK) == 0 { return path }
+            guard errno == ENOENT || errno == ENOTDIR else {
+                throw MigrationError(
+                    "external.io", .io,
+                    "Looking for external binary data failed: \(String(cString: strerror(errno)))",
+                    context: .init(path: path))
+            }
         }
         return nil
     }
@@ -254,7 +265,7 @@ final class ExternalFiles {
     /// The bytes of a destination object's value: of a row made in this run, or one from before.
     func destinationFile(_ value: StoredReference) throws(MigrationError) -> ExternalFile {
         guard let reference = value.reference else { throw Self.malformed }
-        if let path = stagedPath(reference) { return try ExternalFile(path: path) }
+        if let path = try stagedPath(reference) { return try ExternalFile(path: path) }
         if let file = try destination.file(reference) { return file }
         // A row that is not loaded yet has its source's name.
         guard let file = try source.file(reference) else { throw missing(reference, in: source) }

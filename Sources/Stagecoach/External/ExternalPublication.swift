@@ -62,7 +62,7 @@ final class ExternalPublication {
             try makeFolders()
             let folder = files.destination.path
             try journal.forEach(.placed) { reference throws(MigrationError) in
-                guard let staged = files.stagedPath(reference) else { return }
+                guard let staged = try files.stagedPath(reference) else { return }
                 let target = "\(folder)/\(reference.name)"
                 if link(staged, target) == 0 {
                     unlink(staged)
@@ -95,7 +95,7 @@ final class ExternalPublication {
                 delete.bind(reference.name, at: 1)
                 try delete.run()
             }
-            guard let staged = files.stagedPath(reference) else { return }
+            guard let staged = try files.stagedPath(reference) else { return }
             count += 1
             try synchronize(staged)
             try journal.append(.placed, reference)

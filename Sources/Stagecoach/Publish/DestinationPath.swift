@@ -25,9 +25,18 @@ struct DestinationPath {
     }
 
     /// Whether something stands at the path.
-    var exists: Bool {
-        var status = stat()
-        return lstat(path, &status) == 0
+    ///
+    /// - Throws: `destination.permission` (77), `destination.io` (74).
+    func exists() throws(MigrationError) -> Bool { try status(path) != nil }
+
+    /// What stands at a path, a symbolic link itself unless it is followed; nil for nothing.
+    private func status(_ path: String, followsLinks: Bool = false) throws(MigrationError) -> stat? {
+        do throws(FileBytes.Failure) {
+            return try FileBytes.status(path, followsLinks: followsLinks)
+        } catch {
+            throw .writing(
+                "Looking for the destination", path: path, otherwise: "destination.io", number: error.number)
+        }
     }
 
     /// The place with symbolic links followed: a link to a store that is appended to goes on pointing to it.
@@ -41,11 +50,11 @@ struct DestinationPath {
     ///
     /// - Throws: `destination.noFile` (73), `destination.permission` (77).
     func checkReplaceable() throws(MigrationError) {
-        var status = stat()
-        guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+        guard let status = try status(path), status.st_mode & S_IFMT == S_IFREG else {
             throw error("destination.noFile", .cannotCreate, "The destination is not a regular file")
         }
         guard access(path, R_OK | W_OK) == 0, access(folder, W_OK | X_OK) == 0 else {
+            guard errno != EIO else { throw systemError("destination.io", "Looking for the destination") }
             throw error("destination.permission", .permission, "The destination cannot be written")
         }
     }
@@ -58,19 +67,18 @@ struct DestinationPath {
         guard !name.isEmpty, name != ".", name != ".." else {
             throw error("destination.name", .cannotCreate, "The destination is not a file name")
         }
-        var status = stat()
-        if lstat(path, &status) == 0 {
+        if try exists() {
             throw error(
                 "destination.exists", .cannotCreate, "The destination exists already",
                 remedy: "Name another path, or move the file away")
         }
-        for suffix in ["-wal", "-journal", "-shm"] where lstat(path + suffix, &status) == 0 {
+        for suffix in ["-wal", "-journal", "-shm"] where try status(path + suffix) != nil {
             throw error(
                 "destination.leftover", .cannotCreate,
                 "A file \(name)\(suffix) of an earlier store stands beside the destination",
                 remedy: "Move it away: SQLite would take it for the new store's")
         }
-        guard stat(folder, &status) == 0 else {
+        guard let status = try status(folder, followsLinks: true) else {
             throw error(
                 "destination.folder", .cannotCreate, "The destination's folder does not exist",
                 remedy: "Make the folder first")
@@ -79,6 +87,7 @@ struct DestinationPath {
             throw error("destination.folder", .cannotCreate, "The destination's folder is not a folder")
         }
         guard access(folder, W_OK | X_OK) == 0 else {
+            guard errno != EIO else { throw systemError("destination.io", "Looking for the destination") }
             let isReadOnly = errno == EROFS
             throw error(
                 "destination.permission", isReadOnly ? .cannotCreate : .permission,

@@ -15,11 +15,13 @@ final class ExistingDestination {
 
     /// Locks the store against every other process and brings its -wal into its main file.
     ///
-    /// - Parameter path: the file itself, not a link to it.
+    /// - Parameters:
+    ///   - path: the file itself, not a link to it.
+    ///   - vfs: what it is opened through; it outlives the lock.
     /// - Throws: `destination.locked` (75) where another process uses it; what opening a damaged store throws.
-    init(locking path: String) throws(MigrationError) {
+    init(locking path: String, vfs: String?) throws(MigrationError) {
         self.path = path
-        connection = try Connection(path: path, flags: SQLITE_OPEN_READWRITE)
+        connection = try Connection(path: path, flags: SQLITE_OPEN_READWRITE, vfs: vfs)
         // Nothing is to happen to a -wal by name when the connection closes: by then another store has the name.
         if let handle = connection.handle { _ = stagecoach_db_config(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1) }
         do throws(MigrationError) {
@@ -78,8 +80,11 @@ final class ExistingDestination {
     ///
     /// - Throws: `destination.replaced` (75) where another file came to stand there, `destination.rename` (74).
     func replace(by finished: String) throws(MigrationError) {
-        var now = stat()
-        guard lstat(path, &now) == 0, now.st_ino == status.st_ino, now.st_dev == status.st_dev else {
+        let now: stat?
+        do throws(FileBytes.Failure) { now = try FileBytes.status(path, followsLinks: false) } catch {
+            throw .writing("Publishing", path: path, otherwise: "destination.io", number: error.number)
+        }
+        guard let now, now.st_ino == status.st_ino, now.st_dev == status.st_dev else {
             throw MigrationError(
                 "destination.replaced", .temporary, "Another file came to stand at the destination during the run",
                 remedy: "Run the command again", context: .init(path: path))

@@ -20,6 +20,7 @@ final class WorkArea {
     let ledgerPath: String
     /// What the run has done so far.
     let runJournalPath: String
+    private let lastJournalPath: String
     /// What a run left that did not end; nil where there was none, or it is not to be gone on with.
     let earlier: EarlierRun?
     /// Whether a journal stands there that says nothing that can be relied on.
@@ -46,8 +47,20 @@ final class WorkArea {
         }
         storePath = "\(place.workDirectory)/store.sqlite"
         runJournalPath = EarlierRun.journalPath(place)
-        // A journal that cannot be read is none.
-        earlier = restarts ? nil : (try? EarlierRun.read(runJournalPath)) ?? nil
+        lastJournalPath = EarlierRun.lastJournalPath(place)
+        do throws(MigrationError) {
+            earlier = restarts ? nil : try EarlierRun.read(beside: place)
+            // Back to where it is looked for; what says nothing any more goes.
+            if try earlier?.isPublished() ?? false, access(runJournalPath, F_OK) != 0 {
+                rename(lastJournalPath, runJournalPath)
+            }
+        } catch {
+            // What is there is left to a run that can read it.
+            if spills !== beside { try? spills.remove(keepsFiles: true) }
+            try? beside.remove(keepsFiles: true)
+            throw error
+        }
+        unlink(lastJournalPath)
         hasDamagedJournal = !restarts && earlier == nil && access(runJournalPath, F_OK) == 0
         ledgerPath = "\(place.workDirectory)/rejects.sqlite"
         externalPath = "\(place.workDirectory)/external"
@@ -92,9 +105,12 @@ final class WorkArea {
             rmdir(spills.path)
         }
         unlink(runJournalPath + "-new")
-        unlink(runJournalPath)
+        // While it stands the same command knows that all is done: it goes after the folder that it was in.
+        let isLast = rename(runJournalPath, lastJournalPath) == 0
+        if !isLast { unlink(runJournalPath) }
         try? beside.remove()
         rmdir(beside.path)
+        if isLast { unlink(lastJournalPath) }
     }
 
     /// Removes what a run left that was killed after its last act, the unlinking of its journal.

@@ -15,6 +15,13 @@ struct JoinLinks {
     /// Links that a killed run had written: they are passed over.
     var written = 0
 
+    /// The way without a sort, where there is one.
+    var ordered: OrderedJoinLinks? {
+        get throws {
+            try OrderedJoinLinks(session: session, mappings: mappings, keys: keys, joinTable: joinTable)
+        }
+    }
+
     private var join: JoinTable { session.destinationSchema.joinTables[joinTable] }
 
     /// Words: key of side 0, key of side 1, the ``MemberOrder`` of side 0's object, that of side 1's.
@@ -25,7 +32,7 @@ struct JoinLinks {
     /// - Returns: links written.
     /// - Complexity: O(n log n) in links, on disk above the session's share for sorting.
     func load(into writer: any TableWriter) throws -> Int {
-        if let ordered = try OrderedJoinLinks(session: session, mappings: mappings, keys: keys, joinTable: joinTable) {
+        if let ordered = try ordered {
             return try ordered.load(into: writer, prepare: prepare, passingOver: self.written)
         }
         let sorter = session.sorter(width: JoinLinks.width)

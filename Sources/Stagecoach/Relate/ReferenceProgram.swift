@@ -220,7 +220,7 @@ struct ReferenceCounts: Codable {
 /// The keys of all mappings and of all source tables.
 struct SourceKeys {
     let byMapping: [Int: MappingKeys]
-    let byTable: [Int: KeyIndex]
+    var byTable: [Int: KeyIndex]
 
     /// The candidates of a lookup whose objects fit the relationship, in mapping order.
     func candidates(

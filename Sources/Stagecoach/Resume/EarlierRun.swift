@@ -40,7 +40,9 @@ struct EarlierRun {
     }
 
     /// Whether the run published its store, and died before it had cleaned up.
-    var isPublished: Bool { publication?.store.isPlaced ?? false }
+    ///
+    /// - Throws: `destination.io` (74), `destination.permission` (77).
+    func isPublished() throws(MigrationError) -> Bool { try publication?.store.isPlaced() ?? false }
 
     /// Whether a state names spill files.
     var namesFiles: Bool { states.contains { $0.stages != nil || $0.models != nil || $0.references != nil } }
@@ -50,4 +52,17 @@ struct EarlierRun {
 
     /// The path of the journal of a run to a destination.
     static func journalPath(_ place: DestinationPath) -> String { "\(place.workDirectory)/run.journal" }
+
+    /// Where the journal of a run stands that has published its store and is about to end: beside the work directory,
+    /// which goes before it. Without the journal the same command would append once more.
+    static func lastJournalPath(_ place: DestinationPath) -> String { "\(place.workDirectory)-done" }
+
+    /// What a run to a destination left that did not end.
+    ///
+    /// - Throws: `journal.io`, `destination.io` (74), `destination.permission` (77).
+    static func read(beside place: DestinationPath) throws(MigrationError) -> EarlierRun? {
+        if let run = try read(journalPath(place)) { return run }
+        guard let last = try read(lastJournalPath(place)), try last.isPublished() else { return nil }
+        return last
+    }
 }

@@ -34,7 +34,14 @@ struct Resumption {
         let started = EvaluationScope.time
         let uuid = area.earlier?.header.uuid ?? UUID().uuidString
         if options.newUUID { migration.newUUID = uuid }
-        let header = { try RunRecord.Header(migration, prepared, appends: appends, started: started, uuid: uuid) }
+        // Digests of models take a millisecond or two: made when they are asked for, and once.
+        var known: RunRecord.Header?
+        let header = {
+            if let known { return known }
+            let made = try RunRecord.Header(migration, prepared, appends: appends, started: started, uuid: uuid)
+            known = made
+            return made
+        }
         let isResumable =
             migration.archive == nil && !options.isDryRun
             && RunCheckpoints.obstacle(options, appends: appends, models: prepared.turns.count, prepared.schema) == nil
@@ -46,7 +53,7 @@ struct Resumption {
             return
         }
         let differences = earlier.header.differences(from: try header())
-        if earlier.isPublished, let publication = earlier.publication {
+        if try earlier.isPublished(), let publication = earlier.publication {
             // All but the cleaning up was done; another run has nothing to do with it.
             (state, published) = (nil, differences.isEmpty ? publication.report : nil)
             area.removeFiles()
@@ -64,7 +71,7 @@ struct Resumption {
                 context: .init(path: area.path))
         }
         // Files that had their names already, before the store had its own: they are made again.
-        for file in earlier.publication?.results ?? [] where file.isPlaced { unlink(file.path) }
+        for file in earlier.publication?.results ?? [] where try file.isPlaced() { unlink(file.path) }
         state = try checkpoints.findState(vfs: area.vfsName)
         if state == nil {
             unlink(area.runJournalPath)
@@ -149,10 +156,9 @@ extension RunCheckpoints {
     func publish(
         _ report: MigrationReport, store: String, built: String, results: [(path: String, part: String)?]
     ) throws {
-        guard let store = RunRecord.Publication.File(store, part: built) else { return }
         try publish(
             RunRecord.Publication(
-                store: store,
-                results: results.compactMap { $0 }.compactMap { .init($0.path, part: $0.part) }, report: report))
+                store: RunRecord.Publication.File(store, part: built),
+                results: results.compactMap { $0 }.map { try .init($0.path, part: $0.part) }, report: report))
     }
 }

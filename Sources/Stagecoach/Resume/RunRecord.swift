@@ -160,17 +160,29 @@ enum RunRecord {
             var inode: UInt64
 
             /// - Parameter part: where the file is before it is named.
-            init?(_ path: String, part: String) {
-                guard let identity = SystemFileCalls().identity(atPath: part) else { return nil }
+            /// - Throws: `destination.io` (74), `destination.permission` (77).
+            init(_ path: String, part: String) throws(MigrationError) {
+                guard let status = try Self.status(part) else {
+                    throw .writing("Publishing", path: part, otherwise: "destination.io", number: ENOENT)
+                }
                 self.path = path
-                device = identity.device
-                inode = identity.inode
+                device = UInt64(status.st_dev)
+                inode = UInt64(status.st_ino)
             }
 
             /// Whether the file has its name.
-            var isPlaced: Bool {
-                guard let now = SystemFileCalls().identity(atPath: path) else { return false }
-                return now.device == device && now.inode == inode
+            ///
+            /// - Throws: as making one.
+            func isPlaced() throws(MigrationError) -> Bool {
+                guard let now = try Self.status(path) else { return false }
+                return UInt64(now.st_dev) == device && UInt64(now.st_ino) == inode
+            }
+
+            private static func status(_ path: String) throws(MigrationError) -> stat? {
+                do throws(FileBytes.Failure) { return try FileBytes.status(path) } catch {
+                    throw .writing(
+                        "Looking for the destination", path: path, otherwise: "destination.io", number: error.number)
+                }
             }
         }
         var store: File

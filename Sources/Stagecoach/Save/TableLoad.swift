@@ -91,6 +91,8 @@ struct TableLoad {
             streams: true)
         let batch = session.nearBatch(slots: max(slots.columns.count, columns))
         var source = RowBatch(slots: slots.columns.count, rowCapacity: batch.rows, byteTarget: batch.bytes)
+        // Rows are done with before others are read.
+        source.borrowsPages = true
         var destination = RowBatch(slots: columns, rowCapacity: batch.rows, byteTarget: batch.bytes)
         let open = UnsafeMutableBufferPointer<Int>.allocate(capacity: source.rowCapacity)
         defer { open.deallocate() }

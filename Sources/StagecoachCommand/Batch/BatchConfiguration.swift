@@ -51,7 +51,7 @@ final class BatchConfiguration: Sendable {
     /// What a destination is: its size and header; nil where none stands.
     static func result(_ path: String) -> String? {
         var status = stat()
-        guard stat(path, &status) == 0, let header = InputFile.beginning(of: path, count: 100) else { return nil }
+        guard stat(path, &status) == 0, let header = try? InputFile.beginning(of: path, count: 100) else { return nil }
         return SHA256.hash(Array("\(status.st_size):".utf8) + header).hexadecimal
     }
 
@@ -62,7 +62,7 @@ final class BatchConfiguration: Sendable {
         let file = access(path, F_OK) == 0 ? path : path.lastIndex(of: ":").map { String(path[..<$0]) } ?? path
         var hash = SHA256()
         hash.update(path.hasPrefix(file) ? String(path.dropFirst(file.count)) : "")
-        if InputFile.isDatabase(file) {
+        if (try? InputFile.isDatabase(file)) == true {
             hash.update((try? Self.source(file)) ?? "")
         } else {
             for name in Self.files(beneath: file) {

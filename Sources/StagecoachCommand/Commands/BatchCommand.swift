@@ -32,7 +32,9 @@ struct BatchCommand {
         }
         workerMemory = console.environment[BatchWorker.environmentKey].flatMap(Int.init)
         let isPattern = StoreGlob.isPattern(arguments.operands[0])
-        let namesStores = isPattern || arguments.operands.count > 1 || InputFile.isDatabase(arguments.operands[0])
+        // What cannot be read is taken for a manifest, whose reading says why.
+        let isStore = (try? InputFile.isDatabase(arguments.operands[0])) == true
+        let namesStores = isPattern || arguments.operands.count > 1 || isStore
         if namesStores, arguments[option: "into"] == nil { throw .missingOption("--into") }
         if namesStores, arguments[option: "to"] == nil { throw .missingOption("--to") }
     }

@@ -34,8 +34,8 @@ enum InspectCommand {
     }
 
     private static func kind(of path: String) throws(MigrationError) -> Kind {
-        if InputFile.isDatabase(path) { return .store }
-        guard let beginning = InputFile.beginning(of: path, count: 512) else {
+        if try InputFile.isDatabase(path) { return .store }
+        guard let beginning = try InputFile.beginning(of: path, count: 512) else {
             if MappingFile.isMappingModel(name: path, beginning: nil) { return .mapping }
             if ModelLocator.isModel(name: path) || InputFile.isFolder(path) { return .model }
             // A file that is not there or may not be read: the error says which.

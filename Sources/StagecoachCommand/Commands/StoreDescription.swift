@@ -28,6 +28,8 @@ struct StoreDescription: Encodable {
         let problem: String?
         /// The versions' configurations that the store may have been made for; empty where it has all entities.
         var configurations: [String] = []
+        /// Entities without a version hash: whoever wrote the store left it out.
+        var withoutHashes: [String] = []
     }
 
     let kind = "store"
@@ -57,8 +59,11 @@ struct StoreDescription: Encodable {
     /// - Complexity: O(rows) time, O(entities) memory and a small page cache.
     init(path: String, bundle argument: String? = nil) throws(MigrationError) {
         let store = try ModelArgument.open(path)
-        if let argument { version = try Version.find(store: path, argument: argument) }
         let metadata = store.metadata
+        if let argument {
+            version = try Version.find(store: path, argument: argument)
+            version?.withoutHashes = metadata.versionHashes.filter(\.value.isEmpty).keys.sorted()
+        }
         self.path = path
         uuid = metadata.uuid
         frameworkVersion = metadata.frameworkVersion.map(Int.init)

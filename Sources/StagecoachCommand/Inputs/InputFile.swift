@@ -32,11 +32,17 @@ enum InputFile {
         }
     }
 
-    /// The first bytes of a regular file, at most so many; nil where there is none or it cannot be read.
-    static func beginning(of path: String, count: Int) -> [UInt8]? {
-        var status = stat()
-        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
-        return try? FileBytes.read(path, most: count)
+    /// The first bytes of a regular file, at most so many; nil where there is none or it may not be read.
+    ///
+    /// - Throws: `input.io` (74): nobody knows what is there.
+    static func beginning(of path: String, count: Int) throws(MigrationError) -> [UInt8]? {
+        do throws(FileBytes.Failure) {
+            guard let status = try FileBytes.status(path), status.st_mode & S_IFMT == S_IFREG else { return nil }
+            return try FileBytes.read(path, most: count)
+        } catch {
+            guard error.number == EIO else { return nil }
+            throw failure(error.number, path, "file")
+        }
     }
 
     /// Whether a folder stands at a path.
@@ -46,8 +52,10 @@ enum InputFile {
     }
 
     /// Whether a file begins as SQLite's do.
-    static func isDatabase(_ path: String) -> Bool {
-        beginning(of: path, count: 16) == Array("SQLite format 3\0".utf8)
+    ///
+    /// - Throws: `input.io` (74).
+    static func isDatabase(_ path: String) throws(MigrationError) -> Bool {
+        try beginning(of: path, count: 16) == Array("SQLite format 3\0".utf8)
     }
 
     private static func failure(_ number: Int32, _ path: String, _ what: String) -> MigrationError {

@@ -16,7 +16,7 @@ enum ModelArgument {
     ///
     /// - Throws: what ``ModelLocator`` and ``SourceStore`` throw; `model.noCache` (78).
     static func load(_ argument: String) throws(MigrationError) -> NamedModel {
-        guard InputFile.isDatabase(argument) else {
+        guard try InputFile.isDatabase(argument) else {
             let loaded = try ModelLocator.load(argument)
             return NamedModel(model: loaded.model, name: loaded.versionName ?? label(loaded.model.versionIdentifiers))
         }

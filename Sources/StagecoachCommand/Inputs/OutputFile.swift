@@ -7,15 +7,21 @@ enum OutputFile {
     ///
     /// - Throws: `output.exists`, `output.folder` (73), `output.permission` (77).
     static func check(_ path: String) throws(MigrationError) {
-        var status = stat()
-        if lstat(path, &status) == 0 { throw exists(path) }
+        if try status(path) != nil { throw exists(path) }
         let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
-        guard stat(folder, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+        guard let status = try status(folder, followsLinks: true), status.st_mode & S_IFMT == S_IFDIR else {
             throw MigrationError(
                 "output.folder", .cannotCreate, "The file's folder does not exist", remedy: "Make the folder first",
                 context: .init(path: path))
         }
         guard access(folder, W_OK | X_OK) == 0 else { throw creationFailure(errno, path) }
+    }
+
+    /// What stands at a path; nil for nothing.
+    private static func status(_ path: String, followsLinks: Bool = false) throws(MigrationError) -> stat? {
+        do throws(FileBytes.Failure) { return try FileBytes.status(path, followsLinks: followsLinks) } catch {
+            throw creationFailure(error.number, path)
+        }
     }
 
     /// Makes the file with its content, synced; on failure nothing stays.

@@ -45,9 +45,15 @@ enum InspectWording {
 
     private static func words(for version: StoreDescription.Version) -> String {
         let names = version.versions.joined(separator: ", ")
+        let left = version.withoutHashes.joined(separator: ", ")
         switch version.evidence {
-        case .hashes?: return "\(names): the version hashes are equal"
+        case .hashes?:
+            return left.isEmpty
+                ? "\(names): the version hashes are equal"
+                : "\(names): the version hashes that the store has are equal; it has none of \(left)"
         case .cachedModel? where !names.isEmpty: return "\(names): the cached model is equal"
+        case .schema? where !left.isEmpty:
+            return "\(names): tables and columns are equal; the store has no version hash of \(left)"
         case .schema?: return "\(names): tables and columns are equal, the version hashes are not"
         case .cachedModel?, nil: return "not in \(version.bundle): \(version.problem ?? "")"
         }

@@ -65,7 +65,7 @@ extension FaultPlan {
         ("sync", ["EIO", "ENOSPC", "EDQUOT", "EINTR"]), ("rename", ["EIO", "ENOSPC", "EDQUOT"]),
         ("truncate", ["EIO", "ENOSPC", "EINTR"]), ("link", ["EIO", "ENOSPC", "EDQUOT"]), ("clone", ["EIO", "ENOSPC"]),
         ("mkdir", ["EIO", "ENOSPC", "EDQUOT"]), ("lock", ["EIO"]), ("unlink", ["EIO"]),
-        ("close", ["EIO", "ENOSPC"]),
+        ("close", ["EIO", "ENOSPC"]), ("stat", ["EIO"]),
         ("space", ["ENOSPC", "EDQUOT"]), ("disk", ["EIO"]),
     ]
 

@@ -9,7 +9,8 @@ import Testing
 extension FaultScene {
     /// Makes a scene by its name, once a process.
     static let makers: [(name: String, make: @Sendable () throws -> FaultScene)] = [
-        ("inferred", inferred), ("mapping", mapping), ("policy", policy), ("append", append), ("appendWAL", appendWAL),
+        ("inferred", inferred), ("mapping", mapping), ("models", severalModels), ("policy", policy), ("append", append),
+        ("appendWAL", appendWAL),
         ("reject", reject), ("chain", chain), ("external", external), ("appendExternal", appendExternal),
     ]
 
@@ -71,6 +72,26 @@ extension FaultScene {
         ) { folder in
             try library(folder)
             try copy(SharedStores.repository.appendingPathComponent("Fixtures/Mappings/library.json"), into: folder)
+        }
+    }
+
+    /// By three mapping models of the same two versions, in turn: the later ones refer to what the first has made.
+    @Sendable private static func severalModels() throws -> FaultScene {
+        let parts = [["Author", "Tag"], ["Article", "Book"], ["Section"]]
+        let files = parts.flatMap { ["--mapping", "$/in/\($0[0]).json"] }
+        return try FaultScene(
+            "models", line + ["--to", "$/in/Library.xcdatamodeld", "--id-map", "$/out/ids.csv"] + files
+        ) { folder in
+            try library(folder)
+            for part in parts {
+                let mappings = part.map { name in
+                    let source = name == "Section" ? "Chapter" : name
+                    return
+                        "{\"name\": \"\(name)\", \"sourceEntity\": \"\(source)\", \"destinationEntity\": \"\(name)\"}"
+                }
+                try "{\"formatVersion\": 1, \"entityMappings\": [\(mappings.joined(separator: ", "))]}".write(
+                    toFile: folder.file("in/\(part[0]).json"), atomically: true, encoding: .utf8)
+            }
         }
     }
 

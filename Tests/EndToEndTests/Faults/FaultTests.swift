@@ -73,6 +73,20 @@ struct FaultTests {
                 + "\(Int(Date().timeIntervalSince(start))) s")
     }
 
+    /// What was appended is published before the run cleans up; a run that is killed there must not append it again.
+    @Test(
+        "An append that dies at any of its last calls is appended once",
+        .enabled(if: environment["STAGECOACH_FAULT"] == nil && asked == nil), arguments: ["kill", "power"])
+    func lastCalls(deed: String) throws {
+        let maker = try #require(FaultScene.makers.first { $0.name == "appendWAL" })
+        let scene = try maker.make()
+        let all = try #require(scene.calls["all"])
+        for back in 0..<24 {
+            let trial = FaultTrial(scene: scene, plan: FaultPlan(deed: deed, kinds: "all", at: [all - back]))
+            for problem in try trial.run().problems { Issue.record("STAGECOACH_FAULT='\(trial.name)': \(problem)") }
+        }
+    }
+
     @Test("The trial that STAGECOACH_FAULT names", .enabled(if: environment["STAGECOACH_FAULT"] != nil))
     func replay() throws {
         let words = (Self.environment["STAGECOACH_FAULT"] ?? "").split(separator: " ")

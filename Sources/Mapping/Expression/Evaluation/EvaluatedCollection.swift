@@ -67,9 +67,13 @@ final class EvaluatedCollection {
         }
     }
 
-    /// The collection as policies see it: an array, NSSet or NSOrderedSet. Arrays have NSNull for nil, sets drop it.
+    /// The collection as policies see it: an array, NSSet or NSOrderedSet. Arrays have NSNull for nil, sets drop it. An ordered
+    /// set of collections is an array: Foundation could not hash them.
     var object: Any {
         if let raw { return raw }
+        let isNested = members.contains { if case .collection = $0 { true } else { false } }
+        if isNested, kind == .set { return EvaluatedSet(members.filter { $0.object != nil }) }
+        if isNested { return members.map { $0.object ?? NSNull() } as [Any] }
         switch kind {
         case .array: return members.map { $0.object ?? NSNull() } as [Any]
         case .set: return NSSet(array: members.compactMap(\.object))

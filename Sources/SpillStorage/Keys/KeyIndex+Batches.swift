@@ -1,0 +1,121 @@
+import Diagnostics
+
+/// Lookups of many keys at once: what refers to objects comes in ranges, so the range of the key before is mostly at hand.
+extension KeyIndex {
+    /// A range whose keys stand in one chunk in memory, or in the one that is being filled.
+    private struct DenseRange {
+        let range: Int64
+        /// Smaller keys of the range stand elsewhere.
+        let firstKey: Int64
+        let payload: UnsafeMutableRawPointer
+        let rank: Int
+        let keys: Int
+        let kind: KeyContainer
+
+        @inline(__always)
+        func holds(_ key: Int64) -> Bool { key >> KeyContainer.rangeBits == range && key >= firstKey }
+
+        @inline(__always)
+        func contains(_ key: Int64) -> Bool {
+            let offset = Int(key & 0xFFFF)
+            switch kind {
+            case .bitmap:
+                let word = payload.assumingMemoryBound(to: UInt64.self)[offset >> 6]
+                return word >> UInt64(offset & 63) & 1 != 0
+            case .holes: return !KeyContainer.holesBefore(payload, offset: offset).isMissing
+            default: return kind.rank(payload, count: keys, offset: offset) >= 0
+            }
+        }
+
+        /// The rank, or -1.
+        @inline(__always)
+        func rank(of key: Int64) -> Int {
+            let found = kind.rank(payload, count: keys, offset: Int(key & 0xFFFF))
+            return found < 0 ? -1 : rank + found
+        }
+    }
+
+    /// The range of a key, where it is of that kind. It holds until a key is added.
+    @inline(never)
+    private func range(of key: Int64) -> DenseRange? {
+        let hot = hot.pointee
+        let range = key >> KeyContainer.rangeBits
+        guard key <= hot.lastKey else { return nil }
+        if hot.liveCount > 0, key >= hot.liveFirst {
+            guard let live = hot.live, range == hot.liveRange else { return nil }
+            return DenseRange(
+                range: range, firstKey: hot.liveFirst, payload: live, rank: hot.chunkedKeys + hot.farCount,
+                keys: hot.liveCount, kind: .bitmap)
+        }
+        // Larger keys of a chunk's range may stand in the one that is being filled.
+        if hot.liveCount > 0, range == hot.liveRange { return nil }
+        let distance = range &- hot.firstRange
+        guard hot.farCount == 0, hot.rangeTableCapacity > 0, distance >= 0, distance < hot.rangeTableCount else {
+            return nil
+        }
+        let number = Int(hot.rangeTable[Int(distance)])
+        guard number >= 0 else { return nil }
+        let chunk = hot.chunks[number]
+        // Those that were read back may go again; full ones have no payload.
+        guard chunk.kind != .sparse, chunk.slot < 0, let payload = chunk.payload,
+            chunk.firstKey >> KeyContainer.rangeBits == range
+        else { return nil }
+        return DenseRange(
+            range: range, firstKey: chunk.firstKey, payload: payload, rank: chunk.rank, keys: keysIn(number),
+            kind: chunk.kind)
+    }
+
+    /// Whether the key is in the set.
+    ///
+    /// - Throws: `spill.damaged`, `spill.io` (74).
+    package func contains(_ key: Int64) throws(MigrationError) -> Bool {
+        // In a bitmap or among holes in memory, as mostly: its rank is not asked for.
+        if let range = range(of: key), range.holds(key) { return range.contains(key) }
+        return try find(key) >= 0
+    }
+
+    /// Whether each of many keys is in the set.
+    ///
+    /// - Precondition: `found` has room for as many.
+    /// - Throws: `spill.damaged`, `spill.io` (74).
+    package func contains(
+        _ keys: UnsafeBufferPointer<Int64>, into found: UnsafeMutablePointer<Bool>
+    ) throws(MigrationError) {
+        var last: DenseRange?
+        for index in 0..<keys.count {
+            let key = keys[index]
+            if let range = last, range.holds(key) {
+                found[index] = range.contains(key)
+            } else if index > 0, key == keys[index - 1] {
+                // What refers to one object often stands together.
+                found[index] = found[index - 1]
+            } else if let range = range(of: key), range.holds(key) {
+                last = range
+                found[index] = range.contains(key)
+            } else {
+                found[index] = try find(key) >= 0
+            }
+        }
+    }
+
+    /// The ranks of many keys, -1 for those that are not in the set. Sorted keys read each chunk once.
+    ///
+    /// - Precondition: `ranks` has room for as many; it may be where the keys are.
+    /// - Throws: `spill.damaged`, `spill.io` (74).
+    package func ranks(
+        of keys: UnsafeBufferPointer<Int64>, into ranks: UnsafeMutablePointer<Int64>
+    ) throws(MigrationError) {
+        var last: DenseRange?
+        for index in 0..<keys.count {
+            let key = keys[index]
+            if let range = last, range.holds(key) {
+                ranks[index] = Int64(range.rank(of: key))
+            } else if let range = range(of: key), range.holds(key) {
+                last = range
+                ranks[index] = Int64(range.rank(of: key))
+            } else {
+                ranks[index] = Int64(try find(key))
+            }
+        }
+    }
+}
