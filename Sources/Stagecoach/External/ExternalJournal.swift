@@ -58,10 +58,10 @@ struct ExternalJournal {
     func forEach(
         _ mark: Mark, _ body: (ExternalReference) throws(MigrationError) -> Void
     ) throws(MigrationError) {
-        guard let file = fopen(path, "re") else { return }
+        guard let file = opened() else { return }
         defer { fclose(file) }
         var buffer = [CChar](repeating: 0, count: 64)
-        while fgets(&buffer, Int32(buffer.count), file) != nil {
+        while Self.next(file, &buffer) {
             let line = String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
             guard line.first == mark.rawValue, line.hasSuffix("\n") else { continue }
             guard let reference = ExternalReference(name: String(line.dropFirst().dropLast())) else { continue }
@@ -100,13 +100,30 @@ struct ExternalJournal {
     }
 
     private func has(_ mark: Mark) -> Bool {
-        guard let file = fopen(path, "re") else { return false }
+        guard let file = opened() else { return false }
         defer { fclose(file) }
         var buffer = [CChar](repeating: 0, count: 64)
-        while fgets(&buffer, Int32(buffer.count), file) != nil {
+        while Self.next(file, &buffer) {
             if UInt8(bitPattern: buffer[0]) == mark.rawValue.asciiValue { return true }
         }
         return false
+    }
+
+    /// The journal, to be read; nil where it cannot be. A call that a signal interrupted is made again.
+    private func opened() -> UnsafeMutablePointer<FILE>? {
+        while true {
+            if let file = fopen(path, "re") { return file }
+            guard errno == EINTR else { return nil }
+        }
+    }
+
+    /// Reads the next line; false at the end.
+    private static func next(_ file: UnsafeMutablePointer<FILE>, _ buffer: inout [CChar]) -> Bool {
+        while fgets(&buffer, Int32(buffer.count), file) == nil {
+            guard ferror(file) != 0, errno == EINTR else { return false }
+            clearerr(file)
+        }
+        return true
     }
 
     private func failure() -> MigrationError {
