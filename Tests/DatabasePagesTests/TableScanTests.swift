@@ -220,6 +220,14 @@ import Testing
         }
     }
 
+    /// The pages of a database of 4 KiB pages.
+    private static func file(_ path: String, _ descriptor: Int32, _ database: TestDatabase) throws -> PageFile {
+        try #require(
+            try PageFile.open(
+                path: path, descriptor: descriptor, pageSize: 4096, frames: nil,
+                pageCount: Int64(try database.column("PRAGMA page_count")[0]) ?? 0))
+    }
+
     @Test("A batch that borrows ends with the pages at hand, and its texts go on into another batch")
     func borrowing() throws {
         let folder = try TemporaryFolder()
@@ -234,10 +242,7 @@ import Testing
             """)
         let descriptor = Glibc.open(path, O_RDONLY)
         defer { close(descriptor) }
-        let file = try #require(
-            try PageFile.open(
-                path: path, descriptor: descriptor, pageSize: 4096, frames: nil,
-                pageCount: Int64(try database.column("PRAGMA page_count")[0]) ?? 0))
+        let file = try Self.file(path, descriptor, database)
         var request = ScanRequest(large: Self.limits)
         request.fields = [.init(field: 1, slot: 0, affinity: .text)]
         let scan = TableScan(file: file, root: try database.root(of: "t"), request: request)
@@ -278,10 +283,7 @@ import Testing
                 + "INSERT INTO t VALUES (1, 'a', zeroblob(9000), 'c'), (2, 'é', zeroblob(20), 'd')")
         let descriptor = Glibc.open(path, O_RDONLY)
         defer { close(descriptor) }
-        let file = try #require(
-            try PageFile.open(
-                path: path, descriptor: descriptor, pageSize: 4096, frames: nil,
-                pageCount: Int64(try database.column("PRAGMA page_count")[0]) ?? 0))
+        let file = try Self.file(path, descriptor, database)
         final class Source: HugeValueSource {
             func read(
                 _ value: HugeValue, _ body: (UnsafeRawBufferPointer) throws(MigrationError) -> Void

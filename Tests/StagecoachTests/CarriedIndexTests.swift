@@ -122,23 +122,33 @@ struct CarriedIndexTests {
         #expect(!(try Self.statements(folder.file("new.sqlite")).contains { $0.contains("Z_Place_lower") }))
     }
 
-    @Test("A trigger that names the tree's columns is understood, in any order of them")
-    func namedColumns() throws {
-        let folder = try TemporaryFolder()
-        let old = try Self.version()
-        let path = try Self.source(old, folder)
+    /// Migrates a store whose R-tree has another insert trigger to the same version.
+    ///
+    /// - Parameter trigger: what stands behind `FOR EACH ROW`.
+    private static func migrate(_ folder: TemporaryFolder, trigger: String) throws -> MigrationReport {
+        let model = try version()
+        let path = try source(model, folder)
         let connection = try Connection(path: path, flags: SQLITE_OPEN_READWRITE)
         try connection.execute("DROP TRIGGER Z_RT_Place_area_INSERT")
         try connection.execute(
-            """
-            CREATE TRIGGER Z_RT_Place_area_INSERT AFTER INSERT ON ZPLACE FOR EACH ROW WHEN (NEW.ZLAT NOT NULL) BEGIN \
-            INSERT OR REPLACE INTO "Z_RT_Place_area" (ZLON_MIN, ZLON_MAX, "Z_PK", ZLAT_MIN, ZLAT_MAX) \
-            VALUES (NEW.ZLON, NEW.ZLON, NEW.Z_PK, NEW.ZLAT, NEW.ZLAT) ; END
-            """)
+            "CREATE TRIGGER Z_RT_Place_area_INSERT AFTER INSERT ON ZPLACE FOR EACH ROW \(trigger)")
         try connection.close()
-        let report = try Migration(
-            from: path, model: old, mapping: .inferred(from: old, to: old), to: folder.file("new.sqlite"), model: old
+        return try Migration(
+            from: path, model: model, mapping: .inferred(from: model, to: model), to: folder.file("new.sqlite"),
+            model: model
         ).run()
+    }
+
+    @Test("A trigger that names the tree's columns is understood, in any order of them")
+    func namedColumns() throws {
+        let folder = try TemporaryFolder()
+        let report = try Self.migrate(
+            folder,
+            trigger: """
+                WHEN (NEW.ZLAT NOT NULL) BEGIN \
+                INSERT OR REPLACE INTO "Z_RT_Place_area" (ZLON_MIN, ZLON_MAX, "Z_PK", ZLAT_MIN, ZLAT_MAX) \
+                VALUES (NEW.ZLON, NEW.ZLON, NEW.Z_PK, NEW.ZLAT, NEW.ZLAT) ; END
+                """)
         #expect(!report.notes.contains { $0.contains("index area of Place is left out") }, "\(report.notes)")
         let made = try Connection(path: folder.file("new.sqlite"), flags: SQLITE_OPEN_READONLY)
         let rows = try made.prepare("SELECT Z_PK, ZLAT_MIN, ZLON_MAX FROM Z_RT_Place_area ORDER BY Z_PK")
@@ -158,16 +168,7 @@ struct CarriedIndexTests {
         ])
     func strange(body: String) throws {
         let folder = try TemporaryFolder()
-        let old = try Self.version()
-        let path = try Self.source(old, folder)
-        let connection = try Connection(path: path, flags: SQLITE_OPEN_READWRITE)
-        try connection.execute("DROP TRIGGER Z_RT_Place_area_INSERT")
-        try connection.execute(
-            "CREATE TRIGGER Z_RT_Place_area_INSERT AFTER INSERT ON ZPLACE FOR EACH ROW BEGIN \(body) ; END")
-        try connection.close()
-        let report = try Migration(
-            from: path, model: old, mapping: .inferred(from: old, to: old), to: folder.file("new.sqlite"), model: old
-        ).run()
+        let report = try Self.migrate(folder, trigger: "BEGIN \(body) ; END")
         #expect(report.notes.contains { $0.contains("index area of Place is left out") })
         #expect(try Self.statements(folder.file("new.sqlite")).count == 1)
     }

@@ -82,17 +82,11 @@ final class RecordDecoder {
         let headerSize = try headerSize(record, &place, available: count, total: count, page)
         let cells = batch.appendRowToFill(key: key)
         if !fillsAllSlots(of: batch) { cells.initialize(repeating: .null, count: batch.slots) }
-        if count <= largest, let pages = batch.lentPages {
+        if count <= largest {
+            let (pages, offset) = (batch.lentPages, batch.arenaCount)
             let used = Self.fields(
                 record + place, headerEnd: record + headerSize, end: record + count, plan: plan, count: fieldCount,
-                cells: cells, pages: pages, arena: nil, offset: 0)
-            if used == Self.damage { throw damagedRecord(key, page) }
-            if used >= 0 { return complete(cells, key) }
-        } else if count <= largest {
-            let offset = batch.arenaCount
-            let used = Self.fields(
-                record + place, headerEnd: record + headerSize, end: record + count, plan: plan, count: fieldCount,
-                cells: cells, pages: nil, arena: batch.reserve(count), offset: offset)
+                cells: cells, pages: pages, arena: pages == nil ? batch.reserve(count) : nil, offset: offset)
             batch.trimArena(to: offset + max(0, used))
             if used == Self.damage { throw damagedRecord(key, page) }
             if used >= 0 { return complete(cells, key) }

@@ -70,7 +70,8 @@ extension KeyIndex {
     /// - Throws: `spill.damaged`, `spill.io` (74).
     package func contains(_ key: Int64) throws(MigrationError) -> Bool {
         // In a bitmap or among holes in memory, as mostly: its rank is not asked for.
-        if let range = range(of: key), range.holds(key) { return range.contains(key) }
+        var range: DenseRange?
+        if goOn(to: key, &range), let range { return range.contains(key) }
         return try find(key) >= 0
     }
 
@@ -84,18 +85,23 @@ extension KeyIndex {
         var last: DenseRange?
         for index in 0..<keys.count {
             let key = keys[index]
-            if let range = last, range.holds(key) {
-                found[index] = range.contains(key)
-            } else if index > 0, key == keys[index - 1] {
-                // What refers to one object often stands together.
+            // What refers to one object often stands together.
+            if last == nil, index > 0, key == keys[index - 1] {
                 found[index] = found[index - 1]
-            } else if let range = range(of: key), range.holds(key) {
-                last = range
-                found[index] = range.contains(key)
+            } else if goOn(to: key, &last), let last {
+                found[index] = last.contains(key)
             } else {
                 found[index] = try find(key) >= 0
             }
         }
+    }
+
+    /// Whether a key's range is at hand now: that of the key before, or its own.
+    @inline(__always)
+    private func goOn(to key: Int64, _ last: inout DenseRange?) -> Bool {
+        if let last, last.holds(key) { return true }
+        last = range(of: key)
+        return last?.holds(key) ?? false
     }
 
     /// The ranks of many keys, -1 for those that are not in the set. Sorted keys read each chunk once.
@@ -108,11 +114,8 @@ extension KeyIndex {
         var last: DenseRange?
         for index in 0..<keys.count {
             let key = keys[index]
-            if let range = last, range.holds(key) {
-                ranks[index] = Int64(range.rank(of: key))
-            } else if let range = range(of: key), range.holds(key) {
-                last = range
-                ranks[index] = Int64(range.rank(of: key))
+            if goOn(to: key, &last), let last {
+                ranks[index] = Int64(last.rank(of: key))
             } else {
                 ranks[index] = Int64(try find(key))
             }
