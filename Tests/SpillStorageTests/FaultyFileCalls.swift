@@ -12,12 +12,17 @@ final class FaultyFileCalls: FileCalls {
     /// The file system cannot punch holes.
     private let keepsAll: Bool
 
+    /// How many locks are still to be opened in a folder that is taken away just before.
+    private let departures: Atomic<Int>
+
     /// - Parameters:
     ///   - space: bytes that can be written before the disk is full.
     ///   - isUnsteady: every third read or write is interrupted, every other one is cut short.
     ///   - keepsAll: bytes cannot be given back before the file is gone.
-    init(space: Int = .max, isUnsteady: Bool = false, keepsAll: Bool = false) {
+    ///   - departures: how often a folder is gone when the lock in it is opened.
+    init(space: Int = .max, isUnsteady: Bool = false, keepsAll: Bool = false, departures: Int = 0) {
         self.keepsAll = keepsAll
+        self.departures = Atomic(departures)
         spaceLeft = Atomic(space)
         self.isUnsteady = isUnsteady
     }
@@ -36,7 +41,13 @@ final class FaultyFileCalls: FileCalls {
     func makeDirectory(_ path: String, mode: UInt32) -> Int { system.makeDirectory(path, mode: mode) }
     func removeDirectory(_ path: String) -> Int { system.removeDirectory(path) }
     func names(in path: String) -> [String]? { system.names(in: path) }
-    func open(_ path: String, flags: Int32, mode: UInt32) -> Int { system.open(path, flags: flags, mode: mode) }
+    func open(_ path: String, flags: Int32, mode: UInt32) -> Int {
+        if path.hasSuffix("/lock"), departures.load(ordering: .relaxed) > 0 {
+            departures.subtract(1, ordering: .relaxed)
+            _ = system.removeDirectory(String(path.dropLast(5)))
+        }
+        return system.open(path, flags: flags, mode: mode)
+    }
     func close(_ descriptor: Int32) -> Int { system.close(descriptor) }
     func sync(_ descriptor: Int32) -> Int { system.sync(descriptor) }
     func unlink(_ path: String) -> Int { system.unlink(path) }

@@ -32,6 +32,25 @@ import Testing
         _ = try WorkDirectory(path: folder.file("work"))
     }
 
+    @Test("A folder that a run that ends removes before this one has locked it is made again", arguments: [1, 15])
+    func removedMeanwhile(times: Int) throws {
+        let folder = try TemporaryFolder()
+        let directory = try WorkDirectory(path: folder.file("work"), calls: FaultyFileCalls(departures: times))
+        #expect(FileManager.default.fileExists(atPath: directory.path + "/lock"))
+        try directory.remove()
+        #expect(!FileManager.default.fileExists(atPath: directory.path))
+    }
+
+    @Test("A folder that goes whenever it was made cannot be had")
+    func removedAlways() throws {
+        let folder = try TemporaryFolder()
+        let error = #expect(throws: MigrationError.self) {
+            _ = try WorkDirectory(path: folder.file("work"), calls: FaultyFileCalls(departures: .max))
+        }
+        #expect(error?.code == "work.create")
+        #expect(!FileManager.default.fileExists(atPath: folder.file("work")))
+    }
+
     @Test("A killed run's spill files are removed, other files stay")
     func stale() throws {
         let folder = try TemporaryFolder()

@@ -1,9 +1,10 @@
 import Diagnostics
 import ManagedModel
+import SpillStorage
 
 /// The indexes of a table that are away while many rows come, to be built again as they were.
-package struct AbsentIndexes: Codable, Equatable, Sendable {
-    private struct Index: Codable, Equatable, Sendable {
+package struct AbsentIndexes: Equatable, Sendable {
+    private struct Index: Equatable, Sendable {
         let statement: String
         let isUnique: Bool
         let columns: [String]
@@ -29,6 +30,29 @@ package struct AbsentIndexes: Codable, Equatable, Sendable {
         }
         list.reset()
         for name in names { try connection.execute("DROP INDEX \(SQLName.quoted(name))") }
+    }
+
+    /// Writes the indexes as ``init(from:)`` reads them.
+    func write(to writer: inout StateWriter) {
+        writer.write(indexes.count)
+        for index in indexes {
+            writer.write(bytes: Array(index.statement.utf8))
+            writer.write(index.isUnique)
+            writer.write(index.columns.count)
+            for column in index.columns { writer.write(bytes: Array(column.utf8)) }
+        }
+    }
+
+    /// - Throws: `journal.damaged`.
+    init(from reader: inout StateReader) throws(MigrationError) {
+        func text() throws(MigrationError) -> String { String(decoding: try reader.block(), as: UTF8.self) }
+        for _ in 0..<(try reader.count(upTo: 1 << 16)) {
+            let statement = try text()
+            let isUnique = try reader.flag()
+            var columns: [String] = []
+            for _ in 0..<(try reader.count(upTo: 1 << 16)) { columns.append(try text()) }
+            indexes.append(Index(statement: statement, isUnique: isUnique, columns: columns))
+        }
     }
 
     private static func columns(of index: String, _ connection: Connection) throws(MigrationError) -> [String] {

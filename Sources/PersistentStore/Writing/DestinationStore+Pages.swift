@@ -41,8 +41,12 @@ extension DestinationStore {
             try connection.execute("PRAGMA journal_mode=DELETE; PRAGMA synchronous=FULL")
             hasJournal = true
         }
-        try connection.execute("BEGIN EXCLUSIVE")
+        // Nobody else uses the file; what has not written is told from what has (``hasChanges``).
+        try connection.execute("BEGIN")
     }
+
+    /// Whether the transaction has written anything.
+    package var hasChanges: Bool { sqlite3_txn_state(connection.handle, "main") == SQLITE_TXN_WRITE }
 
     /// Ends the transaction and gives the file's lock up, so that pages may be written.
     func letGo() throws(MigrationError) {
@@ -53,12 +57,63 @@ extension DestinationStore {
         sharesFile = true
     }
 
-    /// Whether a table can be filled by pages: it is empty, and has no index but that of a join table's primary key.
-    func canWritePages(_ table: String) throws(MigrationError) -> Bool {
+    /// Whether a table can be filled by pages: it is empty, and has no indexes but those that were made ahead and that of a
+    /// join table's primary key.
+    func canWritePages(_ table: String, isIndexed: Bool) throws(MigrationError) -> Bool {
         guard writesPages, !isAppending, try connection.integer("SELECT 1 FROM \(SQLName.quoted(table)) LIMIT 1") == nil
         else { return false }
+        guard isIndexed else { return true }
         return try connection.integer(
             "SELECT 1 FROM pragma_index_list(\(SQLName.literal(table))) WHERE origin <> 'pk' LIMIT 1") == nil
+    }
+
+    /// The indexes that a table has beside those of its own constraints. Where it has not got all of its indexes yet
+    /// (``indexed``) they were made ahead, and hold whatever rows there are.
+    func indexNames(of table: String) throws(MigrationError) -> Set<String> {
+        let list = try connection.prepare(
+            "SELECT name FROM pragma_index_list(\(SQLName.literal(table))) WHERE origin = 'c'")
+        var names: Set<String> = []
+        while try list.step() { if let name = list.text(0) { names.insert(name) } }
+        list.reset()
+        return names
+    }
+
+    /// Drops what was made ahead of a table whose indexes are to be built when its rows are in.
+    func dropIndexesAhead(of table: String) throws(MigrationError) {
+        for name in try indexNames(of: table).sorted() {
+            try resume()
+            try connection.execute("DROP INDEX \(SQLName.quoted(name))")
+        }
+    }
+
+    /// Makes the indexes of all tables that may be filled by pages, before the first of them is: later each table would take
+    /// a transaction of its own for them, on the disk.
+    private func makeIndexesAhead() throws(MigrationError) {
+        guard !hasIndexesAhead, !wantsJournal else { return }
+        hasIndexesAhead = true
+        func make(_ indexes: [SortableIndex], _ table: String, isIndexed: Bool) throws(MigrationError) {
+            guard !isIndexed, !indexes.isEmpty, try canWritePages(table, isIndexed: false) else { return }
+            let present = try indexNames(of: table)
+            for index in indexes where !present.contains(index.name) { try connection.execute(index.statement) }
+        }
+        for (place, table) in schema.tables.enumerated() {
+            try make(sortableIndexes(ofTable: place), table.name, isIndexed: indexed.contains(place))
+        }
+        for (place, table) in schema.joinTables.enumerated() {
+            try make(sortableIndexes(ofJoinTable: place), table.name, isIndexed: indexedJoins.contains(place))
+        }
+    }
+
+    /// Gives an empty table the indexes that pages will fill, and no others.
+    private func setIndexes(of table: String, _ indexes: [SortableIndex]) throws(MigrationError) {
+        let present = try indexNames(of: table)
+        // An index of an empty table costs nothing; its root page is what is wanted.
+        let statements =
+            present.subtracting(indexes.map(\.name)).sorted().map { "DROP INDEX \(SQLName.quoted($0))" }
+            + indexes.filter { !present.contains($0.name) }.map(\.statement)
+        guard !statements.isEmpty else { return }
+        try willAlter?()
+        for statement in statements { try connection.execute(statement) }
     }
 
     /// A writer that fills a table and such of its indexes as can be sorted.
@@ -70,9 +125,9 @@ extension DestinationStore {
             begin: { known throws(MigrationError) in
                 try self.resume()
                 let indexes = known.map { known in indexes.filter { known.contains($0.name) } } ?? indexes
-                for index in indexes where known == nil {
-                    // An index of an empty table costs nothing; its root page is what is wanted.
-                    try self.connection.execute(index.statement)
+                if known == nil {
+                    try self.makeIndexesAhead()
+                    try self.setIndexes(of: table, indexes)
                 }
                 let target = try self.pageTarget(table, isKeyed: isKeyed, indexes: indexes)
                 try self.letGo()
@@ -84,7 +139,6 @@ extension DestinationStore {
                 for index in indexes where !filled.contains(index.name) {
                     try self.connection.execute("DROP INDEX IF EXISTS \(SQLName.quoted(index.name))")
                 }
-                self.filledIndexes.formUnion(filled)
             })
         if let state { try writer.goOn(from: state) }
         writer.passed = passed

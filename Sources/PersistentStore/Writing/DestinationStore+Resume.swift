@@ -2,6 +2,7 @@ import CSQLite
 import DatabasePages
 import Diagnostics
 import Glibc
+import SpillStorage
 
 /// A store that outlives the process that writes it.
 ///
@@ -10,7 +11,7 @@ import Glibc
 /// is says which description holds.
 extension DestinationStore {
     /// What is known of a store beside its file.
-    package struct Knowledge: Codable, Equatable, Sendable {
+    package struct Knowledge: Equatable, Sendable {
         /// Tables and join tables that have their indexes.
         package var indexed: [Int]
         package var indexedJoins: [Int]
@@ -23,6 +24,33 @@ extension DestinationStore {
         package init(indexed: [Int] = [], indexedJoins: [Int] = []) {
             self.indexed = indexed
             self.indexedJoins = indexedJoins
+        }
+
+        /// Writes what is known, as ``init(from:)`` reads it.
+        package func write(to writer: inout StateWriter) {
+            for list in [indexed, indexedJoins] {
+                writer.write(list.count)
+                for place in list { writer.write(place) }
+            }
+            writer.write(absent.count)
+            for (table, indexes) in absent.sorted(by: { $0.key < $1.key }) {
+                writer.write(bytes: Array(table.utf8))
+                indexes.write(to: &writer)
+            }
+            writer.write(isAppending)
+            writer.write(firstStamp)
+        }
+
+        /// - Throws: `journal.damaged`.
+        package init(from reader: inout StateReader) throws(MigrationError) {
+            indexed = try reader.integers()
+            indexedJoins = try reader.integers()
+            for _ in 0..<(try reader.count(upTo: 1 << 16)) {
+                let table = String(decoding: try reader.block(), as: UTF8.self)
+                absent[table] = try AbsentIndexes(from: &reader)
+            }
+            isAppending = try reader.flag()
+            firstStamp = try reader.integer()
         }
     }
 
@@ -59,29 +87,12 @@ extension DestinationStore {
 
     /// Opens a fresh store that a killed process wrote, recovered, between two transactions.
     ///
-    /// - Parameters:
-    ///   - stamp: its state's number.
-    ///   - dropsLeftovers: whether indexes go that were made for rows that never came.
+    /// - Parameter stamp: its state's number.
     package convenience init(
-        resuming path: String, schema: StoreSchema, knowledge: Knowledge, stamp: Int64, dropsLeftovers: Bool,
-        cacheBytes: Int, vfs: String?
+        resuming path: String, schema: StoreSchema, knowledge: Knowledge, stamp: Int64, cacheBytes: Int, vfs: String?
     ) throws(MigrationError) {
         try self.init(resuming: path, schema: schema, knowledge: knowledge, cacheBytes: cacheBytes, vfs: vfs)
         self.stamp = stamp
-        guard dropsLeftovers, !isAppending else { return }
-        let tables = schema.tables.enumerated().filter { !indexed.contains($0.offset) }.map(\.element.name)
-        let joins = schema.joinTables.enumerated().filter { !indexedJoins.contains($0.offset) }.map(\.element.name)
-        for table in tables + joins {
-            let list = try connection.prepare(
-                "SELECT name FROM pragma_index_list(\(SQLName.literal(table))) WHERE origin = 'c'")
-            var names: [String] = []
-            while try list.step() { if let name = list.text(0) { names.append(name) } }
-            list.reset()
-            for name in names {
-                try resume()
-                try connection.execute("DROP INDEX \(SQLName.quoted(name))")
-            }
-        }
     }
 
     /// Makes every transaction from the next one on one that a killed process leaves undone.

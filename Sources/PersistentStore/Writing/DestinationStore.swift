@@ -38,8 +38,8 @@ package final class DestinationStore {
     private(set) var firstStamp: Int64 = 0
     /// Where indexes are sorted while their tables' rows are written by pages; nil: SQLite builds all of them.
     package var indexSorts: IndexSorts?
-    /// Indexes that pages filled.
-    var filledIndexes: Set<String> = []
+    /// Whether indexes of tables without rows were made for pages to fill.
+    var hasIndexesAhead = false
     /// Whether the connection gives its lock up at the end of a transaction, and looks at the file anew in the next one.
     var sharesFile = false
     /// Whether transactions can be rolled back after the process was killed: from the first checkpoint of a run on.
@@ -49,6 +49,8 @@ package final class DestinationStore {
     package var stamp: Int64 = 0
     /// Called just before the last transaction is committed.
     package var willCommit: (() throws(MigrationError) -> Void)?
+    /// Called before the connection alters a table that pages are about to fill.
+    package var willAlter: (() throws(MigrationError) -> Void)?
     /// Given to every writer by pages.
     package var passed: ((PageTableWriter) throws(MigrationError) -> Void)?
 
@@ -143,8 +145,8 @@ package final class DestinationStore {
         let cache = max(1, cacheBytes / 1024)
         try connection.execute(
             """
-            PRAGMA page_size=4096; PRAGMA auto_vacuum=2; PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=OFF;
-            PRAGMA synchronous=OFF;
+            PRAGMA page_size=4096; PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;
+            PRAGMA auto_vacuum=2;
             PRAGMA temp_store=FILE; PRAGMA secure_delete=OFF; PRAGMA cache_size=-\(cache); BEGIN EXCLUSIVE
             """)
         for statement in schema.tableStatements() + schema.fixedTableStatements() {
@@ -179,13 +181,14 @@ package final class DestinationStore {
     ) throws(MigrationError) -> any TableWriter {
         let description = schema.tables[table]
         let entity = schema.model.entity(at: description.root).definition.name
-        let isByPages = try state != nil ? true : canWritePages(description.name)
+        let isByPages = try state != nil ? true : canWritePages(description.name, isIndexed: indexed.contains(table))
         if isByPages {
             return try pageWriter(
                 of: description.name, isKeyed: true, entity: entity,
                 indexes: isWhole ? sortableIndexes(ofTable: table) : [], goingOnFrom: state)
         }
         try resume()
+        if !isAppending, !indexed.contains(table) { try dropIndexesAhead(of: description.name) }
         return try SQLiteTableWriter(
             connection: connection,
             target: .init(
@@ -208,13 +211,16 @@ package final class DestinationStore {
     ) throws(MigrationError) -> any TableWriter {
         let join = schema.joinTables[joinTable]
         let entity = schema.model.entity(at: join.sides[0].relationship.entity).definition.name
-        let isByPages = try state != nil ? true : ignoresDuplicates ? false : canWritePages(join.name)
+        let isIndexed = indexedJoins.contains(joinTable)
+        let isByPages =
+            try state != nil ? true : ignoresDuplicates ? false : canWritePages(join.name, isIndexed: isIndexed)
         if isByPages {
             return try pageWriter(
                 of: join.name, isKeyed: false, entity: entity, indexes: sortableIndexes(ofJoinTable: joinTable),
                 goingOnFrom: state)
         }
         try resume()
+        if !isAppending, !isIndexed { try dropIndexesAhead(of: join.name) }
         return try SQLiteTableWriter(
             connection: connection,
             target: .init(
@@ -265,7 +271,7 @@ package final class DestinationStore {
         }
         guard !indexed.contains(table), try !waits(schema.tables[table].name) else { return }
         indexed.insert(table)
-        for index in schema.indexes[table] where filledIndexes.remove(index.name) == nil {
+        for index in try missingIndexes(of: table) {
             do throws(MigrationError) {
                 try connection.execute(index.statement(on: schema.tables[table]))
             } catch {
@@ -275,6 +281,12 @@ package final class DestinationStore {
                 throw try violation.error(connection, cause: error)
             }
         }
+    }
+
+    /// The indexes of an entity table that pages have not filled.
+    private func missingIndexes(of table: Int) throws(MigrationError) -> [StoreIndex] {
+        let present = try indexNames(of: schema.tables[table].name)
+        return schema.indexes[table].filter { !present.contains($0.name) }
     }
 
     /// Makes an entity table ready for rows that may break its uniqueness constraints: its unique indexes go until
@@ -332,7 +344,7 @@ package final class DestinationStore {
         }
         guard !indexed.contains(table), try !waits(name) else { return }
         indexed.insert(table)
-        for index in schema.indexes[table] where filledIndexes.remove(index.name) == nil {
+        for index in try missingIndexes(of: table) {
             let columns = index.terms.map { schema.tables[table].columns[$0.column].name }
             if index.isUnique, try AbsentIndexes.hasDuplicates(in: name, columns: columns, connection) {
                 duplicates()
@@ -448,7 +460,8 @@ package final class DestinationStore {
         if let absent = absent.removeValue(forKey: name) { return try absent.rebuild(connection) }
         guard !indexedJoins.contains(joinTable), try !waits(name) else { return }
         indexedJoins.insert(joinTable)
-        for index in schema.joinIndexes(joinTable) where filledIndexes.remove(index.name) == nil {
+        let present = try indexNames(of: name)
+        for index in schema.joinIndexes(joinTable) where !present.contains(index.name) {
             try connection.execute(index.statement)
         }
     }

@@ -41,20 +41,11 @@ package final class WorkDirectory: Sendable {
 
     /// The same with system calls of the caller's choice.
     package init(path: String, calls: any FileCalls, keepsFiles: Bool = false) throws(MigrationError) {
-        let made = calls.makeDirectory(path, mode: 0o700)
-        guard made == 0 || made == -Int(EEXIST) else { throw Self.cannotCreate(path, number: -made) }
-        let hadLock = calls.identity(atPath: path + "/lock") != nil
-        let descriptor: Int32
-        do {
-            descriptor = try Self.takeLock(path, calls: calls)
-        } catch {
-            if made == 0 { _ = calls.removeDirectory(path) }
-            throw error
-        }
+        let (descriptor, isOwn) = try Self.takeFolder(path, calls: calls)
         self.path = path
         self.calls = calls
         lockDescriptor = Atomic(descriptor)
-        ownsFolder = made == 0 || hadLock
+        ownsFolder = isOwn
         if keepsFiles {
             let left = spillFiles
             saved.withLock { $0.left = left }
@@ -217,13 +208,39 @@ package final class WorkDirectory: Sendable {
         }
     }
 
-    private static func takeLock(_ path: String, calls: any FileCalls) throws(MigrationError) -> Int32 {
+    /// How often a folder or a lock is tried for that another run takes away meanwhile.
+    private static let attempts = 16
+
+    /// Makes the folder where it is missing, and locks it.
+    ///
+    /// - Returns: the lock, and whether the folder is of this run's making or a killed one's.
+    private static func takeFolder(
+        _ path: String, calls: any FileCalls
+    ) throws(MigrationError) -> (descriptor: Int32, isOwn: Bool) {
+        // A run that ends removes the folder, also one that this run has just made and not locked yet.
+        for _ in 0..<attempts {
+            let made = calls.makeDirectory(path, mode: 0o700)
+            guard made == 0 || made == -Int(EEXIST) else { throw cannotCreate(path, number: -made) }
+            let hadLock = calls.identity(atPath: path + "/lock") != nil
+            do throws(MigrationError) {
+                if let lock = try takeLock(path, calls: calls) { return (lock, made == 0 || hadLock) }
+            } catch {
+                if made == 0 { _ = calls.removeDirectory(path) }
+                throw error
+            }
+        }
+        throw cannotCreate(path, number: Int(ENOENT))
+    }
+
+    /// - Returns: nil where the folder is gone.
+    private static func takeLock(_ path: String, calls: any FileCalls) throws(MigrationError) -> Int32? {
         let lockPath = path + "/lock"
         // A run that ends unlinks its lock file: whoever had opened it before then holds a lock on a file without a
         // name. So the name is looked up again after locking, a few times at most.
-        for _ in 0..<16 {
+        for _ in 0..<attempts {
             let opened = calls.open(lockPath, flags: O_RDWR | O_CREAT | O_CLOEXEC, mode: 0o600)
             if opened == -Int(EINTR) { continue }
+            if opened == -Int(ENOENT) { return nil }
             guard opened >= 0 else { throw cannotCreate(path, number: -opened) }
             let descriptor = Int32(truncatingIfNeeded: opened)
             var locked = calls.lock(descriptor)

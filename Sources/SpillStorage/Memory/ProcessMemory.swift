@@ -6,10 +6,10 @@ package enum ProcessMemory {
     /// The highest resident memory so far (`VmHWM`); nil where /proc does not tell.
     ///
     /// `getrusage` is not used: a program started by a large parent reports the parent's peak.
-    package static func peakResident() -> Int? { statusField("VmHWM:") }
+    package static func peakResident() -> Int? { statusField("VmHWM:").map { $0 * 1024 } }
 
     /// The resident memory now (`VmRSS`); nil where /proc does not tell.
-    package static func currentResident() -> Int? { statusField("VmRSS:") }
+    package static func currentResident() -> Int? { statusField("VmRSS:").map { $0 * 1024 } }
 
     /// Makes malloc give large blocks back when they are freed.
     ///
@@ -58,11 +58,11 @@ package enum ProcessMemory {
         return limit
     }
 
-    private static func statusField(_ name: String) -> Int? {
+    /// A number of /proc/self/status, in the unit that it has there.
+    static func statusField(_ name: String) -> Int? {
         guard let text = contents("/proc/self/status") else { return nil }
         for line in text.split(separator: "\n") where line.hasPrefix(name) {
-            let digits = line.drop { !$0.isNumber }.prefix { $0.isNumber }
-            return Int(digits).map { $0 * 1024 }
+            return Int(line.drop { !$0.isNumber }.prefix { $0.isNumber })
         }
         return nil
     }

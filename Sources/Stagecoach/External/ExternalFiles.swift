@@ -27,7 +27,7 @@ final class ExternalFiles {
     }
 
     /// A file that a row refers to and that is not there.
-    struct Missing: Equatable, Codable {
+    struct Missing: Equatable {
         let entity: String
         let key: Int64
         let attribute: String

@@ -211,7 +211,7 @@ struct DirectReference {
 }
 
 /// References without an object, counted.
-struct ReferenceCounts: Codable {
+struct ReferenceCounts {
     var dangling = 0
     var unmigrated = 0
     var surplus = 0

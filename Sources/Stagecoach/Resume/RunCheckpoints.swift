@@ -48,6 +48,8 @@ final class RunCheckpoints {
     /// Whether the journal of the earlier run is gone on with.
     private var goesOn = false
     private var destination: DestinationStore?
+    /// Whether the last state is one between two steps, after which the store was not written.
+    private var isBetweenSteps = false
     /// The step at work once all its rows were appended.
     var loaded = RunRecord.LoadPosition()
     // What the next state says.
@@ -121,6 +123,7 @@ final class RunCheckpoints {
         models = state.models
         appended = state.appended
         hasStages = state.stages != nil
+        isBetweenSteps = state.position == nil && state.fill == nil
         return state
     }
 
@@ -131,6 +134,7 @@ final class RunCheckpoints {
     func fill(_ destination: DestinationStore) {
         self.destination = destination
         destination.passed = { [weak self] writer throws(MigrationError) in try self?.passed(writer) }
+        destination.willAlter = { [weak self] () throws(MigrationError) in try self?.settle() }
         destination.willCommit = { [weak self] () throws(MigrationError) in try self?.complete() }
         if isActive { destination.keepJournal() }
     }
@@ -164,22 +168,14 @@ final class RunCheckpoints {
     /// A part of a stage was done, between two calls of user code: takes a state where it is time.
     func tickStages() throws {
         guard isResumable, isDue, let destination else { return }
-        let isLast = cancellation.error != nil
-        guard isLast || !(writer?.isBusy ?? false) else { return }
+        guard isFree else { return }
         guard let state = try savedState(nil, fill: nil) else {
             last = .now
             return
         }
         // Nothing is written there before the load, but the file itself is to be whole.
         if !isActive { try destination.commitStep() }
-        let record = try RunRecord.record(state)
-        let hasLedger = session?.validation.ledger != nil
-        if isLast {
-            try journal().appendNow(record, synchronizes: true, everything: hasLedger)
-        } else {
-            try journal().append(record, everything: hasLedger)
-        }
-        activate()
+        try write(state, everything: session?.validation.ledger != nil)
     }
 
     /// The stages are done and the store is about to be filled: a state that was taken before says nothing of what comes to
@@ -192,7 +188,7 @@ final class RunCheckpoints {
         guard var state = try savedState(nil, fill: nil) else { return try invalidate() }
         state.stamp = destination.stamp + 1
         try destination.write(stamp: state.stamp)
-        try journal().appendNow(try RunRecord.record(state), synchronizes: false, everything: true)
+        try journal().appendNow(RunRecord.record(state), synchronizes: false, everything: true)
         try destination.commitStep()
     }
 
@@ -223,11 +219,21 @@ final class RunCheckpoints {
     func tick(_ writer: any TableWriter, _ position: () -> RunRecord.LoadPosition) throws {
         guard isResumable, isDue else { return }
         guard let writer = writer as? PageTableWriter else { return try commit(position()) }
-        let isLast = cancellation.error != nil
-        guard isLast || !(self.writer?.isBusy ?? false) else { return }
-        guard let fill = try writer.checkpoint(), let state = try savedState(position(), fill: fill) else { return }
-        let record = try RunRecord.record(state)
-        if isLast {
+        guard isFree, let fill = try writer.checkpoint(), let state = try savedState(position(), fill: fill) else {
+            return
+        }
+        try write(state, everything: everything)
+    }
+
+    /// Whether a state may be written: the one before stands on the disk, or this is the last one.
+    private var isFree: Bool { cancellation.error != nil || !(writer?.isBusy ?? false) }
+
+    /// Writes a state down once the store is on the disk: now where it is the last one, else while the run goes on.
+    ///
+    /// - Parameter everything: whether files beside the store are brought there too.
+    private func write(_ state: RunRecord.State, everything: Bool) throws {
+        let record = RunRecord.record(state)
+        if cancellation.error != nil {
             try journal().appendNow(record, synchronizes: true, everything: everything)
         } else {
             try journal().append(record, everything: everything)
@@ -237,17 +243,21 @@ final class RunCheckpoints {
 
     private func passed(_ writer: PageTableWriter) throws(MigrationError) {
         guard isResumable else { return }
-        do {
+        isBetweenSteps = false
+        try Self.encoding {
             if writer.isComplete {
                 try tick(writer) { loaded }
             } else if isActive, var state = base, let fill = try writer.checkpoint() {
                 state.position = RunRecord.LoadPosition()
                 state.fill = fill
-                try journal().appendNow(try RunRecord.record(state), synchronizes: true)
+                try journal().appendNow(RunRecord.record(state), synchronizes: true)
             }
-        } catch let error as MigrationError {
-            throw error
-        } catch {
+        }
+    }
+
+    /// Does what makes a record; what cannot be encoded is `journal.encode`.
+    private static func encoding(_ work: () throws -> Void) throws(MigrationError) {
+        do { try work() } catch let error as MigrationError { throw error } catch {
             throw MigrationError("journal.encode", .internal, "The journal's record cannot be made", cause: error)
         }
     }
@@ -257,7 +267,23 @@ final class RunCheckpoints {
         self.unit = unit + 1
         self.highest = highest
         guard isResumable, isActive || isDue else { return }
-        try commit(nil)
+        // Where pages filled all there is, no transaction has to end: the first row of the next table is preceded by a state
+        // that stands on the disk (``passed(_:)``).
+        guard isActive, let destination, destination.writesPages, !destination.hasChanges else {
+            return try commit(nil)
+        }
+        isBetweenSteps = false
+        guard isDue, isFree, let state = try savedState(nil, fill: nil) else { return }
+        try write(state, everything: everything)
+    }
+
+    /// SQLite is about to alter what pages have filled since the last state, which a run that goes on would cut off.
+    private func settle() throws(MigrationError) {
+        guard isResumable, isActive, !isBetweenSteps else { return }
+        try Self.encoding {
+            try commit(nil)
+            base = try state(nil, fill: nil)
+        }
     }
 
     /// Ends the transaction with a state that says what is in the file then, and begins another.
@@ -270,15 +296,16 @@ final class RunCheckpoints {
             state.stamp = destination.stamp + 1
             try destination.write(stamp: state.stamp)
             // Before the transaction ends: the number says whether it did.
-            try journal().appendNow(try RunRecord.record(state), synchronizes: false, everything: everything)
+            try journal().appendNow(RunRecord.record(state), synchronizes: false, everything: everything)
             try destination.commitAndGoOn()
         } else {
             // The transaction that begins now is one that can be rolled back.
             destination.keepJournal()
             try destination.commitAndGoOn()
-            try journal().appendNow(try RunRecord.record(state), synchronizes: true, everything: everything)
+            try journal().appendNow(RunRecord.record(state), synchronizes: true, everything: everything)
             activate()
         }
+        isBetweenSteps = position == nil
         last = .now
         lastProcessor = Self.processorSeconds
     }
@@ -354,13 +381,13 @@ final class RunCheckpoints {
         guard var state = try savedState(nil, fill: nil) else { return }
         state.stamp = Self.firstStamp
         state.knowledge = .init()
-        try journal().appendNow(try RunRecord.record(state), synchronizes: true, everything: true)
+        try journal().appendNow(RunRecord.record(state), synchronizes: true, everything: true)
     }
 
     /// The store is complete and about to be committed.
     private func complete() throws(MigrationError) {
         guard isResumable, isActive else { return }
-        do {
+        try Self.encoding {
             guard var state = try state(nil, fill: nil) else { return }
             // The stages are over; a run that goes on needs what they made all the same.
             if isStaged {
@@ -369,11 +396,7 @@ final class RunCheckpoints {
             }
             state.isComplete = true
             state.stamp = destination?.knowledge.firstStamp ?? 0
-            try journal().appendNow(try RunRecord.record(state), synchronizes: false)
-        } catch let error as MigrationError {
-            throw error
-        } catch {
-            throw MigrationError("journal.encode", .internal, "The journal's record cannot be made", cause: error)
+            try journal().appendNow(RunRecord.record(state), synchronizes: false)
         }
     }
 

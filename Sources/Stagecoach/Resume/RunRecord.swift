@@ -6,7 +6,7 @@ import SpillStorage
 /// What the journal of a run says: the first record what the run was begun with, later ones what was done.
 enum RunRecord {
     static let headerKind: UInt32 = 1
-    static let stateKind: UInt32 = 2
+    static let stateKind: UInt32 = 4
     static let publicationKind: UInt32 = 3
 
     /// What a run was begun with.
@@ -46,9 +46,9 @@ enum RunRecord {
     }
 
     /// Where the load of one table stands.
-    struct LoadPosition: Codable {
+    struct LoadPosition {
         /// An entity mapping's rows so far.
-        struct Mapping: Codable {
+        struct Mapping {
             var made: Int
             var highest: Int64
         }
@@ -70,7 +70,7 @@ enum RunRecord {
     }
 
     /// What a session has counted.
-    struct Progress: Codable {
+    struct Progress {
         var counts: MigrationCounts
         var rowsWritten: [Int]
         var linksWritten: [Int]
@@ -82,7 +82,7 @@ enum RunRecord {
     }
 
     /// The store that is appended to, before the run.
-    struct Appended: Codable {
+    struct Appended {
         /// ``ExistingDestination/identity``.
         var identity: [Int64]
         /// By destination table.
@@ -94,7 +94,7 @@ enum RunRecord {
     }
 
     /// What the mapping models before the one at work left.
-    struct Turns: Codable {
+    struct Turns {
         /// Mapping models that have run.
         var done = 0
         /// Which destination tables had rows before each of them, and before the one at work.
@@ -109,7 +109,7 @@ enum RunRecord {
     }
 
     /// What was done, complete: nothing before it has to be read.
-    struct State: Codable {
+    struct State {
         /// The number that the store's file bears in this state.
         var stamp: Int64
         /// Steps of the work that are done.
@@ -124,25 +124,20 @@ enum RunRecord {
         var hasDuplicates = false
         /// Whether the store is complete.
         var isComplete = false
-        /// What the writer of the step's table needs; beside the rest, as bytes.
+        /// What the writer of the step's table needs; as bytes.
         var fill: [UInt8]?
-        /// What the stages have made where user code runs; beside the rest, as bytes.
+        /// What the stages have made where user code runs; as bytes.
         var stages: [UInt8]?
         var turns = Turns()
         var appended: Appended?
-        /// The associations of mapping models that have run, and references to what they did not migrate; beside the rest,
-        /// as bytes.
+        /// The associations of mapping models that have run, and references to what they did not migrate; as bytes.
         var models: [UInt8]?
         /// Those of the mapping model at work, where no user code runs in it.
         var references: [UInt8]?
-
-        private enum CodingKeys: String, CodingKey {
-            case stamp, unit, position, progress, knowledge, rejects, hasDuplicates, isComplete, turns, appended
-        }
     }
 
     /// What the first of two loads told.
-    struct Rejects: Codable {
+    struct Rejects {
         /// Rows that it made, valid or not.
         var made: Int
         var rounds: Int
@@ -198,15 +193,10 @@ enum RunRecord {
         RunJournal.Record(kind: publicationKind, body: Array(try JSONEncoder().encode(publication)))
     }
 
-    static func record(_ state: State) throws -> RunJournal.Record {
-        let text = Array(try JSONEncoder().encode(state))
+    static func record(_ state: State) -> RunJournal.Record {
         let parts = [state.fill, state.stages, state.models, state.references]
-        var writer = StateWriter(capacity: parts.reduce(text.count + 128) { $0 + ($1?.count ?? 0) })
-        writer.write(bytes: text)
-        for part in parts {
-            writer.write(part != nil)
-            if let part { writer.write(bytes: part) }
-        }
+        var writer = StateWriter(capacity: parts.reduce(4096) { $0 + ($1?.count ?? 0) })
+        state.write(to: &writer)
         return RunJournal.Record(kind: stateKind, body: writer.bytes)
     }
 
@@ -223,14 +213,6 @@ enum RunRecord {
     static func state(_ record: RunJournal.Record) -> State? {
         guard record.kind == stateKind else { return nil }
         var reader = StateReader(record.body)
-        guard let text = try? reader.block(), var state = try? JSONDecoder().decode(State.self, from: Data(text))
-        else { return nil }
-        for part in [\State.fill, \.stages, \.models, \.references] {
-            guard let hasPart = try? reader.flag() else { return nil }
-            guard hasPart else { continue }
-            guard let bytes = try? reader.block() else { return nil }
-            state[keyPath: part] = bytes
-        }
-        return state
+        return try? State(from: &reader)
     }
 }

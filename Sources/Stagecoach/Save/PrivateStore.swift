@@ -27,7 +27,7 @@ final class PrivateStore {
         if let state {
             destination = try DestinationStore(
                 resuming: path, schema: session.destinationSchema, knowledge: state.knowledge, stamp: state.stamp,
-                dropsLeftovers: state.fill == nil && !state.isComplete, cacheBytes: cacheBytes, vfs: vfs)
+                cacheBytes: cacheBytes, vfs: vfs)
             interruptible()
             return
         }

@@ -1,0 +1,104 @@
+import Diagnostics
+import SpillStorage
+import TestSupport
+import Testing
+
+@testable import PersistentStore
+@testable import Stagecoach
+
+@Suite("Records of a run's journal") struct RunRecordTests {
+    /// A state with something in every field.
+    private static func state(_ random: inout SeededGenerator) -> RunRecord.State {
+        func number() -> Int { Int.random(in: -3...1 << 40, using: &random) }
+        func numbers() -> [Int] { (0..<Int.random(in: 0...3, using: &random)).map { _ in number() } }
+        func keys() -> [Int64] { numbers().map(Int64.init) }
+        func flags() -> [Bool] { numbers().map { $0 % 2 == 0 } }
+        func text() -> String { ["", "a", "Größe", "\u{0}'\""].randomElement(using: &random) ?? "" }
+        func named() -> [String: Int] { Dictionary(numbers().map { (text(), $0) }) { $1 } }
+        func bytes() -> [UInt8]? { Bool.random(using: &random) ? numbers().map { UInt8(truncatingIfNeeded: $0) } : nil }
+        var counts = MigrationCounts()
+        counts.mappings = numbers().map { count in
+            var mapping = MigrationCounts.Mapping(name: text(), sourceEntity: text(), destinationEntity: nil)
+            mapping.sourceObjects = count
+            mapping.filtered = number()
+            mapping.migrated = number()
+            mapping.droppedByPolicy = number()
+            mapping.rejected = number()
+            mapping.rejectedObjects = number()
+            mapping.rejectedByRule = named()
+            mapping.created = number()
+            mapping.createdByPolicy = number()
+            return mapping
+        }
+        (counts.withoutMapping, counts.removed, counts.warnings, counts.created) = (named(), named(), named(), named())
+        (counts.strays, counts.danglingReferences, counts.unmigratedReferences) = (number(), number(), number())
+        (counts.surplusToOne, counts.links, counts.externalValues) = (number(), number(), number())
+        (counts.externalFilesCreated, counts.missingExternalFiles) = (number(), number())
+        let missing = ExternalFiles.Missing(entity: text(), key: 7, attribute: text(), file: text())
+        var knowledge = DestinationStore.Knowledge(indexed: [0, 300], indexedJoins: [2])
+        (knowledge.isAppending, knowledge.firstStamp) = (Bool.random(using: &random), Int64(number()))
+        var state = RunRecord.State(
+            stamp: Int64(number()), unit: number(), position: nil,
+            progress: .init(
+                counts: counts, rowsWritten: numbers(), linksWritten: numbers(), highest: keys(),
+                missing: [3: [missing], 1: []], rows: number()),
+            knowledge: knowledge)
+        if Bool.random(using: &random) {
+            state.position = .init(
+                isDone: Bool.random(using: &random), scan: number(), after: keys().first,
+                mappings: [4: .init(made: number(), highest: Int64(number()))],
+                references: .init(dangling: number(), unmigrated: number(), surplus: number()),
+                highest: Int64(number()), links: number())
+        }
+        if Bool.random(using: &random) {
+            state.rejects = .init(made: number(), rounds: number(), skippedRows: number(), removedReferences: number())
+            state.appended = .init(
+                identity: keys(), highestKeys: keys(), hasRows: flags(), rows: numbers(), links: numbers())
+        }
+        (state.hasDuplicates, state.isComplete) = (Bool.random(using: &random), Bool.random(using: &random))
+        state.turns = .init(
+            done: number(), hasRows: [flags(), flags()], isStaged: flags(), highestKeys: keys(),
+            hasDeletions: Bool.random(using: &random), isAtBeginning: Bool.random(using: &random))
+        (state.fill, state.stages, state.models, state.references) = (bytes(), bytes(), bytes(), bytes())
+        return state
+    }
+
+    @Test("A state reads as it was written, and cut short at any byte it is none", arguments: 1...40)
+    func states(seed: Int) throws {
+        var random = SeededGenerator(seed: UInt64(seed))
+        let state = Self.state(&random)
+        let record = RunRecord.record(state)
+        let read = try #require(RunRecord.state(record))
+        // Every field, dictionaries in any order.
+        #expect(Self.fields(read) == Self.fields(state))
+        #expect(RunRecord.record(read) == record)
+        for count in record.body.indices {
+            #expect(RunRecord.state(.init(kind: record.kind, body: Array(record.body.prefix(count)))) == nil)
+        }
+        #expect(RunRecord.state(.init(kind: record.kind, body: record.body + [0])) == nil)
+    }
+
+    @Test("What is known of indexes that are away reads as it was written")
+    func knowledge() throws {
+        let folder = try TemporaryFolder()
+        let connection = try Connection(path: folder.file("a"), flags: 6, vfs: nil)
+        try connection.execute("CREATE TABLE t(a, b); CREATE UNIQUE INDEX i ON t(a, b DESC); CREATE INDEX j ON t(b)")
+        var knowledge = DestinationStore.Knowledge(indexed: [1], indexedJoins: [])
+        knowledge.absent["t"] = try AbsentIndexes(takingFrom: "t", connection)
+        var writer = StateWriter()
+        knowledge.write(to: &writer)
+        var reader = StateReader(writer.bytes)
+        #expect(try DestinationStore.Knowledge(from: &reader) == knowledge)
+        try reader.finish()
+    }
+
+    /// All that a value holds, by name.
+    private static func fields(_ value: Any) -> String {
+        let mirror = Mirror(reflecting: value)
+        guard !mirror.children.isEmpty else { return "\(value)" }
+        if mirror.displayStyle == .dictionary {
+            return "[" + mirror.children.map { fields($0.value) }.sorted().joined(separator: ", ") + "]"
+        }
+        return "(" + mirror.children.map { "\($0.label ?? ""): \(fields($0.value))" }.joined(separator: ", ") + ")"
+    }
+}
