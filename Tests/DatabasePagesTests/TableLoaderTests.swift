@@ -94,7 +94,9 @@ import Testing
         try reference.execute("PRAGMA synchronous=OFF; BEGIN")
         var key: Int64 = isKeyed ? Int64(bitPattern: generator.next() % 4) - 2 : 0
         var done = 0
-        var writer = try DatabaseFileWriter(path: ours)
+        // Every other seed with the second thread from the first full buffer on.
+        let streamsFrom = seed % 2 == 0 ? 0 : StreamWriter.largeFile
+        var writer = try DatabaseFileWriter(path: ours, streamsFrom: streamsFrom)
         let pages = writer.existingPages
         func open() -> TableLoader {
             writer.table(root: root, affinities: declared.map(ColumnAffinity.init(declaredType:)), isKeyed: isKeyed)
@@ -115,7 +117,7 @@ import Testing
                 try loader.finish()
                 try writer.finish()
             }
-            writer = try DatabaseFileWriter(path: ours, pages: pages)
+            writer = try DatabaseFileWriter(path: ours, pages: pages, streamsFrom: streamsFrom)
             loader = open()
             var reader = StateReader(state.bytes)
             try writer.restore(tables: [loader], indexes: [], emptied: ([root], []), from: &reader)

@@ -345,9 +345,7 @@ struct CommandResumeTests {
         let arguments = ["--from", Self.from, "--to", Self.models, "--batch-size", "10", "--progress", "none"]
         let whole = try CommandBinary.run(["migrate", source, "whole.sqlite"] + arguments, in: folder.path)
         #expect(whole.code == 0)
-        let killed = try CommandBinary.run(
-            ["migrate", source, "new.sqlite"] + arguments, in: folder.path,
-            environment: quick.merging(["STAGECOACH_KILL_AT_RECORD": "9"]) { $1 })
+        let killed = try killed(["migrate", source, "new.sqlite"] + arguments, in: folder.path, at: 9)
         #expect(killed.code == -SIGKILL)
         let path = URL(fileURLWithPath: folder.file(".new.sqlite.stagecoach/run.journal"))
         var bytes = try Data(contentsOf: path)

@@ -8,40 +8,60 @@ import SpillStorage
 /// comes, an empty page is put, and ``PointerMap`` fills it.
 ///
 /// What fills the buffer goes to the disk past the page cache where the file system lets it (``DirectFile``); a file that is
-/// smaller than the buffer is written as any other.
+/// smaller than the first buffer is written as any other. A full buffer is written while the next one is filled.
 ///
-/// Memory: 128 pages.
+/// Memory: 128 pages; where they were full once, 512.
 final class PageOutput {
-    private static let bufferedPages: UInt32 = 128
+    /// Pages of the first buffer, and of the two that follow it: each write costs the system as much as some pages, and the
+    /// two are one huge page.
+    private static let firstPages: UInt32 = 128
+    private static let laterPages = UInt32(LargeMemory.hugePage / PageGeometry.pageSize / 2)
 
     let path: String
     private let calls: any FileCalls
     private let descriptor: Int32
-    private let direct: DirectFile
-    private let buffer: UnsafeMutableRawPointer
+    private let stream: StreamWriter
+    private var buffer: UnsafeMutableRawPointer
+    private var bufferedPages = PageOutput.firstPages
+    /// The first buffer until it is written, and what the later ones lie in.
+    private var first: UnsafeMutableRawPointer?
+    private var later: UnsafeMutableRawPointer?
     /// Number of the page at the buffer's start.
     private var firstBuffered: UInt32
     /// Number of the last page of the file, written or buffered.
     private(set) var pageCount: UInt32
 
-    /// - Parameter pageCount: pages that the file has.
+    /// - Parameter streamsFrom: from which place on full buffers are written by another thread.
     /// - Throws: `store.io` (74).
-    init(path: String, calls: any FileCalls) throws(MigrationError) {
+    init(path: String, calls: any FileCalls, streamsFrom: Int) throws(MigrationError) {
         self.path = path
         self.calls = calls
         var result = calls.open(path, flags: O_RDWR | O_CLOEXEC, mode: 0)
         while result == -Int(EINTR) { result = calls.open(path, flags: O_RDWR | O_CLOEXEC, mode: 0) }
         guard result >= 0 else { throw PageFailure.system("Opening", path, number: -result) }
-        descriptor = Int32(truncatingIfNeeded: result)
-        direct = DirectFile(path: path, calls: calls)
-        buffer = .allocate(byteCount: Int(Self.bufferedPages) * PageGeometry.pageSize, alignment: 4096)
+        let descriptor = Int32(truncatingIfNeeded: result)
+        self.descriptor = descriptor
+        let direct = DirectFile(path: path, calls: calls)
+        stream = StreamWriter(from: streamsFrom) { bytes, place throws(MigrationError) in
+            let done = try direct.write(bytes, at: place)
+            guard done < bytes.count else { return }
+            let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
+            try Self.write(rest, at: place + done, descriptor, path, calls)
+        }
+        let first = UnsafeMutableRawPointer.allocate(
+            byteCount: Int(Self.firstPages) * PageGeometry.pageSize, alignment: 4096)
+        buffer = first
+        self.first = first
         pageCount = 0
         firstBuffered = 1
     }
 
     deinit {
+        // Whoever wants to know has waited.
+        try? stream.wait()
         _ = calls.close(descriptor)
-        buffer.deallocate()
+        first?.deallocate()
+        later?.deallocate()
     }
 
     /// Says how many pages the file has; the next one comes behind them.
@@ -75,7 +95,7 @@ final class PageOutput {
     }
 
     private func next() throws(MigrationError) -> UnsafeMutableRawPointer {
-        if pageCount + 1 - firstBuffered == Self.bufferedPages { try flushFull() }
+        if pageCount + 1 - firstBuffered == bufferedPages { try flushFull() }
         pageCount += 1
         return buffer + Int(pageCount - firstBuffered) * PageGeometry.pageSize
     }
@@ -84,6 +104,7 @@ final class PageOutput {
     ///
     /// - Throws: `store.io` (74), `journal.damaged` (74) where the file is shorter.
     func goBack(toPage page: UInt32) throws(MigrationError) {
+        try stream.wait()
         guard PosixFile.size(descriptor) >= Int64(page) * Int64(PageGeometry.pageSize) else {
             throw StateReader.damaged("the file has fewer pages than it says")
         }
@@ -93,8 +114,9 @@ final class PageOutput {
         start(afterPage: page)
     }
 
-    /// Writes what is buffered.
+    /// Writes what is buffered, and waits until all is written.
     func flush() throws(MigrationError) {
+        try stream.wait()
         let count = Int(pageCount + 1 - firstBuffered) * PageGeometry.pageSize
         guard count > 0 else { return }
         try write(UnsafeRawBufferPointer(start: buffer, count: count), at: offset(of: firstBuffered))
@@ -102,11 +124,26 @@ final class PageOutput {
     }
 
     private func flushFull() throws(MigrationError) {
-        let bytes = UnsafeRawBufferPointer(start: buffer, count: Int(Self.bufferedPages) * PageGeometry.pageSize)
-        let place = offset(of: firstBuffered)
-        let done = try direct.write(bytes, at: place)
-        if done < bytes.count { try write(UnsafeRawBufferPointer(rebasing: bytes[done...]), at: place + done) }
+        let bytes = UnsafeRawBufferPointer(start: buffer, count: Int(bufferedPages) * PageGeometry.pageSize)
+        try stream.begin(bytes, at: offset(of: firstBuffered))
+        // The write before has ended: its buffer is free.
+        let half = LargeMemory.hugePage / 2
+        if let later {
+            first?.deallocate()
+            first = nil
+            buffer = buffer == later ? later + half : later
+        } else {
+            let made = LargeMemory.allocate(byteCount: LargeMemory.hugePage)
+            later = made
+            buffer = made
+            bufferedPages = Self.laterPages
+        }
         firstBuffered = pageCount + 1
+    }
+
+    /// Waits where bytes are on their way that are about to be read or written over.
+    private func settle(_ place: Int, count: Int) throws(MigrationError) {
+        if stream.underWay.overlaps(place..<place + count) { try stream.wait() }
     }
 
     /// Whether a page has left the buffer.
@@ -115,11 +152,13 @@ final class PageOutput {
     /// Overwrites a page that was flushed before.
     func overwrite(_ page: UInt32, with bytes: UnsafeRawPointer) throws(MigrationError) {
         precondition(page < firstBuffered, "the page is still in the buffer")
+        try settle(offset(of: page), count: PageGeometry.pageSize)
         try write(UnsafeRawBufferPointer(start: bytes, count: PageGeometry.pageSize), at: offset(of: page))
     }
 
     /// Overwrites bytes of the file's header.
     func overwriteHeader(_ bytes: [UInt8], at place: Int) throws(MigrationError) {
+        try settle(place, count: bytes.count)
         do {
             try bytes.withUnsafeBytes { try write($0, at: place) }
         } catch let error as MigrationError {
@@ -133,6 +172,7 @@ final class PageOutput {
     ///
     /// - Throws: `store.io`, `store.damaged` where the file is shorter.
     func read(into space: UnsafeMutableRawBufferPointer, at place: Int) throws(MigrationError) {
+        try settle(place, count: space.count)
         var done = 0
         while done < space.count {
             let rest = UnsafeMutableRawBufferPointer(rebasing: space[done...])
@@ -147,6 +187,12 @@ final class PageOutput {
     private func offset(of page: UInt32) -> Int { (Int(page) - 1) * PageGeometry.pageSize }
 
     private func write(_ bytes: UnsafeRawBufferPointer, at place: Int) throws(MigrationError) {
+        try Self.write(bytes, at: place, descriptor, path, calls)
+    }
+
+    private static func write(
+        _ bytes: UnsafeRawBufferPointer, at place: Int, _ descriptor: Int32, _ path: String, _ calls: any FileCalls
+    ) throws(MigrationError) {
         var done = 0
         while done < bytes.count {
             let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])

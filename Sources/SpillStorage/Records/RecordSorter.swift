@@ -192,7 +192,7 @@ package final class RecordSorter {
         // What malloc maps is not there before it is touched, and fresh memory costs the system as much as the records that
         // are copied to it: from there on there is room for all.
         let larger = capacity * 4 * width * 8 > Self.mapped ? most : min(most, capacity * 4)
-        let space = SortMemory.allocate(words: larger * width)
+        let space = LargeMemory.allocate(words: larger * width)
         space.update(from: records, count: gathered * width)
         records.deallocate()
         records = space
@@ -204,7 +204,7 @@ package final class RecordSorter {
         if sortSpaceCapacity < gathered * width {
             sortSpace?.deallocate()
             sortSpaceCapacity = gathered * width
-            sortSpace = SortMemory.allocate(words: sortSpaceCapacity)
+            sortSpace = LargeMemory.allocate(words: sortSpaceCapacity)
         }
         if let sortSpace { RecordOrder.sort(records, scratch: sortSpace, count: gathered, width: width) }
         guard duplicates == .dropped, gathered > 1 else { return }

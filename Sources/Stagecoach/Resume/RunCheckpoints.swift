@@ -268,10 +268,11 @@ final class RunCheckpoints {
         self.highest = highest
         guard isResumable, isActive || isDue else { return }
         // Where pages filled all there is, no transaction has to end: the first row of the next table is preceded by a state
-        // that stands on the disk (``passed(_:)``).
-        guard isActive, let destination, destination.writesPages, !destination.hasChanges else {
-            return try commit(nil)
-        }
+        // that stands on the disk (``passed(_:)``). A store that may be gone back from is told by its number from what it
+        // is gone back to (``loadAgain(_:)``).
+        guard isActive, let destination, destination.writesPages, !destination.hasChanges,
+            session?.validation.ledger == nil
+        else { return try commit(nil) }
         isBetweenSteps = false
         guard isDue, isFree, let state = try savedState(nil, fill: nil) else { return }
         try write(state, everything: everything)
@@ -280,18 +281,22 @@ final class RunCheckpoints {
     /// SQLite is about to alter what pages have filled since the last state, which a run that goes on would cut off.
     private func settle() throws(MigrationError) {
         guard isResumable, isActive, !isBetweenSteps else { return }
+        // What was counted since belongs to rows that are written after it.
         try Self.encoding {
-            try commit(nil)
-            base = try state(nil, fill: nil)
+            try session?.validation.ledger?.synchronize()
+            try commit(nil, base)
+            base?.stamp = destination?.stamp ?? 0
         }
     }
 
     /// Ends the transaction with a state that says what is in the file then, and begins another.
-    private func commit(_ position: RunRecord.LoadPosition?) throws {
+    ///
+    /// - Parameter known: the state; nil: as it is now.
+    private func commit(_ position: RunRecord.LoadPosition?, _ known: RunRecord.State? = nil) throws {
         guard let destination else { return }
         try writer?.drain()
         last = .now
-        guard var state = try savedState(position, fill: nil) else { return try invalidate() }
+        guard var state = try known ?? savedState(position, fill: nil) else { return try invalidate() }
         if isActive {
             state.stamp = destination.stamp + 1
             try destination.write(stamp: state.stamp)
