@@ -43,9 +43,10 @@ package final class WorkDirectory: Sendable {
     package init(path: String, calls: any FileCalls, keepsFiles: Bool = false) throws(MigrationError) {
         let made = calls.makeDirectory(path, mode: 0o700)
         guard made == 0 || made == -Int(EEXIST) else { throw Self.cannotCreate(path, number: -made) }
-        let hadLock = calls.identity(atPath: path + "/lock") != nil
+        let hadLock: Bool
         let descriptor: Int32
         do {
+            hadLock = try Self.identity(path + "/lock", calls) != nil
             descriptor = try Self.takeLock(path, calls: calls)
         } catch {
             if made == 0 { _ = calls.removeDirectory(path) }
@@ -228,18 +229,30 @@ package final class WorkDirectory: Sendable {
             let descriptor = Int32(truncatingIfNeeded: opened)
             var locked = calls.lock(descriptor)
             while locked == -Int(EINTR) { locked = calls.lock(descriptor) }
-            if locked == 0, let mine = calls.identity(of: descriptor), mine == calls.identity(atPath: lockPath) {
-                return descriptor
-            }
-            _ = calls.close(descriptor)
-            if locked != 0 && locked != -Int(EWOULDBLOCK) {
+            guard locked == 0 else {
+                _ = calls.close(descriptor)
+                if locked == -Int(EWOULDBLOCK) { break }
                 throw SpillFailure.system("lock", lockPath, number: -locked)
             }
-            if locked != 0 { break }
+            do throws(FileBytes.Failure) {
+                if try calls.identity(of: descriptor) == calls.identity(atPath: lockPath) { return descriptor }
+            } catch {
+                _ = calls.close(descriptor)
+                throw SpillFailure.system("look up", lockPath, number: Int(error.number))
+            }
+            _ = calls.close(descriptor)
         }
         throw MigrationError(
             "destination.busy", .temporary, "another run holds the work directory",
             remedy: "Wait for it to end, then run again", context: MigrationError.Context(path: path))
+    }
+
+    private static func identity(
+        _ path: String, _ calls: any FileCalls
+    ) throws(MigrationError) -> FileIdentity? {
+        do throws(FileBytes.Failure) { return try calls.identity(atPath: path) } catch {
+            throw SpillFailure.system("look up", path, number: Int(error.number))
+        }
     }
 
     private static func cannotCreate(_ path: String, number: Int) -> MigrationError {
