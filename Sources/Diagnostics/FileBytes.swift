@@ -7,6 +7,9 @@ package enum FileBytes {
     package struct Failure: Error, CustomStringConvertible {
         /// Its error number.
         package let number: Int32
+
+        package init(number: Int32) { self.number = number }
+
         package var description: String { String(cString: strerror(number)) }
     }
 

@@ -128,7 +128,7 @@ public final class Migration {
 
     private func migrate(_ seen: EarlierRun?) throws -> MigrationReport {
         let clock = RunClock()
-        guard !DestinationPath.isSameFile(sourcePath, destinationPath) else {
+        guard try !DestinationPath.isSameFile(sourcePath, destinationPath) else {
             throw MigrationError(
                 "destination.isSource", .usage, "Source and destination are the same file",
                 context: .init(path: destinationPath))

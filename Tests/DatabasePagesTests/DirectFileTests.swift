@@ -128,6 +128,10 @@ private final class DirectFileCalls: FileCalls {
     func sync(_ descriptor: Int32) -> Int { system.sync(descriptor) }
     func unlink(_ path: String) -> Int { system.unlink(path) }
     func lock(_ descriptor: Int32) -> Int { system.lock(descriptor) }
-    func identity(of descriptor: Int32) -> FileIdentity? { system.identity(of: descriptor) }
-    func identity(atPath path: String) -> FileIdentity? { system.identity(atPath: path) }
+    func identity(of descriptor: Int32) throws(FileBytes.Failure) -> FileIdentity {
+        try system.identity(of: descriptor)
+    }
+    func identity(atPath path: String) throws(FileBytes.Failure) -> FileIdentity? {
+        try system.identity(atPath: path)
+    }
 }

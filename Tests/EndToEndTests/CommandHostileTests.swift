@@ -74,6 +74,22 @@ struct CommandHostileTests {
         #expect(first?["objectID"] as? String == "Customer/p1" && first?["found"] as? String == "31")
     }
 
+    @Test("verify shows no value's bytes that a terminal would obey")
+    func terminal() throws {
+        let folder = try TemporaryFolder()
+        let source = try store(in: folder)
+        let migrated = try migrate(source, folder)
+        #expect(migrated.code == 0, "\(migrated.messages)")
+        let connection = try Connection(path: folder.file("new.sqlite"), flags: SQLITE_OPEN_READWRITE)
+        try connection.execute("UPDATE ZCUSTOMER SET ZNAME = 'a' || char(27) || '[2J' || char(10) || 'b'")
+        try connection.close()
+        let outcome = try CommandBinary.run(
+            ["verify", source, folder.file("new.sqlite"), "--from", Self.from, "--to", Self.bundle])
+        #expect(outcome.code == 65)
+        #expect(outcome.output.contains("found \"a [2J b\""), "\(outcome.output)")
+        #expect(!outcome.output.contains("\u{1b}"))
+    }
+
     @Test("Triggers, views and virtual tables of a store do not run")
     func schema() throws {
         for sql in [

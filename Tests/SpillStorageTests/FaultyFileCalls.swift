@@ -1,3 +1,4 @@
+import Diagnostics
 import Glibc
 import SpillStorage
 import Synchronization
@@ -14,13 +15,25 @@ final class FaultyFileCalls: FileCalls {
 
     /// How many locks are still to be opened in a folder that is taken away just before.
     private let departures: Atomic<Int>
+    private let failedLookup: FailedLookup?
+
+    /// Whose identity cannot be told, and the error's number.
+    enum FailedLookup: Sendable {
+        case file(Int32)
+        case path(Int32)
+    }
 
     /// - Parameters:
     ///   - space: bytes that can be written before the disk is full.
     ///   - isUnsteady: every third read or write is interrupted, every other one is cut short.
     ///   - keepsAll: bytes cannot be given back before the file is gone.
     ///   - departures: how often a folder is gone when the lock in it is opened.
-    init(space: Int = .max, isUnsteady: Bool = false, keepsAll: Bool = false, departures: Int = 0) {
+    ///   - failedLookup: what fails wherever a file's identity is asked for.
+    init(
+        space: Int = .max, isUnsteady: Bool = false, keepsAll: Bool = false, departures: Int = 0,
+        failedLookup: FailedLookup? = nil
+    ) {
+        self.failedLookup = failedLookup
         self.keepsAll = keepsAll
         self.departures = Atomic(departures)
         spaceLeft = Atomic(space)
@@ -52,8 +65,16 @@ final class FaultyFileCalls: FileCalls {
     func sync(_ descriptor: Int32) -> Int { system.sync(descriptor) }
     func unlink(_ path: String) -> Int { system.unlink(path) }
     func lock(_ descriptor: Int32) -> Int { system.lock(descriptor) }
-    func identity(of descriptor: Int32) -> FileIdentity? { system.identity(of: descriptor) }
-    func identity(atPath path: String) -> FileIdentity? { system.identity(atPath: path) }
+
+    func identity(of descriptor: Int32) throws(FileBytes.Failure) -> FileIdentity {
+        if case .file(let number) = failedLookup { throw FileBytes.Failure(number: number) }
+        return try system.identity(of: descriptor)
+    }
+
+    func identity(atPath path: String) throws(FileBytes.Failure) -> FileIdentity? {
+        if case .path(let number) = failedLookup { throw FileBytes.Failure(number: number) }
+        return try system.identity(atPath: path)
+    }
 
     func read(_ descriptor: Int32, into bytes: UnsafeMutableRawBufferPointer, at offset: Int) -> Int {
         let length = cut(bytes.count)

@@ -51,6 +51,18 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: folder.file("work")))
     }
 
+    @Test("A lock that the disk does not show is its error, not another run's", arguments: [true, false])
+    func unknownLock(isOfPath: Bool) throws {
+        let folder = try TemporaryFolder()
+        let calls = FaultyFileCalls(failedLookup: isOfPath ? .path(EIO) : .file(EIO))
+        let error = #expect(throws: MigrationError.self) {
+            _ = try WorkDirectory(path: folder.file("work"), calls: calls)
+        }
+        #expect(error?.code == "spill.io")
+        #expect(error?.category == .io)
+        #expect(error?.context.path == folder.file("work/lock"))
+    }
+
     @Test("A killed run's spill files are removed, other files stay")
     func stale() throws {
         let folder = try TemporaryFolder()

@@ -186,4 +186,28 @@ struct ExternalDataTests {
             #expect(try scene.names().count == (isPublished ? 3 : 0))
         }
     }
+
+    @Test("What a killed run did stays where the disk does not say what it was")
+    func unknown() throws {
+        let scene = try ExternalDataScene(from: true, to: true)
+        let place = DestinationPath(path: scene.destinationPath)
+        let folder = ExternalFolder(store: place.path)
+        try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
+        let reference = ExternalReference(uuid: [UInt8](repeating: 0xCD, count: 16))
+        try Data([1]).write(to: URL(fileURLWithPath: folder.path(of: reference)))
+        // Reading a folder fails as reading a file from a broken disk does.
+        let path = place.folder + "/external.journal"
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        let journal = ExternalJournal(path: path, folder: folder)
+        for isPrivate in [true, false] {
+            let built = isPrivate ? scene.sourcePath : place.folder + "/none"
+            let error = #expect(throws: MigrationError.self) {
+                try journal.recover(built: built, destination: place.path)
+            }
+            #expect(error?.code == "external.io")
+            #expect(error?.category == .io)
+        }
+        #expect(try folder.holds(reference))
+        #expect(FileManager.default.fileExists(atPath: path))
+    }
 }

@@ -24,13 +24,15 @@ package final class ExternalFile: HugeValueSource {
         descriptor = SystemCall.uninterrupted { open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) }
         guard descriptor >= 0 else {
             if errno == ELOOP { throw Self.notAFile(path) }
-            throw MigrationError(
-                "external.unreadable", errno == EACCES || errno == EPERM ? .permission : .io,
-                "A file of external binary data cannot be read: \(String(cString: strerror(errno)))",
-                context: .init(path: path))
+            throw Self.unreadable(path)
         }
         var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+        guard fstat(descriptor, &status) == 0 else {
+            let error = Self.unreadable(path)
+            close(descriptor)
+            throw error
+        }
+        guard status.st_mode & S_IFMT == S_IFREG else {
             close(descriptor)
             throw Self.notAFile(path)
         }
@@ -39,6 +41,13 @@ package final class ExternalFile: HugeValueSource {
     }
 
     deinit { close(descriptor) }
+
+    private static func unreadable(_ path: String) -> MigrationError {
+        MigrationError(
+            "external.unreadable", errno == EACCES || errno == EPERM ? .permission : .io,
+            "A file of external binary data cannot be read: \(String(cString: strerror(errno)))",
+            context: .init(path: path))
+    }
 
     private static func notAFile(_ path: String) -> MigrationError {
         MigrationError(

@@ -1,4 +1,5 @@
 import CLinux
+import Diagnostics
 import Glibc
 
 /// The system calls that the module makes, one to one: every byte it reads or writes goes through here.
@@ -29,10 +30,10 @@ package protocol FileCalls: Sendable {
     func unlink(_ path: String) -> Int
     /// `flock`, exclusive, without waiting: 0, or the negative error number.
     func lock(_ descriptor: Int32) -> Int
-    /// Device and inode of an open file; nil where it cannot be told.
-    func identity(of descriptor: Int32) -> FileIdentity?
+    /// Device and inode of an open file.
+    func identity(of descriptor: Int32) throws(FileBytes.Failure) -> FileIdentity
     /// Device and inode of a path; nil where nothing is there.
-    func identity(atPath path: String) -> FileIdentity?
+    func identity(atPath path: String) throws(FileBytes.Failure) -> FileIdentity?
 }
 
 /// Which file it is, whatever its name: device and inode.
@@ -104,16 +105,14 @@ package struct SystemFileCalls: FileCalls {
 
     package func lock(_ descriptor: Int32) -> Int { Int(negative(flock(descriptor, LOCK_EX | LOCK_NB))) }
 
-    package func identity(of descriptor: Int32) -> FileIdentity? {
+    package func identity(of descriptor: Int32) throws(FileBytes.Failure) -> FileIdentity {
         var status = stat()
-        guard fstat(descriptor, &status) == 0 else { return nil }
+        guard fstat(descriptor, &status) == 0 else { throw FileBytes.Failure(number: errno) }
         return FileIdentity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
     }
 
-    package func identity(atPath path: String) -> FileIdentity? {
-        var status = stat()
-        guard stat(path, &status) == 0 else { return nil }
-        return FileIdentity(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
+    package func identity(atPath path: String) throws(FileBytes.Failure) -> FileIdentity? {
+        try FileBytes.status(path).map { FileIdentity(device: UInt64($0.st_dev), inode: UInt64($0.st_ino)) }
     }
 
     private func negative(_ result: Int32) -> Int32 { result < 0 ? -errno : result }

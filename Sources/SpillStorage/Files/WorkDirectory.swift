@@ -221,8 +221,8 @@ package final class WorkDirectory: Sendable {
         for _ in 0..<attempts {
             let made = calls.makeDirectory(path, mode: 0o700)
             guard made == 0 || made == -Int(EEXIST) else { throw cannotCreate(path, number: -made) }
-            let hadLock = calls.identity(atPath: path + "/lock") != nil
             do throws(MigrationError) {
+                let hadLock = try identity(path + "/lock", calls) != nil
                 if let lock = try takeLock(path, calls: calls) { return (lock, made == 0 || hadLock) }
             } catch {
                 if made == 0 { _ = calls.removeDirectory(path) }
@@ -245,18 +245,30 @@ package final class WorkDirectory: Sendable {
             let descriptor = Int32(truncatingIfNeeded: opened)
             var locked = calls.lock(descriptor)
             while locked == -Int(EINTR) { locked = calls.lock(descriptor) }
-            if locked == 0, let mine = calls.identity(of: descriptor), mine == calls.identity(atPath: lockPath) {
-                return descriptor
-            }
-            _ = calls.close(descriptor)
-            if locked != 0 && locked != -Int(EWOULDBLOCK) {
+            guard locked == 0 else {
+                _ = calls.close(descriptor)
+                if locked == -Int(EWOULDBLOCK) { break }
                 throw SpillFailure.system("lock", lockPath, number: -locked)
             }
-            if locked != 0 { break }
+            do throws(FileBytes.Failure) {
+                if try calls.identity(of: descriptor) == calls.identity(atPath: lockPath) { return descriptor }
+            } catch {
+                _ = calls.close(descriptor)
+                throw SpillFailure.system("look up", lockPath, number: Int(error.number))
+            }
+            _ = calls.close(descriptor)
         }
         throw MigrationError(
             "destination.busy", .temporary, "another run holds the work directory",
             remedy: "Wait for it to end, then run again", context: MigrationError.Context(path: path))
+    }
+
+    private static func identity(
+        _ path: String, _ calls: any FileCalls
+    ) throws(MigrationError) -> FileIdentity? {
+        do throws(FileBytes.Failure) { return try calls.identity(atPath: path) } catch {
+            throw SpillFailure.system("look up", path, number: Int(error.number))
+        }
     }
 
     private static func cannotCreate(_ path: String, number: Int) -> MigrationError {

@@ -26,7 +26,7 @@ struct ChainOrigins {
         // An object's URI has the store's UUID before the entity.
         let entity = id[..<mark.lowerBound].split(separator: "/").last.map(String.init) ?? ""
         if let idMap {
-            guard FileManager.default.fileExists(atPath: idMap) else { return nil }
+            guard try DestinationPath.status(idMap) != nil else { return nil }
             return try EarlierIDMap(path: idMap).sources(of: "\(entity)/\(name)").first
         }
         guard let last = runs.last?.destination.model.entity(named: entity) else { return nil }

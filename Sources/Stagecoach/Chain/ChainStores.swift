@@ -51,11 +51,14 @@ final class ChainStores {
     }
 
     /// Removes what a run left that was published but not noted, and cannot be gone on with.
-    func removeUnknown(run number: Int) {
+    ///
+    /// - Throws: `destination.io` (74) where nobody knows what it left.
+    func removeUnknown(run number: Int) throws(MigrationError) {
         let path = path(ofRun: number)
         let place = DestinationPath(path: path)
-        guard access(path, F_OK) == 0, access(EarlierRun.journalPath(place), F_OK) != 0,
-            access(EarlierRun.lastJournalPath(place), F_OK) != 0
+        guard try DestinationPath.status(path) != nil,
+            try DestinationPath.status(EarlierRun.journalPath(place)) == nil,
+            try DestinationPath.status(EarlierRun.lastJournalPath(place)) == nil
         else { return }
         remove(path: path)
         for other in [idMap(ofRun: number), rejects(ofRun: number)] { unlink(other) }
@@ -76,8 +79,8 @@ final class ChainStores {
     static func replace(_ path: String, by other: String) throws {
         let manager = FileManager.default
         for (old, new) in [(path, other), (support(path), support(other))] {
-            if manager.fileExists(atPath: old) { try manager.removeItem(atPath: old) }
-            if manager.fileExists(atPath: new) { try manager.moveItem(atPath: new, toPath: old) }
+            if try DestinationPath.status(old) != nil { try manager.removeItem(atPath: old) }
+            if try DestinationPath.status(new) != nil { try manager.moveItem(atPath: new, toPath: old) }
         }
     }
 

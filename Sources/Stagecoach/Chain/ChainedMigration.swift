@@ -180,7 +180,7 @@ public final class ChainedMigration {
                 place = stores.path(ofRun: index + 1)
                 continue
             }
-            if !isLast { stores.removeUnknown(run: index + 1) }
+            if !isLast { try stores.removeUnknown(run: index + 1) }
             if isLast { try source.checkUnchanged() }
             let next = isLast ? destinationPath : stores.path(ofRun: index + 1)
             var options = options[index]
@@ -303,7 +303,7 @@ public final class ChainedMigration {
 
     /// What would stop the last run, before the first begins.
     private func checkDestination() throws(MigrationError) {
-        guard !DestinationPath.isSameFile(sourcePath, destinationPath) else {
+        guard try !DestinationPath.isSameFile(sourcePath, destinationPath) else {
             throw MigrationError(
                 "destination.isSource", .usage, "Source and destination are the same file",
                 context: .init(path: destinationPath))

@@ -19,9 +19,9 @@ final class AssociationMemory {
         let size: Int
         let changed: [Int]
 
-        init?(_ path: String) {
-            var status = stat()
-            guard stat(path, &status) == 0 else { return nil }
+        /// - Throws: `destination.io` (74), `destination.permission` (77).
+        init?(_ path: String) throws(MigrationError) {
+            guard let status = try DestinationPath.status(path, followsLinks: true) else { return nil }
             device = UInt(status.st_dev)
             inode = UInt(status.st_ino)
             size = Int(status.st_size)
@@ -52,12 +52,12 @@ final class AssociationMemory {
     static func forCall(
         after last: AssociationMemory?, from source: String, to destination: String, workDirectory: String?
     ) throws(MigrationError) -> AssociationMemory {
-        guard let identity = FileIdentity(source) else {
+        guard let identity = try FileIdentity(source) else {
             throw MigrationError(
                 "store.notFound", .noInput, "There is no store at the source", context: .init(path: source))
         }
         if let last, last.source.isSameFile(as: identity), last.destinationPath == destination,
-            !last.archive.mappings.isEmpty, let now = FileIdentity(destination)
+            !last.archive.mappings.isEmpty, let now = try FileIdentity(destination)
         {
             guard now == last.destination else {
                 throw MigrationError(
@@ -74,7 +74,7 @@ final class AssociationMemory {
 
     /// A call has succeeded: its associations go to disk.
     func endCall() throws(MigrationError) {
-        destination = FileIdentity(destinationPath)
+        destination = try FileIdentity(destinationPath)
         try archive.park()
     }
 }

@@ -10,9 +10,9 @@ struct ExternalJournal {
         case placed = "+"
         /// A file that goes once the store is published.
         case orphan = "-"
-        /// The run made `.NAME_SUPPORT`.
+        /// The run makes `.NAME_SUPPORT`.
         case madeSupport = "S"
-        /// The run made `_EXTERNAL_DATA`.
+        /// The run makes `_EXTERNAL_DATA`.
         case madeData = "D"
     }
 
@@ -55,32 +55,36 @@ struct ExternalJournal {
     }
 
     /// Shows the lines of a kind; damaged ones are passed over.
+    ///
+    /// - Throws: `external.io` (74) where the journal cannot be read to its end; what the body throws.
     func forEach(
         _ mark: Mark, _ body: (ExternalReference) throws(MigrationError) -> Void
     ) throws(MigrationError) {
-        guard let file = opened() else { return }
-        defer { fclose(file) }
-        var buffer = [CChar](repeating: 0, count: 64)
-        while Self.next(file, &buffer) {
-            let line = String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
-            guard line.first == mark.rawValue, line.hasSuffix("\n") else { continue }
-            guard let reference = ExternalReference(name: String(line.dropFirst().dropLast())) else { continue }
+        try forEachLine { line throws(MigrationError) in
+            guard line.first == mark.rawValue,
+                let reference = ExternalReference(name: String(line.dropFirst()))
+            else { return }
             try body(reference)
         }
     }
 
-    /// Takes back what was put into the destination's folder. Errors are passed over: what cannot be removed hurts
-    /// nobody but its disk.
-    func undo() {
-        try? forEach(.placed) { unlink(folder.path(of: $0)) }
-        if has(.madeData) { rmdir(folder.path) }
-        if has(.madeSupport) { rmdir(folder.support) }
+    /// Takes back what was put into the destination's folder, and removes the journal. What cannot be removed is passed
+    /// over: it hurts nobody but its disk.
+    ///
+    /// - Throws: `external.io` (74) where the journal cannot be read: then it stays, for the next run.
+    func undo() throws(MigrationError) {
+        try forEach(.placed) { unlink(folder.path(of: $0)) }
+        let made = try madeFolders()
+        if made.contains(.madeData) { rmdir(folder.path) }
+        if made.contains(.madeSupport) { rmdir(folder.support) }
         unlink(path)
     }
 
     /// Removes what nothing refers to any more, and the journal.
-    func removeOrphans() {
-        try? forEach(.orphan) { unlink(folder.path(of: $0)) }
+    ///
+    /// - Throws: `external.io` (74) where the journal cannot be read: then it stays, for the next run.
+    func removeOrphans() throws(MigrationError) {
+        try forEach(.orphan) { unlink(folder.path(of: $0)) }
         unlink(path)
     }
 
@@ -89,41 +93,53 @@ struct ExternalJournal {
     /// - Parameters:
     ///   - built: the private store of the run; it is gone, or the destination itself, once it was published.
     ///   - destination: where it was to be published.
-    func recover(built: String, destination: String) {
-        guard access(path, F_OK) == 0 else { return }
-        var one = stat()
-        var other = stat()
-        let isPrivate =
-            lstat(built, &one) == 0
-            && !(lstat(destination, &other) == 0 && one.st_ino == other.st_ino && one.st_dev == other.st_dev)
-        if isPrivate { undo() } else { removeOrphans() }
+    /// - Throws: `external.io`, `destination.io` (74), `destination.permission` (77): nobody knows which it was, and all
+    ///   stays as it is.
+    func recover(built: String, destination: String) throws(MigrationError) {
+        guard try DestinationPath.status(path) != nil else { return }
+        let there = try DestinationPath.status(destination)
+        if let one = try DestinationPath.status(built), one.st_ino != there?.st_ino || one.st_dev != there?.st_dev {
+            try undo()
+        } else {
+            try removeOrphans()
+        }
     }
 
-    private func has(_ mark: Mark) -> Bool {
-        guard let file = opened() else { return false }
+    /// The folders that the run made, or was about to make.
+    private func madeFolders() throws(MigrationError) -> Set<Mark> {
+        var made: Set<Mark> = []
+        try forEachLine { line throws(MigrationError) in
+            if let mark = line.first.flatMap(Mark.init(rawValue:)) { made.insert(mark) }
+        }
+        return made
+    }
+
+    /// Shows the lines without their ends; what a kill cut off is none. A call that a signal interrupted is made again.
+    private func forEachLine(_ body: (String) throws(MigrationError) -> Void) throws(MigrationError) {
+        var opened = fopen(path, "re")
+        while opened == nil, errno == EINTR { opened = fopen(path, "re") }
+        guard let file = opened else {
+            if errno == ENOENT || errno == ENOTDIR { return }
+            throw readingFailure()
+        }
         defer { fclose(file) }
         var buffer = [CChar](repeating: 0, count: 64)
-        while Self.next(file, &buffer) {
-            if UInt8(bitPattern: buffer[0]) == mark.rawValue.asciiValue { return true }
-        }
-        return false
-    }
-
-    /// The journal, to be read; nil where it cannot be. A call that a signal interrupted is made again.
-    private func opened() -> UnsafeMutablePointer<FILE>? {
         while true {
-            if let file = fopen(path, "re") { return file }
-            guard errno == EINTR else { return nil }
+            guard fgets(&buffer, Int32(buffer.count), file) != nil else {
+                guard ferror(file) != 0 else { return }
+                guard errno == EINTR else { throw readingFailure() }
+                clearerr(file)
+                continue
+            }
+            let line = String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+            if line.hasSuffix("\n") { try body(String(line.dropLast())) }
         }
     }
 
-    /// Reads the next line; false at the end.
-    private static func next(_ file: UnsafeMutablePointer<FILE>, _ buffer: inout [CChar]) -> Bool {
-        while fgets(&buffer, Int32(buffer.count), file) == nil {
-            guard ferror(file) != 0, errno == EINTR else { return false }
-            clearerr(file)
-        }
-        return true
+    private func readingFailure() -> MigrationError {
+        MigrationError(
+            "external.io", .io, "Reading the journal of external data failed: \(String(cString: strerror(errno)))",
+            context: .init(path: path))
     }
 
     private func failure() -> MigrationError {

@@ -80,11 +80,12 @@ final class ExternalPublication {
         }
     }
 
-    /// Takes the files away again, where the store could not be published.
-    func withdraw() { journal.undo() }
+    /// Takes the files away again, where the store could not be published. Where the journal cannot be read, the next run
+    /// to the destination does that.
+    func withdraw() { try? journal.undo() }
 
     /// Removes the files that nothing refers to any more, after the store was published.
-    func removeOrphans() { journal.removeOrphans() }
+    func removeOrphans() { try? journal.removeOrphans() }
 
     private func writeJournal(_ path: String) throws(MigrationError) -> Int {
         var count = 0
@@ -145,17 +146,16 @@ final class ExternalPublication {
         let folder = files.destination
         // Whoever made one meanwhile made no link of it.
         if try folder.exists() { return }
-        if mkdir(folder.support, 0o755) == 0 {
-            try journal.append(.madeSupport, nil)
-        } else if errno != EEXIST {
-            throw .writing("Making a folder", path: folder.support, otherwise: "external.write")
-        }
-        if mkdir(folder.path, 0o755) == 0 {
-            try journal.append(.madeData, nil)
-        } else if errno != EEXIST {
-            throw .writing("Making a folder", path: folder.path, otherwise: "external.write")
+        var missing: [String] = []
+        for (path, mark) in [(folder.support, ExternalJournal.Mark.madeSupport), (folder.path, .madeData)]
+        where try DestinationPath.status(path) == nil {
+            try journal.append(mark, nil)
+            missing.append(path)
         }
         try journal.finish()
+        for path in missing where mkdir(path, 0o755) != 0 && errno != EEXIST {
+            throw .writing("Making a folder", path: path, otherwise: "external.write")
+        }
         guard try folder.exists() else {
             throw .writing("Making a folder", path: folder.path, otherwise: "external.write", number: ENOENT)
         }

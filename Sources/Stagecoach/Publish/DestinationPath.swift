@@ -27,10 +27,12 @@ struct DestinationPath {
     /// Whether something stands at the path.
     ///
     /// - Throws: `destination.permission` (77), `destination.io` (74).
-    func exists() throws(MigrationError) -> Bool { try status(path) != nil }
+    func exists() throws(MigrationError) -> Bool { try Self.status(path) != nil }
 
     /// What stands at a path, a symbolic link itself unless it is followed; nil for nothing.
-    private func status(_ path: String, followsLinks: Bool = false) throws(MigrationError) -> stat? {
+    ///
+    /// - Throws: `destination.permission` (77), `destination.io` (74): nobody knows.
+    static func status(_ path: String, followsLinks: Bool = false) throws(MigrationError) -> stat? {
         do throws(FileBytes.Failure) {
             return try FileBytes.status(path, followsLinks: followsLinks)
         } catch {
@@ -50,7 +52,7 @@ struct DestinationPath {
     ///
     /// - Throws: `destination.noFile` (73), `destination.permission` (77).
     func checkReplaceable() throws(MigrationError) {
-        guard let status = try status(path), status.st_mode & S_IFMT == S_IFREG else {
+        guard let status = try Self.status(path), status.st_mode & S_IFMT == S_IFREG else {
             throw error("destination.noFile", .cannotCreate, "The destination is not a regular file")
         }
         guard access(path, R_OK | W_OK) == 0, access(folder, W_OK | X_OK) == 0 else {
@@ -72,13 +74,13 @@ struct DestinationPath {
                 "destination.exists", .cannotCreate, "The destination exists already",
                 remedy: "Name another path, or move the file away")
         }
-        for suffix in ["-wal", "-journal", "-shm"] where try status(path + suffix) != nil {
+        for suffix in ["-wal", "-journal", "-shm"] where try Self.status(path + suffix) != nil {
             throw error(
                 "destination.leftover", .cannotCreate,
                 "A file \(name)\(suffix) of an earlier store stands beside the destination",
                 remedy: "Move it away: SQLite would take it for the new store's")
         }
-        guard let status = try status(folder, followsLinks: true) else {
+        guard let status = try Self.status(folder, followsLinks: true) else {
             throw error(
                 "destination.folder", .cannotCreate, "The destination's folder does not exist",
                 remedy: "Make the folder first")
@@ -139,13 +141,13 @@ struct DestinationPath {
     }
 
     /// Whether two paths name one file, through links and relative parts too.
-    static func isSameFile(_ first: String, _ second: String) -> Bool {
-        var one = stat()
-        var other = stat()
-        if stat(first, &one) == 0, stat(second, &other) == 0 {
-            return one.st_dev == other.st_dev && one.st_ino == other.st_ino
+    ///
+    /// - Throws: as ``status(_:followsLinks:)``.
+    static func isSameFile(_ first: String, _ second: String) throws(MigrationError) -> Bool {
+        guard let one = try status(first, followsLinks: true), let other = try status(second, followsLinks: true) else {
+            return first == second
         }
-        return first == second
+        return one.st_dev == other.st_dev && one.st_ino == other.st_ino
     }
 
     private func error(

@@ -24,8 +24,7 @@ final class ResultFile {
         let place = DestinationPath(path: path)
         part = "\(place.folder)/.\(place.name).stagecoach-part"
         descriptor = -1
-        var status = stat()
-        guard lstat(path, &status) != 0 else { throw exists }
+        try Self.checkFree(path, kind: kind)
         descriptor = SystemCall.uninterrupted {
             open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o644)
         }
@@ -64,10 +63,13 @@ final class ResultFile {
 
     /// Refuses a place where a file stands, before long work.
     ///
-    /// - Throws: `output.exists` (73).
+    /// - Throws: `output.exists` (73); `output.permission` (77), `output.io` (74) where nobody knows.
     static func checkFree(_ path: String, kind: String) throws(MigrationError) {
-        var status = stat()
-        guard lstat(path, &status) == 0 else { return }
+        do throws(FileBytes.Failure) {
+            guard try FileBytes.status(path, followsLinks: false) != nil else { return }
+        } catch {
+            throw failure(error.number, path, kind)
+        }
         throw exists(path, kind)
     }
 
@@ -125,7 +127,9 @@ final class ResultFile {
             remedy: "Name another path, or move the file away", context: .init(path: path))
     }
 
-    private func failure(_ number: Int32) -> MigrationError {
+    private func failure(_ number: Int32) -> MigrationError { Self.failure(number, path, kind) }
+
+    private static func failure(_ number: Int32, _ path: String, _ kind: String) -> MigrationError {
         let reason = String(cString: strerror(number))
         switch number {
         case EACCES, EPERM:

@@ -35,7 +35,8 @@ final class WorkArea {
     /// Takes the destination: creates and locks the work directory.
     ///
     /// - Parameter restarts: whether what a run left that did not end is of no use.
-    /// - Throws: `destination.busy` (75) where another run holds it, `work.cannotCreate` (73).
+    /// - Throws: `destination.busy` (75) where another run holds it, `work.cannotCreate` (73), `journal.io`,
+    ///   `external.io`, `destination.io` (74) where what an earlier run left cannot be read.
     init(beside place: DestinationPath, spills folder: String?, restarts: Bool = false) throws(MigrationError) {
         beside = try WorkDirectory(path: place.workDirectory, keepsFiles: true)
         do {
@@ -51,9 +52,16 @@ final class WorkArea {
         do throws(MigrationError) {
             earlier = restarts ? nil : try EarlierRun.read(beside: place)
             // Back to where it is looked for; what says nothing any more goes.
-            if try earlier?.isPublished() ?? false, access(runJournalPath, F_OK) != 0 {
+            let hasJournal = try DestinationPath.status(runJournalPath) != nil
+            if !hasJournal, try earlier?.isPublished() ?? false {
                 rename(lastJournalPath, runJournalPath)
             }
+            hasDamagedJournal = hasJournal && !restarts && earlier == nil
+            externalPath = "\(place.workDirectory)/external"
+            journalPath = "\(place.workDirectory)/external.journal"
+            // What a killed run left; the lock is ours, so nobody is building it.
+            try ExternalJournal(path: journalPath, folder: ExternalFolder(store: place.path))
+                .recover(built: storePath, destination: place.path)
         } catch {
             // What is there is left to a run that can read it.
             if spills !== beside { try? spills.remove(keepsFiles: true) }
@@ -61,13 +69,7 @@ final class WorkArea {
             throw error
         }
         unlink(lastJournalPath)
-        hasDamagedJournal = !restarts && earlier == nil && access(runJournalPath, F_OK) == 0
         ledgerPath = "\(place.workDirectory)/rejects.sqlite"
-        externalPath = "\(place.workDirectory)/external"
-        journalPath = "\(place.workDirectory)/external.journal"
-        // What a killed run left; the lock is ours, so nobody is building it.
-        ExternalJournal(path: journalPath, folder: ExternalFolder(store: place.path))
-            .recover(built: storePath, destination: place.path)
         vfs = WorkVFS(temporaryDirectory: spills.path)
         vfsName = vfs.name
         if earlier == nil { removeFiles() }

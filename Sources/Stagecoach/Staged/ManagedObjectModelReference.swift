@@ -51,7 +51,7 @@ public final class ManagedObjectModelReference: NSObject {
 
     /// The model.
     ///
-    /// - Throws: `staged.modelNotFound` (78) where there is none, or one of another checksum.
+    /// - Throws: `staged.modelNotFound` (78) where there is none, or one of another checksum; `model.unreadable` (74).
     public func resolved() throws(MigrationError) -> ManagedObjectModel {
         guard let model = try candidate() else {
             throw error("There is no model version of the checksum \(versionChecksum)", nil)
@@ -76,13 +76,21 @@ public final class ManagedObjectModelReference: NSObject {
             let folder = (bundle ?? .main).resourcePath ?? (bundle ?? .main).bundlePath
             for ending in ["momd", "mom", "xcdatamodeld", "xcdatamodel"] {
                 let path = "\(folder)/\(name).\(ending)"
-                guard FileManager.default.fileExists(atPath: path) else { continue }
+                guard try Self.exists(path) else { continue }
                 return try ModelLocator.load(path).model
             }
             return nil
         case .hashes(let hashes, let bundle):
             return ManagedObjectModel.mergedModel(
                 from: bundle.map { [$0] }, forStoreMetadata: ["NSStoreModelVersionHashes": hashes])
+        }
+    }
+
+    private static func exists(_ path: String) throws(MigrationError) -> Bool {
+        do throws(FileBytes.Failure) { return try FileBytes.status(path) != nil } catch {
+            throw MigrationError(
+                "model.unreadable", .io, "Looking for the model failed: \(error)", remedy: "Check the disk it is on",
+                context: .init(path: path))
         }
     }
 

@@ -52,7 +52,7 @@ final class BatchLog: Sendable {
     func read() throws(MigrationError) {
         var known: [String: BatchResult] = [:]
         let others = sisters().filter { !PathIdentity.isSame($0, path) }
-        for file in others + [path] where access(file, F_OK) == 0 {
+        for file in others + [path] where try InputFile.exists(file, "results file") {
             try Self.read(file) { result in
                 guard result.status == .started || result.status == .done else { return }
                 let key = PathIdentity.canonical(result.destination)

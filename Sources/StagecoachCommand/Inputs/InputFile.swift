@@ -45,6 +45,16 @@ enum InputFile {
         }
     }
 
+    /// Whether something stands at a path.
+    ///
+    /// - Parameter what: what it is, in an error's words.
+    /// - Throws: `input.permission` (77), `input.io` (74): nobody knows.
+    static func exists(_ path: String, _ what: String) throws(MigrationError) -> Bool {
+        do throws(FileBytes.Failure) { return try FileBytes.status(path) != nil } catch {
+            throw failure(error.number, path, what)
+        }
+    }
+
     /// Whether a folder stands at a path.
     static func isFolder(_ path: String) -> Bool {
         var status = stat()

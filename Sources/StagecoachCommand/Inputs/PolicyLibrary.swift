@@ -19,10 +19,10 @@ enum PolicyLibrary {
     /// Loads a library and lets it register its policies. It stays loaded to the end of the process.
     ///
     /// - Parameter sharesSwift: whether this program can load one at all.
-    /// - Throws: `policies.notFound` (66), `policies.permission` (77), `policies.staticProgram`, `policies.unloadable`,
-    ///   `policies.noSymbol` (78).
+    /// - Throws: `policies.notFound` (66), `policies.permission`, `input.permission` (77), `input.io` (74),
+    ///   `policies.staticProgram`, `policies.unloadable`, `policies.noSymbol` (78).
     static func load(_ path: String, sharesSwift: Bool = PolicyLibrary.sharesSwift) throws(MigrationError) {
-        guard access(path, F_OK) == 0 else {
+        guard try InputFile.exists(path, "library of policies") else {
             throw MigrationError(
                 "policies.notFound", .noInput, "There is no such library of policies", context: .init(path: path))
         }

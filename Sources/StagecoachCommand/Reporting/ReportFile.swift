@@ -82,7 +82,13 @@ enum ReportFile {
         let reason = errno
         let replaces = reason == EEXIST && has(mark, path)
         // A file system without hard links: only a name that nobody has is taken.
-        let isWithoutLinks = descriptor == nil && reason != EEXIST && access(path, F_OK) != 0
+        let isWithoutLinks: Bool
+        do throws(FileBytes.Failure) {
+            isWithoutLinks =
+                descriptor == nil && reason != EEXIST ? try FileBytes.status(path, followsLinks: false) == nil : false
+        } catch {
+            throw OutputFile.creationFailure(error.number, path)
+        }
         guard replaces || isWithoutLinks else { throw OutputFile.creationFailure(reason, path) }
         if descriptor != nil {
             unlink(part)

@@ -45,7 +45,7 @@ enum VerifyWording {
             lines += report.notes.map { "  \($0)" }
         }
         lines += ["", report.isEqual ? "The destination is what the migration makes." : verdict(report)]
-        return lines.joined(separator: "\n") + "\n"
+        return lines.map(\.printable).joined(separator: "\n") + "\n"
     }
 
     /// One sentence.

@@ -87,6 +87,19 @@ struct FaultTests {
         }
     }
 
+    /// What was made in the destination's folder before the journal named it stayed there.
+    @Test(
+        "A journal of external data that cannot be written leaves nothing beside the destination",
+        .enabled(if: environment["STAGECOACH_FAULT"] == nil && asked == nil), arguments: ["EIO", "ENOSPC"])
+    func externalJournal(deed: String) throws {
+        let scene = try #require(try FaultScene.makers.first { $0.name == "external" }?.make())
+        let all = try #require(scene.calls["write"])
+        for back in 0..<8 {
+            let trial = FaultTrial(scene: scene, plan: FaultPlan(deed: deed, kinds: "write", at: [all - back]))
+            for problem in try trial.run().problems { Issue.record("STAGECOACH_FAULT='\(trial.name)': \(problem)") }
+        }
+    }
+
     @Test("The trial that STAGECOACH_FAULT names", .enabled(if: environment["STAGECOACH_FAULT"] != nil))
     func replay() throws {
         let words = (Self.environment["STAGECOACH_FAULT"] ?? "").split(separator: " ")
