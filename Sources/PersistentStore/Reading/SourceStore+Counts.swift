@@ -9,11 +9,12 @@ extension SourceStore {
         try blamingData { () throws(MigrationError) in
             let name = layout.tables[table].name
             // As SQLite counts, along the smallest index; but many pages at once.
-            if readsPages, let file = try openPages().file,
-                let page = try connection.integer(PublishedRows.index(of: name)),
-                let root = UInt32(exactly: page), try PairScan.isIndex(file, root: root)
-            {
-                return try TreeCount.entries(ofIndex: root, in: file)
+            if readsPages, let file = try openPages().file {
+                let query = try pool.take(PublishedRows.indexQuery)
+                defer { pool.give(query, sql: PublishedRows.indexQuery) }
+                if let root = try PublishedRows.index(of: name, query), try PairScan.isIndex(file, root: root) {
+                    return try TreeCount.entries(ofIndex: root, in: file)
+                }
             }
             return try connection.integer("SELECT count(*) FROM \(name.quoted)") ?? 0
         }

@@ -8,7 +8,7 @@ import SpillStorage
 ///
 /// From the first checkpoint on SQLite keeps a rollback journal and syncs. Each state of the file that a journal elsewhere
 /// describes bears a number in the file's user version, which changes in the same transaction as the rest: what the number
-/// is says which description holds.
+/// is says which description holds: the last that names it. What pages add after a state is cut off from it.
 extension DestinationStore {
     /// What is known of a store beside its file.
     package struct Knowledge: Equatable, Sendable {

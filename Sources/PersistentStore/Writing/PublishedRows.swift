@@ -14,6 +14,8 @@ package final class PublishedRows {
     private let descriptor: Int32
     private let direct: Int32
     private let file: PageFile?
+    /// ``indexQuery``, once it was asked.
+    private var indexes: Statement?
 
     /// - Parameters:
     ///   - path: the store, which is private yet.
@@ -46,13 +48,20 @@ package final class PublishedRows {
         if direct >= 0 { close(direct) }
     }
 
-    /// A query for the root page of the index that has a table's rows in the fewest pages: that of the fewest columns.
-    static func index(of table: String) -> String {
-        """
-        SELECT m.rootpage FROM pragma_index_list(\(SQLName.literal(table))) AS l JOIN sqlite_master AS m
+    /// A query for the root page of the index that has a table's rows in the fewest pages: that of the fewest columns. Its
+    /// parameter is the table's name.
+    static let indexQuery = """
+        SELECT m.rootpage FROM pragma_index_list(?1) AS l JOIN sqlite_master AS m
         ON m.type = 'index' AND m.name = l.name WHERE l.partial = 0
         ORDER BY (SELECT count(*) FROM pragma_index_info(l.name)), m.rootpage LIMIT 1
         """
+
+    /// What ``indexQuery`` says of a table; nil where it has no index over all its rows.
+    static func index(of table: String, _ query: Statement) throws(MigrationError) -> UInt32? {
+        query.reset()
+        query.bind(table, at: 1)
+        defer { query.reset() }
+        return try query.step() ? UInt32(exactly: query.integer(0)) : nil
     }
 
     /// Rows of a table, by one of its indexes where it has one over all of them.
@@ -61,9 +70,9 @@ package final class PublishedRows {
     package func count(_ table: String) throws(MigrationError) -> Int64 {
         let literal = SQLName.literal(table)
         if let file {
-            if let page = try connection.integer(Self.index(of: table)), let root = UInt32(exactly: page) {
-                return try TreeCount.entries(ofIndex: root, in: file)
-            }
+            let query = try indexes ?? connection.prepare(Self.indexQuery)
+            indexes = query
+            if let root = try Self.index(of: table, query) { return try TreeCount.entries(ofIndex: root, in: file) }
             let page = try connection.integer(
                 "SELECT rootpage FROM sqlite_master WHERE type = 'table' AND name = \(literal)")
             if let page, let root = UInt32(exactly: page), try TableScan.isTable(file, root: root) {

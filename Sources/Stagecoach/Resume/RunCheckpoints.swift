@@ -5,8 +5,9 @@ import SpillStorage
 
 /// The checkpoints of one run: when they are taken, what they say, and where a run goes on that was killed.
 ///
-/// A run that ends within some hundredths of a second takes none. From the first one on each end of a step is one, and within
-/// a step there is one every half second, on the row path one for every tenth of the work too. The journal's record says what
+/// A run that ends within some hundredths of a second takes none. From the first one on there is one where pages begin to fill
+/// a table and where a step in which SQLite wrote ends, and within a step every half second, on the row path for every tenth of
+/// the work too. The journal's record says what
 /// the file holds, and is written when the file is on the disk; so whatever is lost, the file can be brought back to what the
 /// last sound record says.
 ///
