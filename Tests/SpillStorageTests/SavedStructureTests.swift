@@ -318,4 +318,26 @@ struct SavedStructureTests {
         try empty.removeSpillFiles()
         #expect(throws: MigrationError.self) { try restore(state.bytes, in: empty) }
     }
+    @Test("A size that no file has is refused, and counts for nothing", arguments: [10_001, Int.max])
+    func impossibleSize(size: Int) throws {
+        let folder = try TemporaryFolder()
+        let directory = try WorkDirectory(path: folder.file("work"))
+        let file = try SpillFile(directory: directory, named: "rows")
+        try [UInt8](repeating: 7, count: 10_000).withUnsafeBytes { try file.append($0) }
+        var state = StateWriter()
+        file.save(to: &state)
+        let name = try #require(try spillFiles(directory).first)
+        var other = StateWriter()
+        other.write(bytes: Array(name.utf8))
+        other.write(size)
+        other.write(0)
+        for _ in 0..<2 {
+            let error = #expect(throws: MigrationError.self) {
+                var reader = StateReader(other.bytes)
+                _ = try SpillFile(directory: directory, restoring: &reader)
+            }
+            #expect(error?.code == "journal.damaged")
+        }
+        #expect(directory.bytesHeld == 10_000)
+    }
 }

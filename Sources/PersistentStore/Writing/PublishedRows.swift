@@ -70,9 +70,10 @@ package final class PublishedRows {
     package func count(_ table: String) throws(MigrationError) -> Int64 {
         let literal = SQLName.literal(table)
         if let file {
-            let query = try indexes ?? connection.prepare(Self.indexQuery)
-            indexes = query
-            if let root = try Self.index(of: table, query) { return try TreeCount.entries(ofIndex: root, in: file) }
+            if indexes == nil { indexes = try connection.prepare(Self.indexQuery) }
+            if let indexes, let root = try Self.index(of: table, indexes) {
+                return try TreeCount.entries(ofIndex: root, in: file)
+            }
             let page = try connection.integer(
                 "SELECT rootpage FROM sqlite_master WHERE type = 'table' AND name = \(literal)")
             if let page, let root = UInt32(exactly: page), try TableScan.isTable(file, root: root) {

@@ -55,9 +55,21 @@ package final class SpillFile {
         }
         guard result != -Int(ENOENT) else { throw StateReader.damaged("\(name) is not there") }
         guard result >= 0 else { throw SpillFailure.system("open", path, number: -result) }
-        descriptor = Int32(truncatingIfNeeded: result)
+        let opened = Int32(truncatingIfNeeded: result)
+        do throws(MigrationError) {
+            try Self.cut(opened, name, path, to: size)
+        } catch {
+            _ = directory.calls.close(opened)
+            throw error
+        }
+        descriptor = opened
+        // Only now: what a damaged state says of a size may be more than can be counted.
         directory.count(written: size - discarded)
         directory.claim(name)
+    }
+
+    /// Cuts off what was written behind a state.
+    private static func cut(_ descriptor: Int32, _ name: String, _ path: String, to size: Int) throws(MigrationError) {
         var status = stat()
         guard fstat(descriptor, &status) == 0, Int(status.st_size) >= size else {
             throw StateReader.damaged("\(name) is too short")

@@ -35,11 +35,28 @@ final class ExistingDestination {
         descriptor = SystemCall.uninterrupted { open(path, O_RDONLY | O_CLOEXEC) }
         guard descriptor >= 0 else { throw Self.failure("Opening", path) }
         var status = stat()
-        guard fstat(descriptor, &status) == 0 else {
+        do throws(MigrationError) {
+            try Self.synchronize(descriptor, path)
+            guard fstat(descriptor, &status) == 0 else { throw Self.failure("Reading", path) }
+        } catch {
             close(descriptor)
-            throw Self.failure("Reading", path)
+            throw error
         }
         self.status = status
+    }
+
+    /// Brings the store to the disk as it is now, and that its -wal is empty: else that one would be brought in once more after
+    /// a power failure, and the store would look written since.
+    private static func synchronize(_ descriptor: Int32, _ path: String) throws(MigrationError) {
+        guard SystemCall.uninterrupted({ fsync(descriptor) }) == 0 else { throw failure("Syncing", path) }
+        let log = path + "-wal"
+        let opened = SystemCall.uninterrupted { open(log, O_RDONLY | O_CLOEXEC) }
+        guard opened >= 0 else {
+            if errno == ENOENT { return }
+            throw failure("Opening the -wal of", path)
+        }
+        defer { close(opened) }
+        guard SystemCall.uninterrupted({ fsync(opened) }) == 0 else { throw failure("Syncing the -wal of", path) }
     }
 
     deinit { release() }
