@@ -340,4 +340,41 @@ struct SavedStructureTests {
         }
         #expect(directory.bytesHeld == 10_000)
     }
+    /// The state of a spilled set of 40,000 keys of one range, with another size, number or kind of its chunk.
+    @Test(
+        "A chunk of keys that a state says to be other than it is in the file is refused, before it is read or then",
+        arguments: [(8, 0, 3), (8_448, 1, 3), (80_000, 0, 2), (8_192, 0, 1), (8_192, 0, 5), (320_000, 0, 4), (0, 0, 0)])
+    func otherChunk(bytes: Int, fewer: Int, kind: UInt64) throws {
+        let folder = try TemporaryFolder()
+        let directory = try WorkDirectory(path: folder.file("work"))
+        let keys = KeyIndex(directory: directory, name: "keys", memory: 0)
+        // Neither runs nor holes are fewer bytes than a bit for each.
+        for key in 0..<Int64(40_000) { try keys.append(key + key / 2) }
+        var state = StateWriter()
+        try keys.save(to: &state)
+        var reader = StateReader(state.bytes)
+        var other = StateWriter()
+        other.write(try reader.integer())
+        other.write(try reader.flag())
+        other.write(bytes: try reader.block())
+        other.write(try reader.integer())
+        other.write(try reader.integer())
+        #expect(try reader.integer() == 1)
+        other.write(1)
+        other.write(try reader.integer())
+        #expect(try reader.integer() == 40_000)
+        other.write(40_000 - fewer)
+        _ = try reader.integer()
+        other.write(bytes)
+        #expect(try reader.integer() == 3)
+        other.write(kind)
+        other.write(try reader.integer())
+        try reader.finish()
+        #expect(throws: MigrationError.self) {
+            let made = KeyIndex(directory: directory, name: "keys", memory: 0)
+            var state = StateReader(other.bytes)
+            try made.restore(from: &state)
+            _ = try made.rank(of: 30_000)
+        }
+    }
 }

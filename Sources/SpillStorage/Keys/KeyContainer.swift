@@ -312,7 +312,7 @@ enum KeyContainer: UInt8 {
     /// Whether a payload of so many keys can have so many bytes.
     func isBytes(_ bytes: Int, ofKeys keys: Int) -> Bool {
         switch self {
-        case .full: bytes == 0
+        case .full: bytes == 0 && keys == Self.rangeSize
         case .runs: bytes >= 6 && (bytes - 2) % 4 == 0 && bytes <= 2 + Self.mostRuns * 4
         case .array: bytes == keys * 2
         case .bitmap: bytes == Self.bitmapBytes
@@ -324,10 +324,24 @@ enum KeyContainer: UInt8 {
     /// Whether what a payload says of itself goes with its keys and bytes: what was read is not followed past its end.
     func isWhole(_ payload: UnsafeMutableRawPointer, keys: Int, bytes: Int) -> Bool {
         switch self {
-        case .runs: 2 + Int(payload.load(as: UInt16.self)) * 4 == bytes
+        case .runs: Self.isWhole(runs: payload, keys: keys, bytes: bytes)
         case .holes: Self.isWhole(holes: payload, keys: keys, bytes: bytes)
-        default: true
+        case .bitmap: Self.setRanks(payload) == keys
+        case .full, .array, .sparse: true
         }
+    }
+
+    /// Whether a payload's runs follow each other, and have as many keys.
+    private static func isWhole(runs payload: UnsafeMutableRawPointer, keys: Int, bytes: Int) -> Bool {
+        guard 2 + Int(payload.load(as: UInt16.self)) * 4 == bytes else { return false }
+        let (starts, ranks, runs) = runParts(payload)
+        guard runs > 0, ranks[0] == 0 else { return false }
+        for run in 0..<runs {
+            let (next, border) = run + 1 < runs ? (Int(ranks[run + 1]), Int(starts[run + 1])) : (keys, rangeSize)
+            let length = next - Int(ranks[run])
+            if length <= 0 || Int(starts[run]) + length > border { return false }
+        }
+        return true
     }
 
     /// Whether a payload has as many holes as go with its keys.
@@ -336,6 +350,9 @@ enum KeyContainer: UInt8 {
         guard holes >= 0, holes <= mostHoles, bytes == (holesStart + holes) * 2 else { return false }
         let starts = payload.assumingMemoryBound(to: UInt16.self) + 1
         for block in 1..<holesStart - 1 where starts[block] < starts[block - 1] { return false }
+        let missing = starts - 1 + holesStart
+        for hole in 0..<holes
+        where missing[hole] >= starts[-1] || hole > 0 && missing[hole] <= missing[hole - 1] { return false }
         return starts[0] == 0 && Int(starts[holesStart - 2]) == holes
     }
 

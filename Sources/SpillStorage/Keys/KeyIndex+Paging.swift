@@ -132,7 +132,7 @@ extension KeyIndex {
         default:
             guard block.count == Int(chunk.bytes) else { return false }
             payload.copyMemory(from: block.start, byteCount: block.count)
-            return chunk.kind != .holes || KeyContainer.isWhole(holes: payload, keys: keys, bytes: block.count)
+            return chunk.kind.isWhole(payload, keys: keys, bytes: block.count)
         }
     }
 }

@@ -57,13 +57,15 @@ extension KeyIndex {
                 number == 0 || first > before
             else { throw StateReader.damaged("a chunk of keys") }
             let location = try state.integer()
+            // Also of those in the file: their memory is taken before they are read.
+            guard kind.isBytes(bytes, ofKeys: keys) else { throw StateReader.damaged("the size of a chunk of keys") }
             before = first
             var payload: UnsafeMutableRawPointer?
             if location < 0, kind == .sparse {
                 payload = try Self.sparsePayload(&state, first: first, keys: keys, bytes: bytes)
             } else if location < 0, kind != .full {
                 let content = try state.block()
-                guard content.count == bytes, kind.isBytes(bytes, ofKeys: keys) else {
+                guard content.count == bytes else {
                     throw StateReader.damaged("the keys of a chunk")
                 }
                 let space = UnsafeMutableRawPointer.allocate(byteCount: max(1, bytes), alignment: 8)
