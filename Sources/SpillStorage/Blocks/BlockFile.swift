@@ -143,8 +143,10 @@ final class BlockFile {
     /// - Throws: `spill.damaged`, `spill.io` (74).
     func read(at offset: Int, next: Int, into target: RawBuffer) throws(MigrationError) {
         try checkHeader()
+        guard offset >= 0, next <= end, offset < next, next - offset > Self.blockHeaderBytes else {
+            throw damaged(offset, "its length is impossible")
+        }
         let length = next - offset
-        guard length > Self.blockHeaderBytes else { throw damaged(offset, "its length is impossible") }
         scratch.count = 0
         scratch.ensure(length)
         let got = try file.read(into: UnsafeMutableRawBufferPointer(start: scratch.start, count: length), at: offset)
