@@ -340,40 +340,4 @@ public struct RowBatch: ~Copyable {
             self[row, slot] = cell
         }
     }
-
-    /// Takes cells of a row of another batch over, as ``borrow(_:from:row:slot:)`` takes each.
-    ///
-    /// - Parameters:
-    ///   - moves: from which slot to which.
-    ///   - sourceRow: the other batch's row.
-    package mutating func borrow(_ moves: CellMoves, from source: borrowing RowBatch, sourceRow: Int, row: Int) {
-        precondition(moves.lastFrom < source.slots && moves.lastTo < slots)
-        let (from, to) = (source.cells(ofRow: sourceRow), cells(ofRow: row))
-        for move in moves.moves {
-            var cell = from[move.from]
-            if cell.hasBytes {
-                cell.bits = borrowedBits(cell.bits, from: source)
-            } else if cell.kind == .huge {
-                cell = store(source.huge(cell))
-            }
-            to[move.to] = cell
-        }
-    }
-}
-
-/// Which slots of one batch go to which of another, in a form that loops over rows go through without counting references.
-package final class CellMoves {
-    fileprivate let moves: UnsafeMutableBufferPointer<(from: Int, to: Int)>
-    fileprivate let lastFrom: Int
-    fileprivate let lastTo: Int
-
-    package init(_ moves: [(from: Int, to: Int)]) {
-        self.moves = .allocate(capacity: moves.count)
-        _ = self.moves.initialize(from: moves)
-        lastFrom = moves.map(\.from).max() ?? -1
-        lastTo = moves.map(\.to).max() ?? -1
-        precondition(moves.allSatisfy { $0.from >= 0 && $0.to >= 0 })
-    }
-
-    deinit { moves.deallocate() }
 }

@@ -24,6 +24,58 @@ import Testing
         }
     }
 
+    @Test("Rows that come together are those that come one by one")
+    func runs() {
+        let seed: UInt64 = 4711
+        print("row batch: seed \(seed)")
+        var random = SeededGenerator(seed: seed)
+        for _ in 0..<50 {
+            let slots = 1 + random.below(4)
+            let rows = 1 + random.below(60)
+            var source = RowBatch(slots: slots, rowCapacity: rows, byteTarget: 1 << 20)
+            for key in 0..<rows {
+                let row = source.appendRow(key: Int64(key * 3))
+                for slot in 0..<slots {
+                    switch random.below(3) {
+                    case 0: source[row, slot] = .integer(Int64(random.below(1000)))
+                    case 1:
+                        let bytes = [UInt8](repeating: UInt8(key), count: random.below(20))
+                        bytes.withUnsafeBytes { source.setBytes($0, kind: .text, row: row, slot: slot) }
+                    default: break
+                    }
+                }
+            }
+            let moves = CellMoves((0..<slots).filter { _ in !random.chance(4) }.map { ($0, slots - 1 - $0 + 1) })
+            var together = RowBatch(slots: slots + 2, rowCapacity: rows + 2, byteTarget: 1 << 20)
+            var single = RowBatch(slots: slots + 2, rowCapacity: rows + 2, byteTarget: 1 << 20)
+            together.appendRow(key: -5)
+            single.appendRow(key: -5)
+            let low = random.below(rows)
+            let part = low..<(low + random.below(rows - low + 1))
+            #expect(together.freeRows == rows + 1)
+            let first = together.appendRows(keys: source.keys(part))
+            #expect(first == 1)
+            together.borrow(moves, from: source, sourceRows: part, firstRow: first)
+            together.fill(first..<first + part.count, slot: 0, with: .integer(9))
+            for row in part {
+                let target = single.appendRow(key: source.key(row))
+                single.borrow(moves, from: source, sourceRow: row, row: target)
+                single[target, 0] = .integer(9)
+            }
+            #expect(together.count == single.count)
+            for row in 0..<single.count {
+                #expect(together.key(row) == single.key(row))
+                for slot in 0..<slots + 2 {
+                    let (one, other) = (together[row, slot], single[row, slot])
+                    #expect(one.kind == other.kind && one.bits == other.bits && one.length == other.length)
+                    #expect(together.bytes(one).elementsEqual(single.bytes(other)))
+                }
+            }
+            together.removeRows(from: first)
+            #expect(together.count == 1)
+        }
+    }
+
     @Test("It is full by rows or by bytes, and empty again when cleared")
     func fullness() {
         var batch = RowBatch(slots: 1, rowCapacity: 3, byteTarget: 100)

@@ -52,6 +52,42 @@ struct RejectTests {
         #expect(report.counts.mappings[0].rejected == 2 && report.counts.mappings[0].migrated == 2)
     }
 
+    @Test("Values that cannot be computed reject their objects among thousands", arguments: [false, true])
+    func valuesOfMany(staged: Bool) throws {
+        let old = try model(
+            entity("A", [attribute("x", .integer64), attribute("y", .integer64), attribute("name", .string)]))
+        let new = try model(
+            entity(
+                "A",
+                [
+                    attribute("ratio", .integer64), attribute("name", .string), attribute("kind", .string),
+                    attribute("twice", .double),
+                ]))
+        let mapping = mappings(
+            try mapping(
+                "A", "A", "A",
+                [
+                    "ratio": "$source.x / $source.y", "name": "$source.name", "kind": "\"a constant text\"",
+                    "twice": "$source.x * 2.0",
+                ]))
+        let bad: Set<Int64> = [1, 2, 700, 1500, 1501, 4000, 5000]
+        let (store, lines, report) = try migrate(old, new, mapping, staged: staged) { store in
+            for key in 1...5000 as ClosedRange<Int64> {
+                store.insert(
+                    "A", key,
+                    ["x": .integer(key), "y": .integer(bad.contains(key) ? 0 : 1), "name": .text("name of \(key)")])
+            }
+        }
+        #expect(Set(store.tables[0].keys) == Set(1...5000).subtracting(bad))
+        #expect(lines.count == bad.count && lines.allSatisfy { $0.contains(" ratio value ") })
+        #expect(report.counts.mappings[0].migrated == 5000 - bad.count)
+        for (key, row) in store.tables[0] {
+            let values = Set(row.values)
+            #expect(values.contains(.integer(key)) && values.contains(.text("name of \(key)")))
+            #expect(values.contains(.text("a constant text")) && values.contains(.real(Double(key) * 2)))
+        }
+    }
+
     @Test("A chain of required references goes to its end, whatever its direction", arguments: [1, -1])
     func chain(direction: Int64) throws {
         let before = [attribute("x", .integer64)]

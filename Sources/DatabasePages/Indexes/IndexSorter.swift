@@ -49,7 +49,10 @@ package final class IndexSorter {
     /// - Parameters:
     ///   - terms: 1 to ``mostTerms``.
     ///   - memory: bytes for the sort.
-    package init(terms: [IndexTerm], isUnique: Bool, directory: WorkDirectory, memory: Int) {
+    ///   - space: what others that sort before or after it use too; nil: it has memory of its own.
+    package init(
+        terms: [IndexTerm], isUnique: Bool, directory: WorkDirectory, memory: Int, space: SortSpace? = nil
+    ) {
         precondition(!terms.isEmpty && terms.count <= Self.mostTerms)
         self.terms = terms
         self.isUnique = isUnique
@@ -62,9 +65,11 @@ package final class IndexSorter {
         entryMemory = takesWords ? rare : memory
         wordMemory = hasHalves ? rare : memory - rare
         if hasHalves {
-            halves = RecordSorter(directory: directory, name: "index", width: terms.count, memory: memory - 2 * rare)
+            halves = RecordSorter(
+                directory: directory, name: "index", width: terms.count, memory: memory - 2 * rare, space: space)
         } else if takesWords {
-            sorter = RecordSorter(directory: directory, name: "index", width: terms.count + 1, memory: wordMemory)
+            sorter = RecordSorter(
+                directory: directory, name: "index", width: terms.count + 1, memory: wordMemory, space: space)
         }
         words = .allocate(capacity: terms.count + 1)
         slots = .allocate(capacity: terms.count)

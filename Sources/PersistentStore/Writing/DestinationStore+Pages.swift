@@ -7,7 +7,11 @@ import SpillStorage
 package struct IndexSorts {
     let directory: WorkDirectory
     /// Bytes for all indexes of a table together.
-    package var memory: Int
+    package var memory: Int {
+        didSet { if memory != oldValue { releaseSpace() } }
+    }
+    /// What the sorts of one table after the other use.
+    private(set) var space: SortSpace
 
     /// Bytes that one sort gets at least; indexes beyond are left to SQLite.
     static let leastMemory = 256 << 10
@@ -15,7 +19,11 @@ package struct IndexSorts {
     package init(directory: WorkDirectory, memory: Int) {
         self.directory = directory
         self.memory = memory
+        space = SortSpace(byteCount: memory)
     }
+
+    /// Gives the memory back that tables' sorts have used; the next table's take other.
+    mutating func releaseSpace() { space = SortSpace(byteCount: memory) }
 }
 
 /// Filling tables by pages, beneath the connection: between its transactions.
@@ -193,7 +201,7 @@ extension DestinationStore {
                     name: index.name, root: try root(of: index.name), slots: index.terms.map(\.slot),
                     sorter: IndexSorter(
                         terms: index.terms, isUnique: index.isUnique, directory: indexSorts.directory,
-                        memory: indexSorts.memory / indexes.count)))
+                        memory: indexSorts.memory / indexes.count, space: indexSorts.space)))
         }
         let primary = try connection.prepare(
             "SELECT l.name, i.cid FROM pragma_index_list(\(literal)) AS l, pragma_index_info(l.name) AS i "

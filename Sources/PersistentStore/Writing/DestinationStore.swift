@@ -271,7 +271,10 @@ package final class DestinationStore {
         }
         guard !indexed.contains(table), try !waits(schema.tables[table].name) else { return }
         indexed.insert(table)
-        for index in try missingIndexes(of: table) {
+        let missing = try missingIndexes(of: table)
+        // SQLite sorts in the memory that the page writer's sorts have.
+        if !missing.isEmpty { indexSorts?.releaseSpace() }
+        for index in missing {
             do throws(MigrationError) {
                 try connection.execute(index.statement(on: schema.tables[table]))
             } catch {
@@ -344,7 +347,9 @@ package final class DestinationStore {
         }
         guard !indexed.contains(table), try !waits(name) else { return }
         indexed.insert(table)
-        for index in try missingIndexes(of: table) {
+        let missing = try missingIndexes(of: table)
+        if !missing.isEmpty { indexSorts?.releaseSpace() }
+        for index in missing {
             let columns = index.terms.map { schema.tables[table].columns[$0.column].name }
             if index.isUnique, try AbsentIndexes.hasDuplicates(in: name, columns: columns, connection) {
                 duplicates()
@@ -461,7 +466,9 @@ package final class DestinationStore {
         guard !indexedJoins.contains(joinTable), try !waits(name) else { return }
         indexedJoins.insert(joinTable)
         let present = try indexNames(of: name)
-        for index in schema.joinIndexes(joinTable) where !present.contains(index.name) {
+        let missing = schema.joinIndexes(joinTable).filter { !present.contains($0.name) }
+        if !missing.isEmpty { indexSorts?.releaseSpace() }
+        for index in missing {
             try connection.execute(index.statement)
         }
     }

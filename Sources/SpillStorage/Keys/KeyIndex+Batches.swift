@@ -2,21 +2,25 @@ import Diagnostics
 
 /// Lookups of many keys at once: what refers to objects comes in ranges, so the range of the key before is mostly at hand.
 extension KeyIndex {
-    /// A range whose keys stand in one chunk in memory, or in the one that is being filled.
+    /// Keys that one look tells of: those of a range that stand in one chunk in memory or in the one that is being filled,
+    /// or keys without a gap.
     private struct DenseRange {
-        let range: Int64
-        /// Smaller keys of the range stand elsewhere.
-        let firstKey: Int64
-        let payload: UnsafeMutableRawPointer
+        /// The smallest and the largest key that it tells of.
+        let first: Int64
+        let last: Int64
+        /// Nil where all keys from the first to the last are in the set.
+        let payload: UnsafeMutableRawPointer?
+        /// Of the first key that is in the set.
         let rank: Int
         let keys: Int
         let kind: KeyContainer
 
         @inline(__always)
-        func holds(_ key: Int64) -> Bool { key >> KeyContainer.rangeBits == range && key >= firstKey }
+        func holds(_ key: Int64) -> Bool { key >= first && key <= last }
 
         @inline(__always)
         func contains(_ key: Int64) -> Bool {
+            guard let payload else { return true }
             let offset = Int(key & 0xFFFF)
             switch kind {
             case .bitmap:
@@ -30,21 +34,33 @@ extension KeyIndex {
         /// The rank, or -1.
         @inline(__always)
         func rank(of key: Int64) -> Int {
+            guard let payload else { return rank + Int(key - first) }
             let found = kind.rank(payload, count: keys, offset: Int(key & 0xFFFF))
             return found < 0 ? -1 : rank + found
         }
     }
 
+    /// All keys, where none is missing between the first and the last, as in a table that no row was ever deleted from.
+    private var gapless: DenseRange? {
+        let hot = hot.pointee
+        guard hot.count > 0 else { return nil }
+        let first = hot.chunkCount > 0 ? hot.chunks[0].firstKey : hot.farCount > 0 ? hot.far?[0] : hot.liveFirst
+        guard let first, UInt64(bitPattern: hot.lastKey &- first) == UInt64(hot.count - 1) else { return nil }
+        return DenseRange(first: first, last: hot.lastKey, payload: nil, rank: 0, keys: hot.count, kind: .full)
+    }
+
     /// The range of a key, where it is of that kind. It holds until a key is added.
     @inline(never)
     private func range(of key: Int64) -> DenseRange? {
+        if let gapless { return gapless }
         let hot = hot.pointee
         let range = key >> KeyContainer.rangeBits
+        let last = range << KeyContainer.rangeBits | 0xFFFF
         guard key <= hot.lastKey else { return nil }
         if hot.liveCount > 0, key >= hot.liveFirst {
             guard let live = hot.live, range == hot.liveRange else { return nil }
             return DenseRange(
-                range: range, firstKey: hot.liveFirst, payload: live, rank: hot.chunkedKeys + hot.farCount,
+                first: hot.liveFirst, last: last, payload: live, rank: hot.chunkedKeys + hot.farCount,
                 keys: hot.liveCount, kind: .bitmap)
         }
         // Larger keys of a chunk's range may stand in the one that is being filled.
@@ -56,12 +72,17 @@ extension KeyIndex {
         let number = Int(hot.rangeTable[Int(distance)])
         guard number >= 0 else { return nil }
         let chunk = hot.chunks[number]
-        // Those that were read back may go again; full ones have no payload.
-        guard chunk.kind != .sparse, chunk.slot < 0, let payload = chunk.payload,
-            chunk.firstKey >> KeyContainer.rangeBits == range
-        else { return nil }
+        // Those that were read back may go again.
+        guard chunk.kind != .sparse, chunk.slot < 0, chunk.firstKey >> KeyContainer.rangeBits == range else {
+            return nil
+        }
+        if chunk.kind == .full {
+            return DenseRange(
+                first: chunk.firstKey, last: last, payload: nil, rank: chunk.rank, keys: keysIn(number), kind: .full)
+        }
+        guard let payload = chunk.payload else { return nil }
         return DenseRange(
-            range: range, firstKey: chunk.firstKey, payload: payload, rank: chunk.rank, keys: keysIn(number),
+            first: chunk.firstKey, last: last, payload: payload, rank: chunk.rank, keys: keysIn(number),
             kind: chunk.kind)
     }
 

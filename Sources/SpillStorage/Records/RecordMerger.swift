@@ -9,6 +9,8 @@ final class RecordSource {
     private var nextBlock: Int
     private let endBlock: Int
     private let space: UnsafeMutablePointer<UInt64>
+    /// Holds the space; nil where it is the source's own.
+    private let buffer: SortBuffer?
     @exclusivity(unchecked) private(set) var start: UnsafePointer<UInt64>
     /// Records from `start` on.
     @exclusivity(unchecked) private(set) var count: Int
@@ -22,17 +24,19 @@ final class RecordSource {
         nextBlock = block
         endBlock = run.blockCount
         space = .allocate(capacity: max(1, run.recordsPerBlock * run.width))
+        buffer = nil
         start = UnsafePointer(space)
         count = 0
     }
 
     /// Sorted records, whose memory becomes the source's.
-    init(taking records: UnsafeMutablePointer<UInt64>, count: Int) {
+    init(taking records: SortBuffer, count: Int) {
         run = nil
         isOnlyReading = false
         nextBlock = 0
         endBlock = 0
-        space = records
+        space = records.words
+        buffer = records
         start = UnsafePointer(space)
         self.count = count
     }
@@ -44,12 +48,13 @@ final class RecordSource {
         nextBlock = 0
         endBlock = 0
         space = .allocate(capacity: max(1, count * width))
+        buffer = nil
         space.update(from: records, count: count * width)
         start = UnsafePointer(space)
         self.count = count
     }
 
-    deinit { space.deallocate() }
+    deinit { if buffer == nil { space.deallocate() } }
 
     /// Reads the next block; false at the end.
     ///

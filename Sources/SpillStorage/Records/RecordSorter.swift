@@ -30,9 +30,13 @@ package final class RecordSorter {
     private let fanIn: Int
     // One thread appends: checks of exclusive access cost as much as the appending.
     @exclusivity(unchecked) private var records: UnsafeMutablePointer<UInt64>
+    /// Holds the records.
+    private var buffer: SortBuffer
+    /// Where room for many records comes from; nil: from the system.
+    private let space: SortSpace?
     @exclusivity(unchecked) private var capacity: Int
     @exclusivity(unchecked) private var gathered = 0
-    private var sortSpace: UnsafeMutablePointer<UInt64>?
+    private var sortSpace: SortBuffer?
     private var sortSpaceCapacity = 0
     private var runs: [RecordRun] = []
     private let scratch = RawBuffer()
@@ -50,8 +54,10 @@ package final class RecordSorter {
     ///   - name: the beginning of its files' names.
     ///   - width: words a record, 1 to 8.
     ///   - memory: bytes to use; 64 KiB is the least that it keeps to.
+    ///   - space: what others that sort before or after it use too; nil: it has memory of its own.
     package init(
-        directory: WorkDirectory, name: String, width: Int, memory: Int, duplicates: Duplicates = .kept
+        directory: WorkDirectory, name: String, width: Int, memory: Int, duplicates: Duplicates = .kept,
+        space: SortSpace? = nil
     ) {
         precondition(width >= 1 && width <= 8 && memory >= 0)
         self.directory = directory
@@ -63,13 +69,10 @@ package final class RecordSorter {
         recordsPerBlock = max(16, min(64 * 1024, self.memory / 16) / recordBytes)
         most = max(64, (self.memory - 4 * recordsPerBlock * recordBytes) / (2 * recordBytes))
         fanIn = max(2, min(64, self.memory / (recordsPerBlock * recordBytes) - 3))
+        self.space = space
         capacity = min(256, most)
-        records = .allocate(capacity: capacity * width)
-    }
-
-    deinit {
-        records.deallocate()
-        sortSpace?.deallocate()
+        buffer = SortBuffer(words: capacity * width)
+        records = buffer.words
     }
 
     /// Adds a record of ``width`` words.
@@ -160,9 +163,8 @@ package final class RecordSorter {
         if runs.isEmpty {
             sortGathered()
             dropSortSpace()
-            sources = [RecordSource(taking: records, count: gathered)]
-            capacity = min(256, most)
-            records = .allocate(capacity: capacity * width)
+            sources = [RecordSource(taking: buffer, count: gathered)]
+            beginSmall()
         } else {
             shrink()
             while runs.count > fanIn { try mergeNewest(min(fanIn, runs.count - fanIn + 1)) }
@@ -192,21 +194,29 @@ package final class RecordSorter {
         // What malloc maps is not there before it is touched, and fresh memory costs the system as much as the records that
         // are copied to it: from there on there is room for all.
         let larger = capacity * 4 * width * 8 > Self.mapped ? most : min(most, capacity * 4)
-        let space = LargeMemory.allocate(words: larger * width)
-        space.update(from: records, count: gathered * width)
-        records.deallocate()
-        records = space
+        let made = SortBuffer(words: larger * width, of: larger == most ? space : nil)
+        made.words.update(from: records, count: gathered * width)
+        buffer = made
+        records = made.words
         capacity = larger
+    }
+
+    /// Takes the little room that a sorter begins with, and lets go of what it has.
+    private func beginSmall() {
+        capacity = min(256, most)
+        buffer = SortBuffer(words: capacity * width)
+        records = buffer.words
     }
 
     private func sortGathered() {
         // Kept from one run to the next: fresh memory costs the system as much as a pass of the sort.
         if sortSpaceCapacity < gathered * width {
-            sortSpace?.deallocate()
+            sortSpace = nil
             sortSpaceCapacity = gathered * width
-            sortSpace = LargeMemory.allocate(words: sortSpaceCapacity)
+            let isLarge = sortSpaceCapacity * 8 > Self.mapped
+            sortSpace = SortBuffer(words: sortSpaceCapacity, of: isLarge ? space : nil)
         }
-        if let sortSpace { RecordOrder.sort(records, scratch: sortSpace, count: gathered, width: width) }
+        if let sortSpace { RecordOrder.sort(records, scratch: sortSpace.words, count: gathered, width: width) }
         guard duplicates == .dropped, gathered > 1 else { return }
         var kept = 1
         for index in 1..<gathered {
@@ -219,7 +229,6 @@ package final class RecordSorter {
     }
 
     private func dropSortSpace() {
-        sortSpace?.deallocate()
         sortSpace = nil
         sortSpaceCapacity = 0
     }
@@ -244,9 +253,7 @@ package final class RecordSorter {
     /// Gives the records' memory back: the blocks of a merge take its place.
     private func shrink() {
         dropSortSpace()
-        records.deallocate()
-        capacity = min(256, most)
-        records = .allocate(capacity: capacity * width)
+        beginSmall()
     }
 
     private func mergeNewest(_ number: Int) throws(MigrationError) {

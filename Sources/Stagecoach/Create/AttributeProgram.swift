@@ -21,11 +21,18 @@ final class AttributeProgram {
         let program: ExpressionProgram
         let column: Int
         let attribute: String
+        /// Whether its values are numbers, which no arena holds.
+        let makesNumbers: Bool
 
-        init(_ program: ExpressionProgram, to column: Int, attribute: String) {
+        init(_ program: ExpressionProgram, to column: Int, attribute: AttributeDescription) {
             self.program = program
             self.column = column
-            self.attribute = attribute
+            self.attribute = attribute.name
+            makesNumbers =
+                switch attribute.attributeType {
+                case .integer16, .integer32, .integer64, .decimal, .double, .float, .boolean, .date: true
+                default: false
+                }
         }
     }
 
@@ -50,6 +57,8 @@ final class AttributeProgram {
     /// The copies again, for loops over rows.
     @exclusivity(unchecked) private var moves = CellMoves([])
     @exclusivity(unchecked) private var steps: [Step] = []
+    /// Whether rows can be filled step by step: no step reads a file, and none makes bytes whose number a row decides.
+    private(set) var fillsRowsTogether = true
     /// Attributes that are plain copies of a source attribute, by destination column: what a rule check may excuse.
     private(set) var copiedAttributes: [Int: AttributeDescription] = [:]
 
@@ -87,6 +96,13 @@ final class AttributeProgram {
             }
         }
         moves = CellMoves(copies.map { ($0.from, $0.to) })
+        fillsRowsTogether = steps.allSatisfy {
+            switch $0 {
+            case .value, .fillNull: true
+            case .compute(let computation): computation.makesNumbers
+            case .addMarker, .stripMarker: false
+            }
+        }
     }
 
     /// The slot from which a column is filled with another marker; nil where it is not.
@@ -116,7 +132,7 @@ final class AttributeProgram {
             default: copies.append(Copy(from: slot, to: planned.column, order: steps.count))
             }
         } else {
-            steps.append(.compute(Computation(program, to: planned.column, attribute: planned.attribute.name)))
+            steps.append(.compute(Computation(program, to: planned.column, attribute: planned.attribute)))
         }
         if planned.replacesNil, let initial = planned.defaultValue {
             steps.append(.fillNull(initial, at: planned.column))
@@ -176,6 +192,53 @@ final class AttributeProgram {
                 }
             }
         }
+    }
+
+    /// Fills the attribute columns of neighbouring destination rows, step by step.
+    ///
+    /// - Precondition: ``fillsRowsTogether``.
+    /// - Parameters:
+    ///   - rows: the source rows that they come from; they stay as they are until the destination batch is cleared.
+    ///   - first: the first destination row.
+    /// - Returns: false where a value cannot be computed: what the rows hold then is worth nothing.
+    func run(
+        _ source: borrowing RowBatch, rows: Range<Int>, into destination: inout RowBatch, from first: Int
+    ) -> Bool {
+        precondition(fillsRowsTogether)
+        destination.borrow(moves, from: source, sourceRows: rows, firstRow: first)
+        let targets = first..<first + rows.count
+        for step in steps {
+            switch step {
+            case .value(let value, let slot):
+                guard first < targets.upperBound else { continue }
+                // All rows refer to the same bytes.
+                value.store(in: &destination, row: first, slot: slot)
+                destination.fill(targets, slot: slot, with: destination[first, slot])
+            case .compute(let computation):
+                let (program, column) = (computation.program, computation.column)
+                for row in rows {
+                    do throws(MigrationError) {
+                        try program.evaluate(
+                            source, row: row, into: &destination, destinationRow: first + row - rows.lowerBound,
+                            slot: column)
+                    } catch {
+                        return false
+                    }
+                }
+            case .fillNull(let value, let slot):
+                var cell: Cell?
+                for target in targets where destination[target, slot].isNull {
+                    if let cell {
+                        destination[target, slot] = cell
+                    } else {
+                        value.store(in: &destination, row: target, slot: slot)
+                        cell = destination[target, slot]
+                    }
+                }
+            case .addMarker, .stripMarker: preconditionFailure("markers are seen to row by row")
+            }
+        }
+        return true
     }
 
     /// Takes copies back that come after a step that failed: its object has no values from there on.

@@ -157,9 +157,61 @@ struct TableLoad {
         open: UnsafeMutableBufferPointer<Int>, counts: inout ReferenceCounts,
         whenFull flush: (inout RowBatch) throws -> Void
     ) throws {
+        let keys = compiled.keys
+        if keys.isFilledByLoad { try keys.index.append(contentsOf: source.keys(rows)) }
+        var next = rows.lowerBound
+        // Every row is made, under its own key.
+        let isIdentity = keys.holdsEveryRow && keys.mode == .kept && compiled.attributes.fillsRowsTogether
+        while isIdentity, next < rows.upperBound {
+            if destination.isFull { try flush(&destination) }
+            let some = next..<min(rows.upperBound, next + destination.freeRows)
+            guard try makeTogether(compiled, of: source, some, into: &destination, open: open, counts: &counts)
+            else { break }
+            next = some.upperBound
+        }
+        guard next < rows.upperBound else { return }
+        try makeSingly(
+            compiled, of: source, next..<rows.upperBound, into: &destination, open: open, counts: &counts,
+            whenFull: flush)
+    }
+
+    /// Makes the destination rows of source rows that fit the batch, column by column.
+    ///
+    /// - Returns: false where a value cannot be computed; no row is made then.
+    private func makeTogether(
+        _ compiled: Compiled, of source: borrowing RowBatch, _ rows: Range<Int>, into destination: inout RowBatch,
+        open: UnsafeMutableBufferPointer<Int>, counts: inout ReferenceCounts
+    ) throws -> Bool {
+        let first = destination.appendRows(keys: source.keys(rows))
+        guard compiled.attributes.run(source, rows: rows, into: &destination, from: first) else {
+            destination.removeRows(from: first)
+            return false
+        }
+        destination.fill(
+            first..<first + rows.count, slot: EntityTable.entityColumn, with: .integer(compiled.entityNumber))
+        let isKept = table.keys == .kept
+        for (place, row) in rows.enumerated() {
+            let lock = source[row, 1]
+            destination[first + place, EntityTable.lockColumn] = isKept && lock.kind == .integer ? lock : .integer(1)
+            open[place] = row
+        }
+        try compiled.references.run(
+            source, rows: UnsafeBufferPointer(rebasing: open[..<rows.count]), into: &destination, from: first,
+            counts: &counts)
+        compiled.made += rows.count
+        // Keys ascend.
+        compiled.highest = max(compiled.highest, source.key(rows.upperBound - 1))
+        return true
+    }
+
+    /// Makes the destination rows of some source rows one by one.
+    private func makeSingly(
+        _ compiled: Compiled, of source: borrowing RowBatch, _ rows: Range<Int>, into destination: inout RowBatch,
+        open: UnsafeMutableBufferPointer<Int>, counts: inout ReferenceCounts,
+        whenFull flush: (inout RowBatch) throws -> Void
+    ) throws {
         // Here and not in the loop: each of these is counted when it is taken.
         let (attributes, references, keys) = (compiled.attributes, compiled.references, compiled.keys)
-        if keys.isFilledByLoad { try keys.index.append(contentsOf: source.keys(rows)) }
         let entityNumber = Cell.integer(compiled.entityNumber)
         let isKept = table.keys == .kept
         var made = 0

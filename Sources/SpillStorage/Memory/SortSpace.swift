@@ -1,0 +1,74 @@
+/// Memory that the sorts of one table after the other take and give back: what was touched once costs the system no time again.
+///
+/// It is one piece, filled from its beginning on; it begins anew when all of it was given back. Who finds no room in it has
+/// memory of its own.
+///
+/// Memory: the bytes it is made for, as far as they were ever touched; they go with it, and it stays as long as anything of it
+/// is in use.
+package final class SortSpace {
+    /// Bytes that it has room for.
+    package let byteCount: Int
+    private var base: UnsafeMutableRawPointer?
+    private var used = 0
+    private var taken = 0
+
+    /// Takes no memory before it is asked for some.
+    package init(byteCount: Int) {
+        precondition(byteCount >= 0)
+        self.byteCount = byteCount
+    }
+
+    deinit { base?.deallocate() }
+
+    /// Room, not set to anything; nil where there is none left.
+    fileprivate func take(byteCount wanted: Int) -> UnsafeMutableRawPointer? {
+        guard wanted > 0, wanted <= byteCount - used else { return nil }
+        let base = base ?? LargeMemory.allocate(byteCount: byteCount)
+        self.base = base
+        defer {
+            // Each piece begins on a line of the processor's cache.
+            used = min(byteCount, (used + wanted + 63) & ~63)
+            taken += 1
+        }
+        return base + used
+    }
+
+    /// Takes a piece back.
+    fileprivate func giveBack(_ piece: UnsafeMutableRawPointer, byteCount: Int) {
+        precondition(taken > 0)
+        taken -= 1
+        if taken == 0 {
+            used = 0
+        } else if let base, piece - base + (byteCount + 63) & ~63 == used {
+            used = piece - base
+        }
+    }
+}
+
+/// Words to sort, of a ``SortSpace`` or by themselves; given back with it.
+final class SortBuffer {
+    let words: UnsafeMutablePointer<UInt64>
+    private let byteCount: Int
+    /// Where they are of; nil: they are by themselves.
+    private let space: SortSpace?
+
+    /// Words that are not set to anything.
+    init(words count: Int, of space: SortSpace? = nil) {
+        byteCount = count * MemoryLayout<UInt64>.stride
+        if let space, let piece = space.take(byteCount: byteCount) {
+            self.space = space
+            words = piece.bindMemory(to: UInt64.self, capacity: count)
+        } else {
+            self.space = nil
+            words = LargeMemory.allocate(words: count)
+        }
+    }
+
+    deinit {
+        if let space {
+            space.giveBack(words, byteCount: byteCount)
+        } else {
+            words.deallocate()
+        }
+    }
+}
