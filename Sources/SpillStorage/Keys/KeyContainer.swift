@@ -95,6 +95,18 @@ enum KeyContainer: UInt8 {
         return (low, low < end && missing[low] == wanted)
     }
 
+    /// The offsets around one that is there, all of which are there.
+    ///
+    /// - Parameter before: how many offsets below it are missing.
+    @inline(__always)
+    static func gapless(_ payload: UnsafeMutableRawPointer, around offset: Int, before: Int) -> ClosedRange<Int> {
+        let words = payload.assumingMemoryBound(to: UInt16.self)
+        let missing = words + holesStart
+        let first = before > 0 ? Int(missing[before - 1]) + 1 : 0
+        let last = before < Int(words[holesStart - 1]) ? Int(missing[before]) - 1 : Int(words[0])
+        return min(first, offset)...max(last, offset)
+    }
+
     /// The index of a key among ascending ones, or -1.
     ///
     /// Where few are missing it stands a little before the place where it would be if none were.

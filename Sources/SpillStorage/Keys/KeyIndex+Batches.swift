@@ -20,24 +20,79 @@ extension KeyIndex {
 
         @inline(__always)
         func contains(_ key: Int64) -> Bool {
-            guard let payload else { return true }
+            var span = Span()
+            return contains(key, &span)
+        }
+
+        /// Whether it is, and what else is then known without a look.
+        @inline(__always)
+        func contains(_ key: Int64, _ span: inout Span) -> Bool {
+            guard let payload else {
+                span = Span(first: first, last: last, rank: rank)
+                return true
+            }
             let offset = Int(key & 0xFFFF)
             switch kind {
             case .bitmap:
                 let word = payload.assumingMemoryBound(to: UInt64.self)[offset >> 6]
                 return word >> UInt64(offset & 63) & 1 != 0
-            case .holes: return !KeyContainer.holesBefore(payload, offset: offset).isMissing
+            case .holes:
+                let (before, isMissing) = KeyContainer.holesBefore(payload, offset: offset)
+                if !isMissing { span = self.span(payload, offset, before) }
+                return !isMissing
             default: return kind.rank(payload, count: keys, offset: offset) >= 0
             }
         }
 
-        /// The rank, or -1.
+        /// The rank, or -1, and what else is then known without a look.
         @inline(__always)
-        func rank(of key: Int64) -> Int {
-            guard let payload else { return rank + Int(key - first) }
-            let found = kind.rank(payload, count: keys, offset: Int(key & 0xFFFF))
+        func rank(of key: Int64, _ span: inout Span) -> Int {
+            guard let payload else {
+                span = Span(first: first, last: last, rank: rank)
+                return rank + Int(key - first)
+            }
+            let offset = Int(key & 0xFFFF)
+            if kind == .holes {
+                let (before, isMissing) = KeyContainer.holesBefore(payload, offset: offset)
+                guard !isMissing else { return -1 }
+                span = self.span(payload, offset, before)
+                return rank + offset - before
+            }
+            let found = kind.rank(payload, count: keys, offset: offset)
             return found < 0 ? -1 : rank + found
         }
+
+        @inline(__always)
+        private func span(_ payload: UnsafeMutableRawPointer, _ offset: Int, _ before: Int) -> Span {
+            let offsets = KeyContainer.gapless(payload, around: offset, before: before)
+            let base = last & ~0xFFFF
+            return Span(
+                first: base | Int64(offsets.lowerBound), last: base | Int64(offsets.upperBound),
+                rank: rank + offsets.lowerBound - before)
+        }
+    }
+
+    /// Keys that are all in the set, and follow each other without a gap.
+    private struct Span {
+        private let first: Int64
+        private let last: Int64
+        private let rank: Int
+
+        /// None.
+        init() { (first, last, rank) = (1, 0, 0) }
+
+        init(first: Int64, last: Int64, rank: Int) {
+            self.first = first
+            self.last = last
+            self.rank = rank
+        }
+
+        @inline(__always)
+        func holds(_ key: Int64) -> Bool { key >= first && key <= last }
+
+        /// The rank of a key that it holds.
+        @inline(__always)
+        func rank(of key: Int64) -> Int { rank + Int(key - first) }
     }
 
     /// All keys, where none is missing between the first and the last, as in a table that no row was ever deleted from.
@@ -104,13 +159,16 @@ extension KeyIndex {
         _ keys: UnsafeBufferPointer<Int64>, into found: UnsafeMutablePointer<Bool>
     ) throws(MigrationError) {
         var last: DenseRange?
+        // What refers to one object, or to its neighbours, often stands together.
+        var span = Span()
         for index in 0..<keys.count {
             let key = keys[index]
-            // What refers to one object often stands together.
-            if last == nil, index > 0, key == keys[index - 1] {
+            if span.holds(key) {
+                found[index] = true
+            } else if last == nil, index > 0, key == keys[index - 1] {
                 found[index] = found[index - 1]
             } else if goOn(to: key, &last), let last {
-                found[index] = last.contains(key)
+                found[index] = last.contains(key, &span)
             } else {
                 found[index] = try find(key) >= 0
             }
@@ -133,10 +191,13 @@ extension KeyIndex {
         of keys: UnsafeBufferPointer<Int64>, into ranks: UnsafeMutablePointer<Int64>
     ) throws(MigrationError) {
         var last: DenseRange?
+        var span = Span()
         for index in 0..<keys.count {
             let key = keys[index]
-            if goOn(to: key, &last), let last {
-                ranks[index] = Int64(last.rank(of: key))
+            if span.holds(key) {
+                ranks[index] = Int64(span.rank(of: key))
+            } else if goOn(to: key, &last), let last {
+                ranks[index] = Int64(last.rank(of: key, &span))
             } else {
                 ranks[index] = Int64(try find(key))
             }
