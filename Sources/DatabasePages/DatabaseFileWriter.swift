@@ -7,7 +7,8 @@ import SpillStorage
 /// SQLite makes the empty schema; no connection may use the file until ``finish()`` returns, and the next one reads it anew,
 /// because the header's change counter has moved. Tables are loaded one after the other, or several side by side.
 ///
-/// Memory: 128 pages, 640 in a file of some MiB, a page for each level of an open tree, and the pointer-map pages that wait for a parent.
+/// Memory: 128 pages, 640 in a file of some MiB, a page for each level of an open tree, and the pointer-map pages that wait for
+/// a parent.
 package final class DatabaseFileWriter {
     let output: PageOutput
     let map: PointerMap

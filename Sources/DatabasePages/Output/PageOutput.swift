@@ -8,9 +8,10 @@ import SpillStorage
 /// comes, an empty page is put, and ``PointerMap`` fills it.
 ///
 /// What fills the buffer goes to the disk past the page cache where the file system lets it (``DirectFile``); a file that is
-/// smaller than the first buffer is written as any other. A full buffer is written while the next one is filled.
+/// smaller than the first buffer is written as any other. From 128 MiB on a full buffer is written while the next one is filled
+/// (``StreamWriter``).
 ///
-/// Memory: 128 pages; where they were full once, 512.
+/// Memory: 128 pages; where they were full once, 512, and until those are written 640.
 final class PageOutput {
     /// Pages of the first buffer, and of the two that follow it: each write costs the system as much as some pages, and the
     /// two are one huge page.

@@ -3,7 +3,7 @@ import Dispatch
 import SpillStorage
 
 /// Writes one buffer of pages to the file while the next one is filled, in a thread of its own, once the file is large: handing
-/// over costs some hundredths of the processor's time and saves a fifth of the clock's. Small stores come by the thousand, and
+/// over costs processor time and saves the clock's. Small stores come by the thousand, and
 /// batches of them keep all processors busy.
 ///
 /// Memory: a thread's stack while it writes. One task at a time calls it.

@@ -34,24 +34,17 @@ package struct AbsentIndexes: Equatable, Sendable {
 
     /// Writes the indexes as ``init(from:)`` reads them.
     func write(to writer: inout StateWriter) {
-        writer.write(indexes.count)
-        for index in indexes {
-            writer.write(bytes: Array(index.statement.utf8))
+        writer.write(list: indexes) { index, writer in
+            writer.write(index.statement)
             writer.write(index.isUnique)
-            writer.write(index.columns.count)
-            for column in index.columns { writer.write(bytes: Array(column.utf8)) }
+            writer.write(texts: index.columns)
         }
     }
 
     /// - Throws: `journal.damaged`.
     init(from reader: inout StateReader) throws(MigrationError) {
-        func text() throws(MigrationError) -> String { String(decoding: try reader.block(), as: UTF8.self) }
-        for _ in 0..<(try reader.count(upTo: 1 << 16)) {
-            let statement = try text()
-            let isUnique = try reader.flag()
-            var columns: [String] = []
-            for _ in 0..<(try reader.count(upTo: 1 << 16)) { columns.append(try text()) }
-            indexes.append(Index(statement: statement, isUnique: isUnique, columns: columns))
+        indexes = try reader.list { reader throws(MigrationError) in
+            Index(statement: try reader.text(), isUnique: try reader.flag(), columns: try reader.texts())
         }
     }
 

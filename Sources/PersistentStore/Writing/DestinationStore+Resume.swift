@@ -34,7 +34,7 @@ extension DestinationStore {
             }
             writer.write(absent.count)
             for (table, indexes) in absent.sorted(by: { $0.key < $1.key }) {
-                writer.write(bytes: Array(table.utf8))
+                writer.write(table)
                 indexes.write(to: &writer)
             }
             writer.write(isAppending)
@@ -46,7 +46,7 @@ extension DestinationStore {
             indexed = try reader.integers()
             indexedJoins = try reader.integers()
             for _ in 0..<(try reader.count(upTo: 1 << 16)) {
-                let table = String(decoding: try reader.block(), as: UTF8.self)
+                let table = try reader.text()
                 absent[table] = try AbsentIndexes(from: &reader)
             }
             isAppending = try reader.flag()

@@ -18,13 +18,9 @@ extension PageTableWriter {
         state.write(isComplete)
         state.write(rows)
         state.write(open.file.existingPages)
-        func write(_ names: [String]) {
-            state.write(names.count)
-            for name in names { state.write(bytes: Array(name.utf8)) }
-        }
-        write(open.target.indexes.map(\.name))
-        write(open.target.indexes.filter { $0.sorter == nil }.map(\.name))
-        write(built.sorted())
+        state.write(texts: open.target.indexes.map(\.name))
+        state.write(texts: open.target.indexes.filter { $0.sorter == nil }.map(\.name))
+        state.write(texts: built.sorted())
         state.write(open.last?.values.count ?? 0)
         if let last = open.last {
             state.write(last.isFirst)
@@ -49,16 +45,9 @@ extension PageTableWriter {
         isComplete = try state.flag()
         rows = try state.integer()
         let pages = try state.page()
-        func names() throws(MigrationError) -> [String] {
-            var names: [String] = []
-            for _ in 0..<(try state.count(upTo: 1 << 16)) {
-                names.append(String(decoding: try state.block(), as: UTF8.self))
-            }
-            return names
-        }
-        let all = Set(try names())
-        let done = Set(try names())
-        built = Set(try names())
+        let all = Set(try state.texts())
+        let done = Set(try state.texts())
+        built = Set(try state.texts())
         var target = try begin(all)
         guard target.indexes.count == all.count else { throw StateReader.damaged("other indexes") }
         for place in target.indexes.indices where done.contains(target.indexes[place].name) {

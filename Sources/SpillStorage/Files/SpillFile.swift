@@ -81,7 +81,7 @@ package final class SpillFile {
 
     /// Writes which file it is and how long: from now on it outlives the process.
     func save(to state: inout StateWriter) {
-        state.write(bytes: Array(name.utf8))
+        state.write(name)
         state.write(size)
         state.write(discarded)
         if !isSaved || savedSize != size { directory.noteSaved(name) }

@@ -437,13 +437,25 @@ enum KeyContainer: UInt8 {
     }
 
     private static func runRank(_ payload: UnsafeMutableRawPointer, count: Int, offset: Int) -> Int {
+        guard let run = run(payload, count: count, offset: offset) else { return -1 }
+        return run.rank + offset - run.offsets.lowerBound
+    }
+
+    /// The run that an offset is in, and the rank of its first.
+    @inline(__always)
+    static func run(
+        _ payload: UnsafeMutableRawPointer, count: Int, offset: Int
+    ) -> (offsets: ClosedRange<Int>, rank: Int)? {
         let (starts, ranks, runs) = runParts(payload)
         // How many begin at the offset or before; no comparison: the compiler makes vectors of this.
         var before: UInt32 = 0
         for place in 0..<runs { before &+= (UInt32(starts[place]) &- UInt32(truncatingIfNeeded: offset + 1)) &>> 31 }
         let run = Int(before) - 1
-        guard run >= 0 else { return -1 }
-        let rank = Int(ranks[run]) + offset - Int(starts[run])
-        return rank < (run + 1 < runs ? Int(ranks[run + 1]) : count) ? rank : -1
+        guard run >= 0 else { return nil }
+        let (start, rank) = (Int(starts[run]), Int(ranks[run]))
+        let last = start + (run + 1 < runs ? Int(ranks[run + 1]) : count) - rank - 1
+        // A damaged chunk may have runs of nothing.
+        guard offset <= last, start <= last else { return nil }
+        return (start...last, rank)
     }
 }

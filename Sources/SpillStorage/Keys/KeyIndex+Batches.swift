@@ -18,12 +18,6 @@ extension KeyIndex {
         @inline(__always)
         func holds(_ key: Int64) -> Bool { key >= first && key <= last }
 
-        @inline(__always)
-        func contains(_ key: Int64) -> Bool {
-            var span = Span()
-            return contains(key, &span)
-        }
-
         /// Whether it is, and what else is then known without a look.
         @inline(__always)
         func contains(_ key: Int64, _ span: inout Span) -> Bool {
@@ -40,6 +34,8 @@ extension KeyIndex {
                 let (before, isMissing) = KeyContainer.holesBefore(payload, offset: offset)
                 if !isMissing { span = self.span(payload, offset, before) }
                 return !isMissing
+            case .runs:
+                return rank(of: key, &span) >= 0
             default: return kind.rank(payload, count: keys, offset: offset) >= 0
             }
         }
@@ -58,6 +54,14 @@ extension KeyIndex {
                 span = self.span(payload, offset, before)
                 return rank + offset - before
             }
+            if kind == .runs {
+                guard let run = KeyContainer.run(payload, count: keys, offset: offset) else { return -1 }
+                let base = first & ~0xFFFF
+                span = Span(
+                    first: base | Int64(run.offsets.lowerBound), last: base | Int64(run.offsets.upperBound),
+                    rank: rank + run.rank)
+                return span.rank(of: key)
+            }
             let found = kind.rank(payload, count: keys, offset: offset)
             return found < 0 ? -1 : rank + found
         }
@@ -65,15 +69,15 @@ extension KeyIndex {
         @inline(__always)
         private func span(_ payload: UnsafeMutableRawPointer, _ offset: Int, _ before: Int) -> Span {
             let offsets = KeyContainer.gapless(payload, around: offset, before: before)
-            let base = last & ~0xFFFF
+            let base = first & ~0xFFFF
             return Span(
                 first: base | Int64(offsets.lowerBound), last: base | Int64(offsets.upperBound),
                 rank: rank + offsets.lowerBound - before)
         }
     }
 
-    /// Keys that are all in the set, and follow each other without a gap.
-    private struct Span {
+    /// Keys that are all in the set, and follow each other without a gap. What is added later changes nothing of it.
+    struct Span {
         private let first: Int64
         private let last: Int64
         private let rank: Int
@@ -104,13 +108,15 @@ extension KeyIndex {
         return DenseRange(first: first, last: hot.lastKey, payload: nil, rank: 0, keys: hot.count, kind: .full)
     }
 
-    /// The range of a key, where it is of that kind. It holds until a key is added.
+    /// The range of a key, where it is of that kind. It holds until a key is added or another chunk is asked for.
+    ///
+    /// - Throws: `spill.damaged`, `spill.io` (74).
     @inline(never)
-    private func range(of key: Int64) -> DenseRange? {
+    private func range(of key: Int64) throws(MigrationError) -> DenseRange? {
         if let gapless { return gapless }
         let hot = hot.pointee
         let range = key >> KeyContainer.rangeBits
-        let last = range << KeyContainer.rangeBits | 0xFFFF
+        var last = range << KeyContainer.rangeBits | 0xFFFF
         guard key <= hot.lastKey else { return nil }
         if hot.liveCount > 0, key >= hot.liveFirst {
             guard let live = hot.live, range == hot.liveRange else { return nil }
@@ -118,19 +124,22 @@ extension KeyIndex {
                 first: hot.liveFirst, last: last, payload: live, rank: hot.chunkedKeys + hot.farCount,
                 keys: hot.liveCount, kind: .bitmap)
         }
-        // Larger keys of a chunk's range may stand in the one that is being filled.
-        if hot.liveCount > 0, range == hot.liveRange { return nil }
-        let distance = range &- hot.firstRange
-        guard hot.farCount == 0, hot.rangeTableCapacity > 0, distance >= 0, distance < hot.rangeTableCount else {
-            return nil
+        if hot.farCount > 0, let far = hot.far, key >= far[0] { return nil }
+        // Sealed in between, the keys of a range stand in several chunks.
+        let number = chunkCount > 0 ? chunkHolding(key, range: range) : -1
+        guard number >= 0, hot.chunks[number].kind != .sparse,
+            hot.chunks[number].firstKey >> KeyContainer.rangeBits == range
+        else { return nil }
+        // Larger ones stand in the next chunk, among those far apart, or in the one that is being filled.
+        if number + 1 < hot.chunkCount {
+            last = min(last, hot.chunks[number + 1].firstKey - 1)
+        } else if hot.farCount > 0, let far = hot.far {
+            last = min(last, far[0] - 1)
+        } else if hot.liveCount > 0 {
+            last = min(last, hot.liveFirst - 1)
         }
-        let number = Int(hot.rangeTable[Int(distance)])
-        guard number >= 0 else { return nil }
+        if hot.chunks[number].slot >= 0 || hot.chunks[number].payload == nil { try load(number) }
         let chunk = hot.chunks[number]
-        // Those that were read back may go again.
-        guard chunk.kind != .sparse, chunk.slot < 0, chunk.firstKey >> KeyContainer.rangeBits == range else {
-            return nil
-        }
         if chunk.kind == .full {
             return DenseRange(
                 first: chunk.firstKey, last: last, payload: nil, rank: chunk.rank, keys: keysIn(number), kind: .full)
@@ -145,10 +154,27 @@ extension KeyIndex {
     ///
     /// - Throws: `spill.damaged`, `spill.io` (74).
     package func contains(_ key: Int64) throws(MigrationError) -> Bool {
-        // In a bitmap or among holes in memory, as mostly: its rank is not asked for.
+        if hot.pointee.span.holds(key) { return true }
+        // In a bitmap or among holes, as mostly: its rank is not asked for.
         var range: DenseRange?
-        if goOn(to: key, &range), let range { return range.contains(key) }
+        if try goOn(to: key, &range), let range { return range.contains(key, &hot.pointee.span) }
         return try find(key) >= 0
+    }
+
+    /// The number of smaller keys, where the key is in the set. Those of neighbours that are asked for one after the other
+    /// cost one look.
+    ///
+    /// - Throws: `spill.damaged`, `spill.io` (74).
+    package func rank(of key: Int64) throws(MigrationError) -> Int? {
+        if hot.pointee.span.holds(key) { return hot.pointee.span.rank(of: key) }
+        var range: DenseRange?
+        let rank: Int
+        if try goOn(to: key, &range), let range {
+            rank = range.rank(of: key, &hot.pointee.span)
+        } else {
+            rank = try find(key)
+        }
+        return rank >= 0 ? rank : nil
     }
 
     /// Whether each of many keys is in the set.
@@ -167,7 +193,7 @@ extension KeyIndex {
                 found[index] = true
             } else if last == nil, index > 0, key == keys[index - 1] {
                 found[index] = found[index - 1]
-            } else if goOn(to: key, &last), let last {
+            } else if try goOn(to: key, &last), let last {
                 found[index] = last.contains(key, &span)
             } else {
                 found[index] = try find(key) >= 0
@@ -177,10 +203,13 @@ extension KeyIndex {
 
     /// Whether a key's range is at hand now: that of the key before, or its own.
     @inline(__always)
-    private func goOn(to key: Int64, _ last: inout DenseRange?) -> Bool {
+    private func goOn(to key: Int64, _ last: inout DenseRange?) throws(MigrationError) -> Bool {
         if let last, last.holds(key) { return true }
-        last = range(of: key)
-        return last?.holds(key) ?? false
+        last = try range(of: key)
+        if let last, last.holds(key) { return true }
+        // Another chunk is asked for next: this one's memory may go.
+        last = nil
+        return false
     }
 
     /// The ranks of many keys, -1 for those that are not in the set. Sorted keys read each chunk once.
@@ -196,7 +225,7 @@ extension KeyIndex {
             let key = keys[index]
             if span.holds(key) {
                 ranks[index] = Int64(span.rank(of: key))
-            } else if goOn(to: key, &last), let last {
+            } else if try goOn(to: key, &last), let last {
                 ranks[index] = Int64(last.rank(of: key, &span))
             } else {
                 ranks[index] = Int64(try find(key))

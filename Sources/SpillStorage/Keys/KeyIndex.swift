@@ -51,6 +51,8 @@ package final class KeyIndex {
         var rangeTableCount = 0
         var rangeTableCapacity = 64
         var firstRange: Int64 = 0
+        /// Around the key that was looked up last by itself.
+        var span = Span()
     }
 
     let hot: UnsafeMutablePointer<Hot>
@@ -175,14 +177,6 @@ package final class KeyIndex {
         return hot.pointee.chunkedKeys == count && (chunkCount == 0 || chunks[0].rank == 0)
     }
 
-    /// The number of smaller keys, where the key is in the set.
-    ///
-    /// - Throws: `spill.damaged`, `spill.io` (74).
-    package func rank(of key: Int64) throws(MigrationError) -> Int? {
-        let rank = try find(key)
-        return rank >= 0 ? rank : nil
-    }
-
     /// The key with so many smaller ones; nil where there are not as many keys.
     ///
     /// - Throws: `spill.damaged`, `spill.io` (74).
@@ -272,7 +266,7 @@ package final class KeyIndex {
 
     /// The last chunk that begins at the key or before, or -1.
     @inline(__always)
-    private func chunkHolding(_ key: Int64, range: Int64) -> Int {
+    func chunkHolding(_ key: Int64, range: Int64) -> Int {
         if hot.pointee.rangeTableCapacity > 0 {
             guard range >= hot.pointee.firstRange else { return -1 }
             var chunk = Int(

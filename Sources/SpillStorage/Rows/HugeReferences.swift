@@ -5,7 +5,8 @@ import Rows
 /// It lives as long as the spills that share it: what is on disk means nothing without it.
 /// Memory: some 50 bytes a column.
 final class HugeReferences {
-    private var sources: [any HugeValueSource] = []
+    // Asked for each row that is read.
+    @exclusivity(unchecked) private var sources: [any HugeValueSource] = []
     private var numbers: [ObjectIdentifier: Int] = [:]
 
     /// Whether no column was given a number: only then do files mean the same to another process.

@@ -9,12 +9,13 @@ import Mapping
 /// writes go there. So a policy may keep objects for as long as it lives; each costs a few dozen bytes. There is at most
 /// one object for an id at a time, so `===` and hashing work as in Core Data.
 open class ManagedObject: NSObject {
-    private(set) var place: ObjectPlace
+    // Objects come and go by the row: checks of exclusive access cost as much as making one.
+    @exclusivity(unchecked) private(set) var place: ObjectPlace
     /// The context keeps no object alive; it is a shell once the migration is over. Nil for an object that no context
     /// has taken in.
-    private(set) var context: ManagedObjectContext?
+    @exclusivity(unchecked) private(set) var context: ManagedObjectContext?
     /// Values of an object without a context.
-    private var detached: [String: Any]?
+    @exclusivity(unchecked) private var detached: [String: Any]?
 
     // Convenience, so that subclasses elsewhere inherit the other initialisers.
     convenience init(place: ObjectPlace, context: ManagedObjectContext) {

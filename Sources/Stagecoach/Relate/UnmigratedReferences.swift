@@ -30,7 +30,7 @@ final class UnmigratedReferences {
         state.write(lookups.count)
         for lookup in lookups {
             state.write(lookup.relationship.entity.index)
-            state.write(bytes: Array(lookup.relationship.name.utf8))
+            state.write(lookup.relationship.name)
             state.write(lookup.sourceTable)
         }
         try log.save(to: &state)
@@ -40,7 +40,7 @@ final class UnmigratedReferences {
     func restore(from state: inout StateReader, model: ManagedObjectModel) throws(MigrationError) {
         for _ in 0..<(try state.count(upTo: 1 << 24)) {
             let entity = model.entity(at: try state.count(upTo: model.entities.count - 1))
-            let name = String(decoding: try state.block(), as: UTF8.self)
+            let name = try state.text()
             let table = try state.count(upTo: 1 << 24)
             guard let relationship = entity.relationship(named: name) else { throw StateReader.damaged(name) }
             lookups.append(Lookup(relationship: relationship, sourceTable: table))

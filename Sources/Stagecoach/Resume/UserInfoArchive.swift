@@ -61,7 +61,7 @@ struct UserInfoArchive {
                 state.write(value.bitPattern)
             case let value as String where type == String.self:
                 kind(.text)
-                state.write(bytes: Array(value.utf8))
+                state.write(value)
             case let value as Data where type == Data.self:
                 kind(.data)
                 state.write(bytes: Array(value))
@@ -109,7 +109,7 @@ struct UserInfoArchive {
             }
         case let text as NSString:
             kind(text is NSMutableString ? .mutableText : .objectText)
-            state.write(bytes: Array(String(describing: text).utf8))
+            state.write(String(describing: text))
         case let array as NSArray:
             kind(array is NSMutableArray ? .mutableArray : .objectArray)
             return writes(Array(array), to: &state, seen)
@@ -134,7 +134,7 @@ struct UserInfoArchive {
     private static func writes(_ entries: [String: Any], to state: inout StateWriter, _ seen: Seen) -> Bool {
         state.write(entries.count)
         for (name, value) in entries.sorted(by: { $0.key < $1.key }) {
-            state.write(bytes: Array(name.utf8))
+            state.write(name)
             if isUnwritable(value, to: &state, seen) { return true }
         }
         return false
@@ -153,7 +153,7 @@ struct UserInfoArchive {
         case .integer32: return Int32(truncatingIfNeeded: try state.integer())
         case .float: return Float(bitPattern: try state.page())
         case .real: return Double(bitPattern: try state.word())
-        case .text: return String(decoding: try state.block(), as: UTF8.self)
+        case .text: return try state.text()
         case .data: return Data(try state.block())
         case .date: return Date(timeIntervalSinceReferenceDate: Double(bitPattern: try state.word()))
         case .array: return try members(&state, depth)
@@ -164,8 +164,8 @@ struct UserInfoArchive {
             let number = try state.integer()
             return number == 0 || number == 1
                 ? NSNumber(value: number == 1) : NSNumber(value: Int8(truncatingIfNeeded: number))
-        case .objectText: return NSString(string: String(decoding: try state.block(), as: UTF8.self))
-        case .mutableText: return NSMutableString(string: String(decoding: try state.block(), as: UTF8.self))
+        case .objectText: return NSString(string: try state.text())
+        case .mutableText: return NSMutableString(string: try state.text())
         case .objectArray: return NSArray(array: try members(&state, depth))
         case .mutableArray: return NSMutableArray(array: try members(&state, depth))
         case .objectDictionary: return NSDictionary(dictionary: try entries(&state, depth))
@@ -182,7 +182,7 @@ struct UserInfoArchive {
     private static func entries(_ state: inout StateReader, _ depth: Int) throws(MigrationError) -> [String: Any] {
         var entries: [String: Any] = [:]
         for _ in 0..<(try state.count(upTo: Int(Int32.max))) {
-            let name = String(decoding: try state.block(), as: UTF8.self)
+            let name = try state.text()
             entries[name] = try value(&state, depth: depth + 1)
         }
         return entries
