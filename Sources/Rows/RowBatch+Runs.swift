@@ -40,17 +40,7 @@ extension RowBatch {
     ///   - moves: from which slot to which.
     ///   - sourceRow: the other batch's row.
     package mutating func borrow(_ moves: CellMoves, from source: borrowing RowBatch, sourceRow: Int, row: Int) {
-        precondition(moves.lastFrom < source.slots && moves.lastTo < slots)
-        let (from, to) = (source.cells(ofRow: sourceRow), cells(ofRow: row))
-        for move in moves.moves {
-            var cell = from[move.from]
-            if cell.hasBytes {
-                cell.bits = borrowedBits(cell.bits, from: source)
-            } else if cell.kind == .huge {
-                cell = store(source.huge(cell))
-            }
-            to[move.to] = cell
-        }
+        borrow(moves, from: source, sourceRows: sourceRow..<sourceRow + 1, firstRow: row)
     }
 
     /// The same for neighbouring rows.

@@ -45,7 +45,8 @@ import Testing
                     }
                 }
             }
-            let moves = CellMoves((0..<slots).filter { _ in !random.chance(4) }.map { ($0, slots - 1 - $0 + 1) })
+            let pairs = (0..<slots).filter { _ in !random.chance(4) }.map { (from: $0, to: slots - $0) }
+            let moves = CellMoves(pairs)
             var together = RowBatch(slots: slots + 2, rowCapacity: rows + 2, byteTarget: 1 << 20)
             var single = RowBatch(slots: slots + 2, rowCapacity: rows + 2, byteTarget: 1 << 20)
             together.appendRow(key: -5)
@@ -59,7 +60,7 @@ import Testing
             together.fill(first..<first + part.count, slot: 0, with: .integer(9))
             for row in part {
                 let target = single.appendRow(key: source.key(row))
-                single.borrow(moves, from: source, sourceRow: row, row: target)
+                for (from, to) in pairs { single.borrow(source[row, from], from: source, row: target, slot: to) }
                 single[target, 0] = .integer(9)
             }
             #expect(together.count == single.count)

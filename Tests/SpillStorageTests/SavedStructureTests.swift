@@ -318,6 +318,7 @@ struct SavedStructureTests {
         try empty.removeSpillFiles()
         #expect(throws: MigrationError.self) { try restore(state.bytes, in: empty) }
     }
+
     @Test("A size that no file has is refused, and counts for nothing", arguments: [10_001, Int.max])
     func impossibleSize(size: Int) throws {
         let folder = try TemporaryFolder()
@@ -328,7 +329,7 @@ struct SavedStructureTests {
         file.save(to: &state)
         let name = try #require(try spillFiles(directory).first)
         var other = StateWriter()
-        other.write(bytes: Array(name.utf8))
+        other.write(name)
         other.write(size)
         other.write(0)
         for _ in 0..<2 {
@@ -340,6 +341,7 @@ struct SavedStructureTests {
         }
         #expect(directory.bytesHeld == 10_000)
     }
+
     /// The state of a spilled set of 40,000 keys of one range, with another size, number or kind of its chunk.
     @Test(
         "A chunk of keys that a state says to be other than it is in the file is refused, before it is read or then",

@@ -25,6 +25,28 @@ import Testing
         withExtendedLifetime(third) {}
     }
 
+    @Test("Memory that is released goes when nothing of it is in use, and can be taken again")
+    func release() {
+        let space = SortSpace(byteCount: 1 << 20)
+        var first: SortBuffer? = SortBuffer(words: 100_000, of: space)
+        let start = first?.words
+        // In use: it stays as it is.
+        space.release()
+        first?.words.initialize(repeating: 7, count: 100_000)
+        #expect(first?.words[99_999] == 7)
+        let second = SortBuffer(words: 20_000, of: space)
+        #expect(start.map { second.words == $0 + 100_000 } == true)
+        first = nil
+        space.release()
+        second.words.initialize(repeating: 8, count: 20_000)
+        #expect(second.words[19_999] == 8)
+        let next = SortSpace(byteCount: 1 << 20)
+        next.release()
+        let third = SortBuffer(words: 131_072, of: next)
+        third.words.initialize(repeating: 9, count: 131_072)
+        #expect(third.words[131_071] == 9)
+    }
+
     @Test("Sorters that share it by turns and at the same time sort what they are given", arguments: [1, 2, 3])
     func sorters(width: Int) throws {
         let seed = UInt64(900 + width)

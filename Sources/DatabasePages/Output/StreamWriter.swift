@@ -3,8 +3,8 @@ import Dispatch
 import SpillStorage
 
 /// Writes one buffer of pages to the file while the next one is filled, in a thread of its own, once the file is large: handing
-/// over costs processor time and saves the clock's. Small stores come by the thousand, and
-/// batches of them keep all processors busy.
+/// over costs processor time and saves the clock's. Small stores come by the thousand, and batches of them keep all processors
+/// busy.
 ///
 /// Memory: a thread's stack while it writes. One task at a time calls it.
 package final class StreamWriter: @unchecked Sendable {

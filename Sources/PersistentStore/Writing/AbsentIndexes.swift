@@ -43,8 +43,8 @@ package struct AbsentIndexes: Equatable, Sendable {
 
     /// - Throws: `journal.damaged`.
     init(from reader: inout StateReader) throws(MigrationError) {
-        indexes = try reader.list { reader throws(MigrationError) in
-            Index(statement: try reader.text(), isUnique: try reader.flag(), columns: try reader.texts())
+        indexes = try reader.list(upTo: 1 << 16) { reader throws(MigrationError) in
+            Index(statement: try reader.text(), isUnique: try reader.flag(), columns: try reader.texts(upTo: 1 << 16))
         }
     }
 

@@ -8,7 +8,12 @@ package struct IndexSorts {
     let directory: WorkDirectory
     /// Bytes for all indexes of a table together.
     package var memory: Int {
-        didSet { if memory != oldValue { releaseSpace() } }
+        didSet {
+            guard memory != oldValue else { return }
+            // Copies of this one may keep it.
+            space.release()
+            space = SortSpace(byteCount: memory)
+        }
     }
     /// What the sorts of one table after the other use.
     private(set) var space: SortSpace
@@ -21,9 +26,6 @@ package struct IndexSorts {
         self.memory = memory
         space = SortSpace(byteCount: memory)
     }
-
-    /// Gives the memory back that tables' sorts have used; the next table's take other.
-    mutating func releaseSpace() { space = SortSpace(byteCount: memory) }
 }
 
 /// Filling tables by pages, beneath the connection: between its transactions.

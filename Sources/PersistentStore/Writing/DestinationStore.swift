@@ -273,7 +273,7 @@ package final class DestinationStore {
         indexed.insert(table)
         let missing = try missingIndexes(of: table)
         // SQLite sorts in the memory that the page writer's sorts have.
-        if !missing.isEmpty { indexSorts?.releaseSpace() }
+        if !missing.isEmpty { indexSorts?.space.release() }
         for index in missing {
             do throws(MigrationError) {
                 try connection.execute(index.statement(on: schema.tables[table]))
@@ -348,7 +348,7 @@ package final class DestinationStore {
         guard !indexed.contains(table), try !waits(name) else { return }
         indexed.insert(table)
         let missing = try missingIndexes(of: table)
-        if !missing.isEmpty { indexSorts?.releaseSpace() }
+        if !missing.isEmpty { indexSorts?.space.release() }
         for index in missing {
             let columns = index.terms.map { schema.tables[table].columns[$0.column].name }
             if index.isUnique, try AbsentIndexes.hasDuplicates(in: name, columns: columns, connection) {
@@ -467,7 +467,7 @@ package final class DestinationStore {
         indexedJoins.insert(joinTable)
         let present = try indexNames(of: name)
         let missing = schema.joinIndexes(joinTable).filter { !present.contains($0.name) }
-        if !missing.isEmpty { indexSorts?.releaseSpace() }
+        if !missing.isEmpty { indexSorts?.space.release() }
         for index in missing {
             try connection.execute(index.statement)
         }

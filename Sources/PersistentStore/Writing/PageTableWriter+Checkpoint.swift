@@ -45,9 +45,9 @@ extension PageTableWriter {
         isComplete = try state.flag()
         rows = try state.integer()
         let pages = try state.page()
-        let all = Set(try state.texts())
-        let done = Set(try state.texts())
-        built = Set(try state.texts())
+        let all = Set(try state.texts(upTo: 1 << 16))
+        let done = Set(try state.texts(upTo: 1 << 16))
+        built = Set(try state.texts(upTo: 1 << 16))
         var target = try begin(all)
         guard target.indexes.count == all.count else { throw StateReader.damaged("other indexes") }
         for place in target.indexes.indices where done.contains(target.indexes[place].name) {

@@ -39,8 +39,10 @@ extension StateWriter {
 
 extension StateReader {
     /// Texts behind their count.
-    package mutating func texts() throws(MigrationError) -> [String] {
-        try list { reader throws(MigrationError) in try reader.text() }
+    ///
+    /// - Throws: `journal.damaged` where there are more than the limit, as the others.
+    package mutating func texts(upTo limit: Int) throws(MigrationError) -> [String] {
+        try list(upTo: limit) { reader throws(MigrationError) in try reader.text() }
     }
 
     /// A text.
@@ -60,11 +62,11 @@ extension StateReader {
 
     /// Elements behind their count.
     package mutating func list<Element>(
-        _ body: (inout StateReader) throws(MigrationError) -> Element
+        upTo limit: Int = 1 << 24, _ body: (inout StateReader) throws(MigrationError) -> Element
     ) throws(MigrationError) -> [Element] {
         var list: [Element] = []
         // No element takes less than a byte; what is claimed beyond ends too early.
-        for _ in 0..<(try count(upTo: 1 << 24)) { list.append(try body(&self)) }
+        for _ in 0..<(try count(upTo: limit)) { list.append(try body(&self)) }
         return list
     }
 

@@ -3,14 +3,15 @@
 /// It is one piece, filled from its beginning on; it begins anew when all of it was given back. Who finds no room in it has
 /// memory of its own.
 ///
-/// Memory: the bytes it is made for, as far as they were ever touched; they go with it, and it stays as long as anything of it
-/// is in use.
+/// Memory: the bytes it is made for, as far as they were ever touched, until ``release()``.
 package final class SortSpace {
     /// Bytes that it has room for.
     package let byteCount: Int
     private var base: UnsafeMutableRawPointer?
     private var used = 0
     private var taken = 0
+    /// Whether the memory goes when all of it was given back.
+    private var isReleased = false
 
     /// Takes no memory before it is asked for some.
     package init(byteCount: Int) {
@@ -33,12 +34,21 @@ package final class SortSpace {
         return base + used
     }
 
+    /// Gives the memory to the system: at once, or when what is taken was given back. It can be taken again.
+    package func release() {
+        isReleased = taken > 0
+        guard taken == 0 else { return }
+        base?.deallocate()
+        base = nil
+    }
+
     /// Takes a piece back.
     fileprivate func giveBack(_ piece: UnsafeMutableRawPointer, byteCount: Int) {
         precondition(taken > 0)
         taken -= 1
         if taken == 0 {
             used = 0
+            if isReleased { release() }
         } else if let base, piece - base + (byteCount + 63) & ~63 == used {
             used = piece - base
         }
