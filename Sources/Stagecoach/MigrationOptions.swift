@@ -66,6 +66,9 @@ public struct MigrationOptions: Sendable {
     /// ``StoreVersion/Evidence/schema``. Else a store whose hashes are not the source model's is refused.
     public var sourceIsKnownByTables = false
 
+    /// Digests of the libraries that policies come from: a run that did not end is not gone on with by other code.
+    package var policyCode: [String] = []
+
     /// For tests: time between two states of a run; nil: half a second.
     package var checkpointInterval: Duration?
     /// For tests: the record of the journal from which on none can be written; nil: all can.

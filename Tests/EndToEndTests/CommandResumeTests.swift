@@ -267,6 +267,40 @@ struct CommandResumeTests {
         try expectSame(arguments, in: folder, first: first, later: later)
     }
 
+    @Test("Policies of other code are refused between a kill and the repeat")
+    func changedPolicies() throws {
+        let folder = try TemporaryFolder()
+        let example = SharedStores.repository.appendingPathComponent("Fixtures/ExamplePolicies").path
+        let models = "\(example)/Contacts.xcdatamodeld"
+        let source = folder.file("old.sqlite")
+        try ReferenceStore.make(try ModelLocator.load(models + ":Contacts").model) { store in
+            for key in 1...300 as ClosedRange<Int64> {
+                store.insert("Contact", key, ["fullName": .text("First Last\(key)"), "companyName": .text("Company")])
+            }
+        }.write(path: source)
+        // It looks for others beside it.
+        let exampleLibrary = try PolicyLibraryTests.exampleLibrary()
+        let library = exampleLibrary.replacingOccurrences(of: ".so", with: "-\(UUID().uuidString).so")
+        try FileManager.default.copyItem(atPath: exampleLibrary, toPath: library)
+        defer { try? FileManager.default.removeItem(atPath: library) }
+        let arguments = [
+            "migrate", source, "new.sqlite", "--to", models, "--mapping", "\(example)/contacts.json", "--policies",
+            library, "--batch-size", "10", "--progress", "none",
+        ]
+        let killed = try self.killed(arguments, in: folder.path, at: 6)
+        #expect(killed.code == -SIGKILL, "\(killed.messages)")
+        // What stands after a library's sections is not loaded: it says the same, and is another file.
+        let built = try Data(contentsOf: URL(fileURLWithPath: library))
+        try (built + Data("other".utf8)).write(to: URL(fileURLWithPath: library))
+        let outcome = try CommandBinary.run(arguments, in: folder.path)
+        #expect(outcome.code == 78, "\(outcome.messages)")
+        #expect(outcome.messages.contains("the libraries of policies hold other code"), "\(outcome.messages)")
+        #expect(outcome.messages.contains("--restart"))
+        try built.write(to: URL(fileURLWithPath: library))
+        let again = try CommandBinary.run(arguments, in: folder.path)
+        #expect(again.code == 0, "\(again.messages)")
+    }
+
     @Test("A model that says something else is refused, though its version hashes are the same")
     func changedModel() throws {
         let folder = try TemporaryFolder()

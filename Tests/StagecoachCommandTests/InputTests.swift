@@ -85,6 +85,19 @@ struct InputTests {
         #expect(!FileManager.default.fileExists(atPath: folder.file("b")))
     }
 
+    @Test("a file's digest is that of all its bytes")
+    func digest() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("a")
+        // FIPS 180-2, appendix B.3.
+        try Data(repeating: UInt8(ascii: "a"), count: 1_000_000).write(to: URL(fileURLWithPath: path))
+        #expect(
+            try InputFile.digest(path, what: "file")
+                == "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0")
+        let missing = #expect(throws: MigrationError.self) { try InputFile.digest(path + "x", what: "file") }
+        #expect(missing?.code == "input.notFound")
+    }
+
     @Test("a program that has Swift linked into it says why it loads no library of policies")
     func staticProgram() throws {
         #expect(PolicyLibrary.sharesSwift)

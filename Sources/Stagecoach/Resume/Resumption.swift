@@ -132,6 +132,7 @@ extension RunRecord.Header {
             }
         }
         self.policies = policies
+        if !policies.isEmpty, !options.policyCode.isEmpty { policyCode = options.policyCode }
         models = [migration.sourceModel, migration.destinationModel].map(InputDigest.definition)
         let steps = prepared.turns.flatMap { turn in
             turn.work.passes.flatMap { pass in

@@ -16,6 +16,8 @@ enum RunRecord {
         var options: [String: String]
         /// Names and kinds of the policies, by entity mapping.
         var policies: [String: String]
+        /// Digests of the libraries that the policies come from.
+        var policyCode: [String]?
         /// Digests of the source's and the destination's model: of all that they say, which version hashes do not.
         var models: [String] = []
         /// A digest of the steps of the work, in order.
@@ -35,6 +37,7 @@ enum RunRecord {
             {
                 lines.append("the policy of \(name) changed")
             }
+            if policyCode ?? [] != now.policyCode ?? [] { lines.append("the libraries of policies hold other code") }
             for (what, digests) in zip(["source", "destination"], zip(models, now.models)) where digests.0 != digests.1
             {
                 guard !lines.contains(where: { $0.hasPrefix("the \(what) model: ") }) else { continue }

@@ -13,6 +13,8 @@ struct MigrationInputs {
     let evidence: StoreVersion.Evidence?
     let route: VersionRoute
     private let plan: MigrationPlan?
+    /// Digests of the libraries of policies.
+    private let policyCode: [String]
     /// The plan of a way that takes several migrations.
     private let chainPlan: ChainPlan?
 
@@ -45,7 +47,7 @@ struct MigrationInputs {
             source = found.version
             sourceModel = NamedModel(model: found.model, name: found.version.name)
         }
-        for library in request.policies { try PolicyLibrary.load(library) }
+        policyCode = try request.policies.map { library throws(MigrationError) in try PolicyLibrary.load(library) }
         if let path = request.plan {
             let json = Data(try InputFile.read(path, what: "plan"))
             chainPlan = try ChainPlan.read(json: json, path: path)
@@ -74,6 +76,7 @@ struct MigrationInputs {
     ) -> ChainedMigration {
         var options = request.options
         options.plan = plan
+        options.policyCode = policyCode
         options.sourceIsKnownByTables = evidence == .schema
         let migration = ChainedMigration(
             from: request.source, steps: route.steps, to: request.destination, options: options, progress: progress,

@@ -19,9 +19,11 @@ enum PolicyLibrary {
     /// Loads a library and lets it register its policies. It stays loaded to the end of the process.
     ///
     /// - Parameter sharesSwift: whether this program can load one at all.
+    /// - Returns: the digest of its file: 64 hexadecimal digits.
     /// - Throws: `policies.notFound` (66), `policies.permission`, `input.permission` (77), `input.io` (74),
     ///   `policies.staticProgram`, `policies.unloadable`, `policies.noSymbol` (78).
-    static func load(_ path: String, sharesSwift: Bool = PolicyLibrary.sharesSwift) throws(MigrationError) {
+    @discardableResult
+    static func load(_ path: String, sharesSwift: Bool = PolicyLibrary.sharesSwift) throws(MigrationError) -> String {
         guard try InputFile.exists(path, "library of policies") else {
             throw MigrationError(
                 "policies.notFound", .noInput, "There is no such library of policies", context: .init(path: path))
@@ -37,6 +39,7 @@ enum PolicyLibrary {
                 "This program has Swift's libraries linked into it and cannot load a library of policies",
                 remedy: "Run a stagecoach that was built without --static-swift-stdlib", context: .init(path: path))
         }
+        let digest = try InputFile.digest(path, what: "library of policies")
         // Without a slash the loader would search its own folders.
         let name = path.contains("/") ? path : "./" + path
         guard let library = dlopen(name, RTLD_NOW | RTLD_LOCAL) else {
@@ -52,6 +55,7 @@ enum PolicyLibrary {
                 context: .init(path: path))
         }
         unsafeBitCast(address, to: (@convention(c) () -> Void).self)()
+        return digest
     }
 
     private static func reason() -> String { dlerror().map { String(cString: $0) } ?? "unknown error" }
