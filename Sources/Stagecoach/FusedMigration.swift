@@ -63,8 +63,12 @@ struct FusedMigration {
         let lastUnits = lastUnits
         var unit = -1
         func goOn() {
+            let counts = session.counts
             checkpoints?.restore()
-            if let resumed { highest = resumed.progress.highest }
+            guard let resumed else { return }
+            highest = resumed.progress.highest
+            // A state from before the load may be from before the keys were counted, too.
+            if resumed.unit == 0, resumed.position == nil { session.counts = counts }
         }
         for (number, pass) in work.passes.enumerated() {
             session.progress.enter(pass: number + 1, of: work.passes.count)
@@ -152,11 +156,10 @@ struct FusedMigration {
             }
         }
         if unit < done { goOn() }
-        // Keys that the load has noted; where it went on from a killed run's, all were known before.
-        if session.validation.ledger == nil {
-            try AccountForSources.count(keys, mappings: mappings, in: session)
-        }
-        if mappings.contains(where: \.isEarlier) {
+        // Keys that the load has noted, and counts from before a load without rejects, which a killed run was about to begin.
+        try AccountForSources.count(keys, mappings: mappings, in: session)
+        // In a complete store they are raised.
+        if mappings.contains(where: \.isEarlier), !(resumed?.isComplete ?? false) {
             try EarlierRowLocks(session: session, destination: destination).raise()
         }
         // The pairs are the keys themselves: no log of pairs is ever filled.

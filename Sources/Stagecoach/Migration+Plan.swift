@@ -176,7 +176,7 @@ extension Migration {
         var models = descriptions.map { $0.model() }
         for index in models.indices {
             let resume = ResumeNote(
-                self, turns[index], isStaged: models[index].isStaged, appends: appends, of: turns.count, schema)
+                self, turns[index], isStaged: models[index].isStaged, appends: appends, of: turns.count)
             models[index].resume = resume.sentence
             for (number, obstacle) in resume.obstacles where models[index].entityMappings.indices.contains(number) {
                 models[index].entityMappings[number].obstacle = obstacle

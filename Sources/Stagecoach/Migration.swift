@@ -221,9 +221,9 @@ public final class Migration {
         }
         session.earlierObjects = try link?.idMap.map { path throws(MigrationError) in try EarlierIDMap(path: path) }
         let publication = ExternalPublication(files: external, area: area)
-        if appends { try publication.noteEarlier(area.storePath) }
+        if appends { try publication.noteEarlier(area.storePath, goesOn: state != nil) }
         let rejectFile = try options.rejectFile.map { path throws(MigrationError) in
-            try RejectFile(path: path, earlier: link?.rejectFiles ?? [])
+            try RejectFile(path: path, earlier: try keptRejects(state, area).map { [$0] } ?? link?.rejectFiles ?? [])
         }
         let idMap = try options.idMap.map { path throws(MigrationError) in
             try ObjectIDMap(path: path, earlier: link?.idMap)
@@ -299,6 +299,20 @@ public final class Migration {
             archive.goBack(to: known)
             throw error
         }
+    }
+
+    /// The file with the lines of what mapping models rejected that a killed run was done with; nil where none was.
+    ///
+    /// - Throws: `resume.changed` (78) where that run was to write no such lines; `output.io` (74).
+    private func keptRejects(_ state: RunRecord.State?, _ area: WorkArea) throws(MigrationError) -> String? {
+        guard let turns = state?.turns, turns.rejects != nil else { return nil }
+        let path = area.rejectLinesPath(after: turns.done)
+        guard try DestinationPath.status(path) == nil else { return path }
+        throw MigrationError(
+            "resume.changed", .configuration,
+            "An earlier run to this destination did not end, and this one differs from it: --reject-file was not given",
+            remedy: "Run the earlier command to go on, or give --restart to begin anew",
+            context: .init(path: area.path))
     }
 
     /// What the work has in common from its first stage to its last.
@@ -396,6 +410,7 @@ public final class Migration {
         }
         let done = resumed?.turns.done ?? 0
         var loaded = Loaded()
+        loaded.rejects = resumed?.turns.rejects
         for (number, turn) in prepared.turns.enumerated() {
             manager.begin(turn.model)
             let isLast = number == prepared.turns.count - 1
@@ -406,7 +421,6 @@ public final class Migration {
             if let resumed, number == done { try goOn(session, from: resumed, prepared) }
             let hasRows = number < done ? resumed?.turns.hasRows[number] ?? [] : session.hasRows
             store.destination.indexSorts = IndexSorts(directory: area.spills, memory: session.budget.destinationCache)
-            session.validation = try validation(session, area, turn: number, mode)
             // What an earlier mapping model left is known only now.
             let work =
                 hasRows == turn.hasRows
@@ -417,6 +431,7 @@ public final class Migration {
                 loaded.add(work, isStaged: resumed?.turns.isStaged[number] ?? false, schema, destinationModel)
                 continue
             }
+            session.validation = try validation(session, area, turn: number, mode)
             // A value copied unchanged under a rule that the source model had already is a warning where the mapping was
             // inferred.
             let excuses = turn.model.isInferred && !options.strictValidation
@@ -457,7 +472,11 @@ public final class Migration {
             if session.validation.ledger != nil { loaded.rejects = optimistic.report }
             session.endModel(highest: outcome.highest, outcome.associations)
             loaded.add(work, isStaged: isStaged, schema, destinationModel)
-            if !isLast { try session.checkpoints?.endTurn(isStaged: isStaged, hasRowsBefore: hasRows) }
+            guard !isLast, let checkpoints = session.checkpoints else { continue }
+            if checkpoints.isResumable, loaded.rejects != nil, case .publish(let file) = mode {
+                try file?.keep(at: area.rejectLinesPath(after: number + 1))
+            }
+            try checkpoints.endTurn(isStaged: isStaged, hasRowsBefore: hasRows, rejected: loaded.rejects)
         }
         if case .publish = mode {
             try session.countUnmigrated(in: store.destination)
@@ -482,7 +501,11 @@ public final class Migration {
         }
         // Others are claimed where they are read.
         if state.stages == nil, state.references == nil { try session.work.removeUnclaimed() }
-        if state.turns.isAtBeginning { session.checkpoints?.restore() }
+        if state.turns.isAtBeginning {
+            session.checkpoints?.restore()
+        } else if let written = state.turns.written {
+            session.written = written
+        }
     }
 
     /// What becomes of broken rules in a mapping model's turn.

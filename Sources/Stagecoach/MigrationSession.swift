@@ -134,6 +134,7 @@ final class MigrationSession {
     {
         associations.append(tables)
         associations.hasDeletions = turns.hasDeletions
+        associations.rejectingTables = Set(turns.rejectingTables)
         earlierUnmigrated = references
         highestKeys = turns.highestKeys
         if let before = turns.hasRows.last { hasRows = before }

@@ -290,6 +290,18 @@ static int synced(long call, int file) {
     }
     return (int)syscall(call, file);
 }
+int syncfs(int file) {
+    if (is_watched(file)) {
+        if (fails(FAULT_SYNC, file)) return -1;
+        if (fault_plays_power()) {
+            power_begin();
+            power_all_synced();
+            power_end();
+            return 0;
+        }
+    }
+    return (int)syscall(SYS_syncfs, file);
+}
 int fsync(int file) { return synced(SYS_fsync, file); }
 int fdatasync(int file) { return synced(SYS_fdatasync, file); }
 int sync_file_range(int file, off64_t offset, off64_t count, unsigned flags) {

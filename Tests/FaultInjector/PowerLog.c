@@ -193,6 +193,16 @@ void power_forget(void) {
     free(entry->before);
 }
 
+static void settle(struct entry *entry) {
+    entry->durable = 1;
+    free(entry->before);
+    entry->before = NULL;
+}
+
+void power_all_synced(void) {
+    for (size_t index = 0; index < used; index++) settle(&entries[index]);
+}
+
 void power_synced(int file) {
     struct stat status;
     if (status_of(file, &status) != 0) return;
@@ -203,9 +213,7 @@ void power_synced(int file) {
         int is_bytes = entry->change == WROTE || entry->change == TRUNCATED;
         if (entry->durable || is_bytes == is_folder) continue;
         if (!same(entry->of, of) && !same(entry->also, of)) continue;
-        entry->durable = 1;
-        free(entry->before);
-        entry->before = NULL;
+        settle(entry);
     }
 }
 

@@ -26,6 +26,8 @@ void power_note_rmdir(const char *path);
 void power_forget(void);
 /// A file or folder was synced.
 void power_synced(int file);
+/// The whole file system was synced.
+void power_all_synced(void);
 
 /// Puts the files into the state after a power failure. Returns with the log held.
 void power_fail(void);

@@ -202,7 +202,7 @@ struct ExternalDataTests {
         for isPrivate in [true, false] {
             let built = isPrivate ? scene.sourcePath : place.folder + "/none"
             let error = #expect(throws: MigrationError.self) {
-                try journal.recover(built: built, destination: place.path)
+                try journal.recover(built: built, destination: place.path, staging: place.folder + "/staged")
             }
             #expect(error?.code == "external.io")
             #expect(error?.category == .io)

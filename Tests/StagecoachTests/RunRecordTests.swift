@@ -54,11 +54,25 @@ import Testing
             state.rejects = .init(made: number(), rounds: number(), skippedRows: number(), removedReferences: number())
             state.appended = .init(
                 identity: keys(), highestKeys: keys(), hasRows: flags(), rows: numbers(), links: numbers())
+            state.before = .init(knowledge: knowledge, stamp: Int64(number()))
         }
         (state.hasDuplicates, state.isComplete) = (Bool.random(using: &random), Bool.random(using: &random))
         state.turns = .init(
             done: number(), hasRows: [flags(), flags()], isStaged: flags(), highestKeys: keys(),
             hasDeletions: Bool.random(using: &random), isAtBeginning: Bool.random(using: &random))
+        if Bool.random(using: &random) {
+            state.turns.written = .init(counts: counts, rows: numbers(), links: numbers())
+            var rejects = RejectReport()
+            (rejects.objects, rejects.removedReferences, rejects.rounds) = (number(), number(), number())
+            (rejects.byRule, rejects.byEntity, rejects.file) = (named(), named(), text())
+            rejects.sample = numbers().map { number in
+                RejectedObject(
+                    entity: text(), id: text(), sourceID: nil, otherSourceIDs: number % 2 == 0 ? [text()] : nil,
+                    property: text(), rule: .unique, value: text(), mapping: nil)
+            }
+            state.turns.rejects = rejects
+            state.turns.rejectingTables = numbers()
+        }
         (state.fill, state.stages, state.models, state.references) = (bytes(), bytes(), bytes(), bytes())
         return state
     }

@@ -368,17 +368,13 @@ package final class DestinationStore {
     /// What the store was at one time: a copy of its file, and what is known of its indexes.
     package struct Checkpoint {
         fileprivate let path: String
-        fileprivate let isAppending: Bool
         fileprivate let writesPages: Bool
         fileprivate let indexSorts: IndexSorts?
         fileprivate let defersEmptyIndexes: Bool
-        fileprivate let indexed: Set<Int>
-        fileprivate let indexedJoins: Set<Int>
-        fileprivate let absent: [String: AbsentIndexes]
-        fileprivate let firstStamp: Int64
-
+        /// What was known of the store then.
+        package let knowledge: Knowledge
         /// The number that the copy bears.
-        fileprivate let stamp: Int64
+        package let stamp: Int64
 
         /// Removes the copy.
         package func remove() { unlink(path) }
@@ -395,21 +391,19 @@ package final class DestinationStore {
         try suspend()
         try FileCopy.copy(self.path, to: path, checkCancelled: checkCancelled)
         try resume()
-        return Checkpoint(
-            path: path, isAppending: isAppending, writesPages: writesPages, indexSorts: indexSorts,
-            defersEmptyIndexes: defersEmptyIndexes,
-            indexed: indexed,
-            indexedJoins: indexedJoins, absent: absent, firstStamp: firstStamp, stamp: stamp)
+        return checkpoint(at: path, knowledge: knowledge, stamp: stamp)
     }
 
-    /// What another process copied of this store while it was fresh and empty.
+    /// What another process copied of this store at the same time of its work.
     ///
-    /// - Parameter path: of the copy.
-    package func emptyCheckpoint(at path: String) -> Checkpoint {
+    /// - Parameters:
+    ///   - path: of the copy.
+    ///   - knowledge: what was known of the store then.
+    ///   - stamp: the number that the copy bears.
+    package func checkpoint(at path: String, knowledge: Knowledge, stamp: Int64) -> Checkpoint {
         Checkpoint(
-            path: path, isAppending: false, writesPages: writesPages, indexSorts: indexSorts,
-            defersEmptyIndexes: defersEmptyIndexes, indexed: [], indexedJoins: [], absent: [:], firstStamp: 0,
-            stamp: 1)
+            path: path, writesPages: writesPages, indexSorts: indexSorts, defersEmptyIndexes: defersEmptyIndexes,
+            knowledge: knowledge, stamp: stamp)
     }
 
     /// Opens a store as it was at a checkpoint, and begins the transaction. The checkpoint is used up.
@@ -422,14 +416,14 @@ package final class DestinationStore {
     ) throws(MigrationError) {
         self.path = path
         self.schema = schema
-        isAppending = checkpoint.isAppending
+        isAppending = checkpoint.knowledge.isAppending
         writesPages = checkpoint.writesPages
         indexSorts = checkpoint.indexSorts
         defersEmptyIndexes = checkpoint.defersEmptyIndexes
-        indexed = checkpoint.indexed
-        indexedJoins = checkpoint.indexedJoins
-        absent = checkpoint.absent
-        firstStamp = checkpoint.firstStamp
+        indexed = Set(checkpoint.knowledge.indexed)
+        indexedJoins = Set(checkpoint.knowledge.indexedJoins)
+        absent = checkpoint.knowledge.absent
+        firstStamp = checkpoint.knowledge.firstStamp
         stamp = checkpoint.stamp
         guard rename(checkpoint.path, path) == 0 else {
             throw MigrationError(

@@ -108,7 +108,10 @@ final class ExternalFiles {
     /// stand already.
     func restore(missing: [Int: [Missing]]) { missingByTurn = missing }
 
-    private func folder(ofTurn turn: Int) -> String { "\(staging)/\(turn)" }
+    private func folder(ofTurn turn: Int) -> String { Self.folder(ofTurn: turn, in: staging) }
+
+    /// Where a mapping model's files stand.
+    static func folder(ofTurn turn: Int, in staging: String) -> String { "\(staging)/\(turn)" }
 
     // MARK: - Rows
 
@@ -240,8 +243,15 @@ final class ExternalFiles {
     ///
     /// - Throws: `external.io` (74).
     func stagedPath(_ reference: ExternalReference) throws(MigrationError) -> String? {
+        try Self.stagedPath(reference, in: staging, upTo: turn)
+    }
+
+    /// The path of a file in the folder of a mapping model, the last one first.
+    static func stagedPath(
+        _ reference: ExternalReference, in staging: String, upTo turn: Int
+    ) throws(MigrationError) -> String? {
         for turn in stride(from: turn, through: 0, by: -1) {
-            let path = "\(folder(ofTurn: turn))/\(reference.name)"
+            let path = "\(folder(ofTurn: turn, in: staging))/\(reference.name)"
             if access(path, F_OK) == 0 { return path }
             guard errno == ENOENT || errno == ENOTDIR else {
                 throw MigrationError(

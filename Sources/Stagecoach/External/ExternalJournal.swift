@@ -1,4 +1,5 @@
 import Diagnostics
+import Foundation
 import Glibc
 import PersistentStore
 
@@ -71,9 +72,20 @@ struct ExternalJournal {
     /// Takes back what was put into the destination's folder, and removes the journal. What cannot be removed is passed
     /// over: it hurts nobody but its disk.
     ///
+    /// - Parameter staging: where the files stood before; they do again, for a run that goes on.
     /// - Throws: `external.io` (74) where the journal cannot be read: then it stays, for the next run.
-    func undo() throws(MigrationError) {
-        try forEach(.placed) { unlink(folder.path(of: $0)) }
+    func undo(staging: String) throws(MigrationError) {
+        let turns = (try? FileManager.default.contentsOfDirectory(atPath: staging).count) ?? 0
+        try forEach(.placed) { reference throws(MigrationError) in
+            let placed = folder.path(of: reference)
+            // A second name of the file that was staged, or, where the file system has no hard links, the only one.
+            if try ExternalFiles.stagedPath(reference, in: staging, upTo: turns) == nil {
+                mkdir(staging, 0o700)
+                mkdir(ExternalFiles.folder(ofTurn: 0, in: staging), 0o700)
+                rename(placed, "\(ExternalFiles.folder(ofTurn: 0, in: staging))/\(reference.name)")
+            }
+            unlink(placed)
+        }
         let made = try madeFolders()
         if made.contains(.madeData) { rmdir(folder.path) }
         if made.contains(.madeSupport) { rmdir(folder.support) }
@@ -93,13 +105,14 @@ struct ExternalJournal {
     /// - Parameters:
     ///   - built: the private store of the run; it is gone, or the destination itself, once it was published.
     ///   - destination: where it was to be published.
+    ///   - staging: where files stand until they are published.
     /// - Throws: `external.io`, `destination.io` (74), `destination.permission` (77): nobody knows which it was, and all
     ///   stays as it is.
-    func recover(built: String, destination: String) throws(MigrationError) {
+    func recover(built: String, destination: String, staging: String) throws(MigrationError) {
         guard try DestinationPath.status(path) != nil else { return }
         let there = try DestinationPath.status(destination)
         if let one = try DestinationPath.status(built), one.st_ino != there?.st_ino || one.st_dev != there?.st_dev {
-            try undo()
+            try undo(staging: staging)
         } else {
             try removeOrphans()
         }

@@ -14,7 +14,8 @@ final class ExternalPublication {
     private let files: ExternalFiles
     private let journal: ExternalJournal
     private let area: WorkArea
-    /// Names of the files that the store referred to before it was appended to; nil for a fresh one.
+    /// Names of the files that the store referred to before it was appended to; nil for a fresh one. A file of the work
+    /// directory, which a run that goes on finds there.
     private var earlier: Connection?
 
     init(files: ExternalFiles, area: WorkArea) {
@@ -30,22 +31,30 @@ final class ExternalPublication {
 
     /// Notes which files a store refers to that will be appended to.
     ///
-    /// - Parameter path: its private copy.
+    /// - Parameters:
+    ///   - path: its private copy.
+    ///   - goesOn: whether a run has noted them that this one goes on from; the copy has its rows already.
     /// - Complexity: O(rows) of tables with external columns.
-    func noteEarlier(_ path: String) throws(MigrationError) {
+    func noteEarlier(_ path: String, goesOn: Bool) throws(MigrationError) {
         guard files.isUsed else { return }
+        if !goesOn { unlink(area.earlierFilesPath) }
         let list = try Connection(
-            path: area.spills.file(named: "external"),
+            path: area.earlierFilesPath,
             flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, vfs: area.vfsName)
-        try list.execute(
-            """
-            PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA cache_size=-512;
-            CREATE TABLE file (name TEXT PRIMARY KEY) WITHOUT ROWID; BEGIN
-            """)
-        let insert = try list.prepare("INSERT OR IGNORE INTO file VALUES (?)")
-        try forEachReference(in: path) { reference throws(MigrationError) in
-            insert.bind(reference.name, at: 1)
-            try insert.run()
+        try list.execute("PRAGMA temp_store=FILE; PRAGMA cache_size=-512; PRAGMA temp.cache_size=-512")
+        if !goesOn {
+            // States bring it to the disk with the other files of the work directory.
+            try list.execute(
+                """
+                PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;
+                BEGIN; CREATE TABLE file (name TEXT PRIMARY KEY) WITHOUT ROWID
+                """)
+            let insert = try list.prepare("INSERT OR IGNORE INTO file VALUES (?)")
+            try forEachReference(in: path) { reference throws(MigrationError) in
+                insert.bind(reference.name, at: 1)
+                try insert.run()
+            }
+            try list.execute("COMMIT")
         }
         earlier = list
     }
@@ -64,9 +73,9 @@ final class ExternalPublication {
             try journal.forEach(.placed) { reference throws(MigrationError) in
                 guard let staged = try files.stagedPath(reference) else { return }
                 let target = "\(folder)/\(reference.name)"
-                if link(staged, target) == 0 {
-                    unlink(staged)
-                } else if errno == EEXIST || rename(staged, target) != 0 {
+                // The staged name goes with the work directory: a run that goes on from here looks for it.
+                if link(staged, target) == 0 { return }
+                guard errno != EEXIST, rename(staged, target) == 0 else {
                     throw MigrationError.writing(
                         "Publishing external binary data", path: target, otherwise: "external.write")
                 }
@@ -82,7 +91,7 @@ final class ExternalPublication {
 
     /// Takes the files away again, where the store could not be published. Where the journal cannot be read, the next run
     /// to the destination does that.
-    func withdraw() { try? journal.undo() }
+    func withdraw() { try? journal.undo(staging: area.externalPath) }
 
     /// Removes the files that nothing refers to any more, after the store was published.
     func removeOrphans() { try? journal.removeOrphans() }
@@ -90,18 +99,21 @@ final class ExternalPublication {
     private func writeJournal(_ path: String) throws(MigrationError) -> Int {
         var count = 0
         try journal.begin()
-        let delete = try earlier?.prepare("DELETE FROM file WHERE name = ?")
+        try earlier?.execute("CREATE TEMP TABLE kept (name TEXT PRIMARY KEY) WITHOUT ROWID; BEGIN")
+        let keep = try earlier?.prepare("INSERT OR IGNORE INTO temp.kept SELECT name FROM main.file WHERE name = ?")
         try forEachReference(in: path) { reference throws(MigrationError) in
-            if let delete {
-                delete.bind(reference.name, at: 1)
-                try delete.run()
+            if let keep {
+                keep.bind(reference.name, at: 1)
+                try keep.run()
             }
             guard let staged = try files.stagedPath(reference) else { return }
             count += 1
             try synchronize(staged)
             try journal.append(.placed, reference)
         }
-        if let rest = try earlier?.prepare("SELECT name FROM file") {
+        if let rest = try earlier?.prepare(
+            "SELECT name FROM main.file WHERE name NOT IN (SELECT name FROM temp.kept)")
+        {
             while try rest.step() {
                 guard let reference = rest.text(0).flatMap(ExternalReference.init(name:)) else { continue }
                 try journal.append(.orphan, reference)

@@ -119,6 +119,8 @@ final class ExistingDestination {
         for suffix in ["-wal", "-shm", "-journal"] where unlink(path + suffix) != 0 && errno != ENOENT {
             throw Self.failure("Removing the \(suffix) of", path)
         }
+        // A journal that SQLite has rolled back and removed, too: after a power failure it must not stand beside the new one.
+        try DestinationPath.synchronize(folder: DestinationPath(path: path).folder)
         guard rename(finished, path) == 0 else { throw Self.failure("Publishing", path) }
         do {
             try DestinationPath.synchronize(folder: DestinationPath(path: path).folder)

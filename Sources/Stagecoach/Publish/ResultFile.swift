@@ -1,5 +1,6 @@
 import Diagnostics
 import Glibc
+import PersistentStore
 
 /// A file of results while it is written: a hidden file beside its place, which takes the name when the destination is
 /// published.
@@ -59,6 +60,20 @@ final class ResultFile {
             waiting.append(contentsOf: bytes.prefix(count))
             try flush()
         }
+    }
+
+    /// Copies what there is so far to a file, and brings that one to the disk.
+    ///
+    /// - Throws: `output.io`, `store.full`, `store.io` (74).
+    func keep(at path: String) throws {
+        try flush()
+        unlink(path)
+        try FileCopy.copy(part, to: path) {}
+        let copy = SystemCall.uninterrupted { open(path, O_RDONLY | O_CLOEXEC) }
+        guard copy >= 0 else { throw failure(errno) }
+        defer { close(copy) }
+        guard SystemCall.uninterrupted({ fsync(copy) }) == 0 else { throw failure(errno) }
+        try DestinationPath.synchronize(folder: DestinationPath(path: path).folder)
     }
 
     /// Refuses a place where a file stands, before long work.

@@ -18,6 +18,8 @@ final class WorkArea {
     let journalPath: String
     /// The objects that the run rejected, kept for a run that goes on.
     let ledgerPath: String
+    /// Names of the files of external binary data that the store referred to before it was appended to.
+    let earlierFilesPath: String
     /// What the run has done so far.
     let runJournalPath: String
     private let lastJournalPath: String
@@ -58,10 +60,11 @@ final class WorkArea {
             }
             hasDamagedJournal = hasJournal && !restarts && earlier == nil
             externalPath = "\(place.workDirectory)/external"
+            earlierFilesPath = "\(place.workDirectory)/external.sqlite"
             journalPath = "\(place.workDirectory)/external.journal"
             // What a killed run left; the lock is ours, so nobody is building it.
             try ExternalJournal(path: journalPath, folder: ExternalFolder(store: place.path))
-                .recover(built: storePath, destination: place.path)
+                .recover(built: storePath, destination: place.path, staging: externalPath)
         } catch {
             // What is there is left to a run that can read it.
             if spills !== beside { try? spills.remove(keepsFiles: true) }
@@ -76,10 +79,14 @@ final class WorkArea {
         if earlier?.namesFiles != true { try spills.removeSpillFiles() }
     }
 
+    /// The reject file's lines after so many mapping models. Those of the state before stay while the next ones are written.
+    func rejectLinesPath(after models: Int) -> String { "\(beside.path)/rejects-\(models % 2).jsonl" }
+
     /// Removes the private store and what belongs to it: all begins anew.
     func removeFiles() {
         for path in [
-            storePath, storePath + "-journal", checkpointPath, ledgerPath, ledgerPath + "-journal",
+            storePath, storePath + "-journal", checkpointPath, ledgerPath, ledgerPath + "-journal", earlierFilesPath,
+            rejectLinesPath(after: 0), rejectLinesPath(after: 1),
         ] { unlink(path) }
         try? FileManager.default.removeItem(atPath: externalPath)
         try? spills.removeSpillFiles()

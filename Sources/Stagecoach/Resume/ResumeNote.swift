@@ -1,5 +1,3 @@
-import PersistentStore
-
 /// What a plan says of a run that is killed.
 struct ResumeNote {
     /// From where it goes on.
@@ -8,14 +6,8 @@ struct ResumeNote {
     private(set) var obstacles: [Int: String] = [:]
 
     init(
-        _ migration: Migration, _ turn: Migration.Turn, isStaged: Bool, appends: Bool, of count: Int,
-        _ schema: StoreSchema
+        _ migration: Migration, _ turn: Migration.Turn, isStaged: Bool, appends: Bool, of count: Int
     ) {
-        let options = migration.options
-        if let obstacle = RunCheckpoints.obstacle(options, appends: appends, models: count, schema) {
-            sentence = "A killed run begins again, \(obstacle)"
-            return
-        }
         let inside = "A killed run goes on inside the entity that it was at"
         guard isStaged else {
             sentence = inside

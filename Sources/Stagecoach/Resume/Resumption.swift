@@ -42,9 +42,7 @@ struct Resumption {
             known = made
             return made
         }
-        let isResumable =
-            migration.archive == nil && !options.isDryRun
-            && RunCheckpoints.obstacle(options, appends: appends, models: prepared.turns.count, prepared.schema) == nil
+        let isResumable = migration.archive == nil && !options.isDryRun
         checkpoints = RunCheckpoints(
             area, earlier: area.earlier, isResumable: isResumable, cancellation: migration.cancellation,
             options: options, header: header)

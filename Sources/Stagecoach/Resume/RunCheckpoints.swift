@@ -13,9 +13,6 @@ import SpillStorage
 ///
 /// Memory: a record.
 final class RunCheckpoints {
-    /// The number that a fresh store bears: it has none of these when it is complete.
-    static let firstStamp: Int64 = 1
-
     private let journalPath: String
     private let storePath: String
     private let spills: WorkDirectory
@@ -51,6 +48,8 @@ final class RunCheckpoints {
     private var destination: DestinationStore?
     /// Whether the last state is one between two steps, after which the store was not written.
     private var isBetweenSteps = false
+    /// Whether rows were written since the last state that no state could be taken of.
+    private var isStale = false
     /// The step at work once all its rows were appended.
     var loaded = RunRecord.LoadPosition()
     // What the next state says.
@@ -64,6 +63,8 @@ final class RunCheckpoints {
     private var appended: RunRecord.Appended?
     /// Which file it is: ``ExistingDestination/identity``.
     var identity: [Int64] = []
+    /// The copy of the store that a load without rejects begins from; nil while there is none.
+    var before: RunRecord.Before?
     /// Set once objects were rejected.
     var rejects: RunRecord.Rejects?
     /// The counts before rejected objects were taken out of them: a run that goes on takes them out again.
@@ -91,19 +92,6 @@ final class RunCheckpoints {
         journalFailure = options.journalFailure
     }
 
-    /// Why a run begins again after it was killed, a part of a sentence; nil where it goes on.
-    static func obstacle(
-        _ options: MigrationOptions, appends: Bool, models: Int, _ schema: StoreSchema
-    ) -> String? {
-        if options.onInvalid == .reject, appends || models > 1 {
-            return "because objects may be rejected in \(appends ? "an append" : "several mapping models")"
-        }
-        if appends, schema.externalColumns.contains(where: { !$0.isEmpty }) {
-            return "because external binary data is appended"
-        }
-        return nil
-    }
-
     // MARK: - Going on
 
     /// Finds the state that the store is in, brought back to where it was sound; nil where all begins anew.
@@ -115,6 +103,7 @@ final class RunCheckpoints {
         else { return nil }
         resumed = state
         rejects = state.rejects
+        before = state.before
         isActive = true
         goesOn = true
         unit = state.unit
@@ -251,7 +240,7 @@ final class RunCheckpoints {
             } else if isActive, var state = base, let fill = try writer.checkpoint() {
                 state.position = RunRecord.LoadPosition()
                 state.fill = fill
-                try journal().appendNow(RunRecord.record(state), synchronizes: true)
+                try journal().appendNow(RunRecord.record(state), synchronizes: true, everything: everything)
             }
         }
     }
@@ -297,7 +286,11 @@ final class RunCheckpoints {
         guard let destination else { return }
         try writer?.drain()
         last = .now
-        guard var state = try known ?? savedState(position, fill: nil) else { return try invalidate() }
+        guard var state = try known ?? savedState(position, fill: nil) else {
+            isStale = true
+            return try invalidate()
+        }
+        isStale = false
         if isActive {
             state.stamp = destination.stamp + 1
             try destination.write(stamp: state.stamp)
@@ -324,20 +317,34 @@ final class RunCheckpoints {
         try destination.commitStep()
     }
 
+    /// The filled store is about to be closed, to be read and gone back from. What no state says must not look like what
+    /// the last one says.
+    func closeFilled() throws {
+        guard isActive, isStale, let destination else { return }
+        try destination.write(stamp: destination.stamp + 1)
+        isStale = false
+    }
+
     // MARK: - Several mapping models
 
     /// A mapping model has run, and the session has taken it in: the next one begins.
     ///
-    /// - Parameter isStaged: whether the model ran in stages.
-    func endTurn(isStaged: Bool, hasRowsBefore: [Bool]) throws {
+    /// - Parameters:
+    ///   - isStaged: whether the model ran in stages.
+    ///   - rejected: what was rejected so far; nil where nothing is.
+    func endTurn(isStaged: Bool, hasRowsBefore: [Bool], rejected: RejectReport?) throws {
         guard isResumable, let session else { return }
         (self.isStaged, hasStages) = (false, false)
+        (rejects, before, countsBeforeRejects) = (nil, nil, nil)
         if turns.hasRows.isEmpty { turns.hasRows = [hasRowsBefore] }
         turns.done += 1
         turns.isStaged.append(isStaged)
         turns.hasRows.append(session.hasRows)
         turns.highestKeys = session.highestKeys
         turns.hasDeletions = session.associations.hasDeletions
+        turns.written = session.written
+        turns.rejects = rejected
+        turns.rejectingTables = session.associations.rejectingTables.sorted()
         unit = 0
         highest = Array(repeating: 0, count: session.destinationSchema.tables.count)
         guard isActive || isDue else {
@@ -376,7 +383,9 @@ final class RunCheckpoints {
 
     /// Objects are to be rejected: the load begins anew without them, from the copy of the store as it was. The session's
     /// counts are what they were then.
-    func loadAgain(_ rejects: RunRecord.Rejects) throws {
+    ///
+    /// - Parameter changesEarlier: whether rows change that were there before: no state tells which.
+    func loadAgain(_ rejects: RunRecord.Rejects, changesEarlier: Bool) throws {
         guard isResumable else { return }
         self.rejects = rejects
         resumed = nil
@@ -384,9 +393,9 @@ final class RunCheckpoints {
         guard isActive, let session else { return }
         let tables = session.destinationSchema.tables.count
         highest = Array(repeating: 0, count: tables)
-        guard var state = try savedState(nil, fill: nil) else { return }
-        state.stamp = Self.firstStamp
-        state.knowledge = .init()
+        guard !changesEarlier, let before, var state = try savedState(nil, fill: nil) else { return }
+        state.stamp = before.stamp
+        state.knowledge = before.knowledge
         try journal().appendNow(RunRecord.record(state), synchronizes: true, everything: true)
     }
 
@@ -402,7 +411,8 @@ final class RunCheckpoints {
             }
             state.isComplete = true
             state.stamp = destination?.knowledge.firstStamp ?? 0
-            try journal().appendNow(RunRecord.record(state), synchronizes: false)
+            // Its own bytes come with the transaction, files beside it do not.
+            try journal().appendNow(RunRecord.record(state), synchronizes: false, everything: everything)
         }
     }
 
@@ -468,7 +478,7 @@ final class RunCheckpoints {
                 counts: countsBeforeRejects ?? session.counts, rowsWritten: session.rowsWritten,
                 linksWritten: session.linksWritten,
                 highest: highest, missing: session.external?.allMissing ?? [:], rows: session.progress.snapshot.rows),
-            knowledge: destination.knowledge, rejects: rejects,
+            knowledge: destination.knowledge, rejects: rejects, before: before,
             hasDuplicates: session.validation.ledger?.hasDuplicates ?? false, fill: fill, stages: stagesBytes,
             turns: turns, appended: appended, models: models, references: references)
     }

@@ -143,6 +143,15 @@ extension RunRecord.Turns {
         writer.write(keys: highestKeys)
         writer.write(hasDeletions)
         writer.write(isAtBeginning)
+        writer.write(written != nil)
+        if let written {
+            written.counts.write(to: &writer)
+            writer.write(integers: written.rows)
+            writer.write(integers: written.links)
+        }
+        writer.write(rejects != nil)
+        rejects?.write(to: &writer)
+        writer.write(integers: rejectingTables)
     }
 
     init(from reader: inout StateReader) throws(MigrationError) {
@@ -152,6 +161,65 @@ extension RunRecord.Turns {
         highestKeys = try reader.keys()
         hasDeletions = try reader.flag()
         isAtBeginning = try reader.flag()
+        written = try reader.optional { reader throws(MigrationError) in
+            MigrationSession.Written(
+                counts: try MigrationCounts(from: &reader), rows: try reader.signedList(),
+                links: try reader.signedList())
+        }
+        rejects = try reader.optional { reader throws(MigrationError) in try RejectReport(from: &reader) }
+        rejectingTables = try reader.signedList()
+    }
+}
+
+extension RejectReport {
+    func write(to writer: inout StateWriter) {
+        writer.write(integers: [objects, removedReferences, rounds])
+        for numbers in [byRule, byEntity] { writer.write(numbers: numbers) }
+        writer.write(list: sample) { object, writer in
+            writer.write(object.entity)
+            writer.write(object.id)
+            writer.write(object.sourceID)
+            writer.write(object.otherSourceIDs != nil)
+            writer.write(list: object.otherSourceIDs ?? []) { $1.write($0) }
+            writer.write(object.property)
+            writer.write(object.rule.rawValue)
+            writer.write(object.value)
+            writer.write(object.mapping)
+        }
+        writer.write(file)
+    }
+
+    /// - Throws: `journal.damaged`, as the others.
+    init(from reader: inout StateReader) throws(MigrationError) {
+        self.init()
+        let counts = try reader.signedList()
+        guard counts.count == 3 else { throw StateReader.damaged("the counts of rejects") }
+        (objects, removedReferences, rounds) = (counts[0], counts[1], counts[2])
+        byRule = try reader.numbers()
+        byEntity = try reader.numbers()
+        sample = try reader.list { reader throws(MigrationError) in
+            let (entity, id, sourceID) = (try reader.text(), try reader.text(), try reader.optionalText())
+            let hasOthers = try reader.flag()
+            let others = try reader.list { reader throws(MigrationError) in try reader.text() }
+            let property = try reader.text()
+            guard let rule = ValidationRule(rawValue: try reader.text()) else { throw StateReader.damaged("a rule") }
+            return RejectedObject(
+                entity: entity, id: id, sourceID: sourceID, otherSourceIDs: hasOthers ? others : nil,
+                property: property, rule: rule, value: try reader.optionalText(), mapping: try reader.optionalText())
+        }
+        file = try reader.optionalText()
+    }
+}
+
+extension RunRecord.Before {
+    func write(to writer: inout StateWriter) {
+        knowledge.write(to: &writer)
+        writer.write(stamp)
+    }
+
+    init(from reader: inout StateReader) throws(MigrationError) {
+        knowledge = try .init(from: &reader)
+        stamp = try reader.integer()
     }
 }
 
@@ -177,6 +245,8 @@ extension RunRecord.State {
                 rejects.made, rejects.rounds, rejects.skippedRows, rejects.removedReferences,
             ])
         }
+        writer.write(before != nil)
+        before?.write(to: &writer)
         writer.write(hasDuplicates)
         writer.write(isComplete)
         turns.write(to: &writer)
@@ -196,6 +266,7 @@ extension RunRecord.State {
         progress = try .init(from: &reader)
         knowledge = try .init(from: &reader)
         rejects = try reader.optional { reader throws(MigrationError) in try .init(from: &reader) }
+        before = try reader.optional { reader throws(MigrationError) in try .init(from: &reader) }
         hasDuplicates = try reader.flag()
         isComplete = try reader.flag()
         turns = try .init(from: &reader)

@@ -107,6 +107,11 @@ enum RunRecord {
         /// By destination table, before the one at work.
         var highestKeys: [Int64] = []
         var hasDeletions = false
+        /// What they had counted and written; nil where none has run.
+        var written: MigrationSession.Written?
+        /// What they rejected, and in which destination tables; nil where nothing is rejected.
+        var rejects: RejectReport?
+        var rejectingTables: [Int] = []
         /// Whether nothing of the one at work has been done.
         var isAtBeginning = false
     }
@@ -123,6 +128,8 @@ enum RunRecord {
         var knowledge: DestinationStore.Knowledge
         /// Whether objects were rejected, and this is the load without them.
         var rejects: Rejects?
+        /// The copy of the store as it was before the mapping model at work, where objects may be rejected.
+        var before: Before?
         /// Whether rows may share the values of a uniqueness constraint.
         var hasDuplicates = false
         /// Whether the store is complete.
@@ -137,6 +144,14 @@ enum RunRecord {
         var models: [UInt8]?
         /// Those of the mapping model at work, where no user code runs in it.
         var references: [UInt8]?
+    }
+
+    /// A copy of the store that may be gone back to.
+    struct Before {
+        /// What was known of the store then.
+        var knowledge: DestinationStore.Knowledge
+        /// The number that it bears.
+        var stamp: Int64
     }
 
     /// What the first of two loads told.

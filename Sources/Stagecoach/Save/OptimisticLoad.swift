@@ -82,18 +82,20 @@ final class OptimisticLoad {
             }
             return highest
         }
+        let changesEarlier = !(session.touched?.isEmpty ?? true)
         if let touched = session.touched {
             try ledger.keep(touched)
             touched.close()
             session.touched = nil
         }
         filling.release()
+        try session.checkpoints?.closeFilled()
         try store.destination.closeUnfinished()
         let rounds = try reject(ledger)
         guard let checkpoint else { return highest }
         if case .publish(let file) = purpose { try checkLimit(ledger, rounds: rounds, file) }
         session.written = before
-        try session.checkpoints?.loadAgain(.init(made: made, rounds: rounds))
+        try session.checkpoints?.loadAgain(.init(made: made, rounds: rounds), changesEarlier: changesEarlier)
         try store.goBack(to: checkpoint)
         if let checkpoints = session.checkpoints {
             checkpoints.fill(store.destination)

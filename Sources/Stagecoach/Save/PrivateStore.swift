@@ -1,6 +1,7 @@
 import Diagnostics
 import Glibc
 import PersistentStore
+import SpillStorage
 
 /// The store that a run fills, in its work area: fresh, or a copy of the one that is appended to.
 final class PrivateStore {
@@ -50,13 +51,17 @@ final class PrivateStore {
     /// - Throws: `store.full`, `store.io` (74); the cancellation.
     /// - Complexity: O(1) where the file system shares blocks, else O(bytes).
     func checkpoint(_ session: MigrationSession) throws -> DestinationStore.Checkpoint {
-        let isResumable = session.checkpoints?.isResumable ?? false
-        if session.checkpoints?.resumed != nil { return destination.emptyCheckpoint(at: checkpointPath) }
+        let checkpoints = session.checkpoints
+        if checkpoints?.resumed != nil {
+            guard let before = checkpoints?.before else { throw StateReader.damaged("the store before the load") }
+            return destination.checkpoint(at: checkpointPath, knowledge: before.knowledge, stamp: before.stamp)
+        }
         // A killed run may have come so far, and gone back behind it.
         unlink(checkpointPath)
         let checkpoint = try destination.checkpoint(to: checkpointPath) { try session.checkCancelled() }
         // The copy has the number before.
-        if isResumable { try destination.write(stamp: destination.stamp + 1) }
+        if checkpoints?.isResumable ?? false { try destination.write(stamp: destination.stamp + 1) }
+        checkpoints?.before = RunRecord.Before(knowledge: checkpoint.knowledge, stamp: checkpoint.stamp)
         return checkpoint
     }
 

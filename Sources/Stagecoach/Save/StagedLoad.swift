@@ -23,7 +23,8 @@ struct StagedLoad {
         let checkpoints = session.checkpoints
         let resumed = checkpoints?.resumed
         if resumed == nil { try checkpoints?.beginLoad() }
-        if let touched = session.touched {
+        // A complete store has the changes.
+        if let touched = session.touched, !(resumed?.isComplete ?? false) {
             try EarlierRowChanges(
                 session: session, destination: destination, links: runtime.objects.links, touched: touched
             ).write()

@@ -21,6 +21,11 @@ final class RejectFile {
     /// Adds a line.
     func append(_ object: RejectedObject) throws(MigrationError) { try file.append(line: object.json) }
 
+    /// Copies what there is so far to a file, for a run that goes on after this one was killed; it is on the disk then.
+    ///
+    /// - Throws: `output.io`, `store.full`, `store.io` (74).
+    func keep(at path: String) throws { try file.keep(at: path) }
+
     /// Writes what is left and brings the file to the disk.
     func finish() throws(MigrationError) { try file.finish() }
 

@@ -74,6 +74,9 @@ final class FaultFolder {
         try FileManager.default.createDirectory(atPath: stash, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: stash) }
         var environment = plan.environment(run: number)
+        // States as often as can be: else runs as short as these take none, and a repeat only begins anew.
+        environment["STAGECOACH_CHECKPOINT_INTERVAL"] =
+            ProcessInfo.processInfo.environment["STAGECOACH_CHECKPOINT_INTERVAL"] ?? "0"
         environment["FAULT_ROOTS"] = path("in") + ":" + path("out") + ":" + path("cwd") + ":" + path("tmp")
         environment["FAULT_REPORT"] = report
         environment["FAULT_STASH"] = stash

@@ -10,18 +10,19 @@ extension FaultScene {
     /// Makes a scene by its name, once a process.
     static let makers: [(name: String, make: @Sendable () throws -> FaultScene)] = [
         ("inferred", inferred), ("mapping", mapping), ("models", severalModels), ("policy", policy), ("append", append),
-        ("appendWAL", appendWAL),
-        ("reject", reject), ("chain", chain), ("external", external), ("appendExternal", appendExternal),
+        ("appendWAL", appendWAL), ("appendJournal", appendJournal), ("reject", reject), ("chain", chain),
+        ("external", external),
+        ("appendExternal", appendExternal), ("rejectModels", rejectModels), ("rejectAppend", rejectAppend),
     ]
 
     /// `STAGECOACH_FAULT_ROWS` makes the stores larger or smaller.
-    private static let rows =
+    static let rows =
         ProcessInfo.processInfo.environment["STAGECOACH_FAULT_ROWS"].flatMap(Int64.init) ?? 60
 
-    private static let models = SharedStores.repository.appendingPathComponent("Fixtures/Models")
-    private static let line = ["$/in/old.sqlite", "$/out/new.sqlite", "--progress", "none", "--batch-size", "25"]
+    static let models = SharedStores.repository.appendingPathComponent("Fixtures/Models")
+    static let line = ["$/in/old.sqlite", "$/out/new.sqlite", "--progress", "none", "--batch-size", "25"]
 
-    private static func copy(_ url: URL, into folder: TemporaryFolder, as name: String? = nil) throws {
+    static func copy(_ url: URL, into folder: TemporaryFolder, as name: String? = nil) throws {
         let target = try folder.file("in/" + (name ?? url.lastPathComponent), making: true)
         try FileManager.default.copyItem(atPath: url.path, toPath: target)
     }
@@ -136,6 +137,29 @@ extension FaultScene {
         }
     }
 
+    /// A program has died while it wrote to the old destination: its journal is to be rolled back first.
+    @Sendable private static func appendJournal() throws -> FaultScene {
+        try FaultScene("appendJournal", line + ["--to", "$/in/Library.xcdatamodeld", "--append"]) { folder in
+            let first = try TemporaryFolder()
+            try FileManager.default.createDirectory(atPath: first.file("out"), withIntermediateDirectories: true)
+            try destination(in: first)
+            let open = try Connection(path: first.file("out/new.sqlite"), flags: SQLITE_OPEN_READWRITE)
+            // So few pages are held that changed ones go to the file, after what they were went to the journal.
+            try open.execute(
+                "PRAGMA cache_size = 1; PRAGMA cache_spill = 1; BEGIN; UPDATE ZAUTHOR SET ZFULLNAME = hex(zeroblob(2000))"
+            )
+            for suffix in ["", "-journal"] {
+                try FileManager.default.copyItem(
+                    atPath: first.file("out/new.sqlite") + suffix, toPath: folder.file("out/new.sqlite") + suffix)
+            }
+            try open.close()
+            // The number of the journal's pages is there: it is to be rolled back.
+            let header = try Data(contentsOf: URL(fileURLWithPath: folder.file("out/new.sqlite-journal"))).prefix(12)
+            try #require(header.count == 12 && header.suffix(4) != Data(count: 4))
+            try library(folder, numbered: 5000)
+        }
+    }
+
     /// Two steps that do not compose: the second reads what the first made.
     @Sendable private static func chain() throws -> FaultScene {
         try FaultScene(
@@ -158,45 +182,6 @@ extension FaultScene {
                 of: "name=\"fullName\"", with: "name=\"whole\" elementID=\"fullName\""
             ).replacingOccurrences(of: "property=\"fullName\"", with: "property=\"whole\"").write(
                 toFile: contents, atomically: true, encoding: .utf8)
-        }
-    }
-
-    // MARK: - Rejects
-
-    @Sendable private static func reject() throws -> FaultScene {
-        try FaultScene(
-            "reject",
-            line + [
-                "--from", "$/in/Orders.xcdatamodeld:Orders", "--to", "$/in/Orders.xcdatamodeld", "--on-invalid",
-                "reject",
-                "--reject-file", "$/out/rejects.jsonl", "--id-map", "$/out/ids.csv",
-            ]
-        ) { folder in
-            try copy(models.appendingPathComponent("Orders.xcdatamodeld"), into: folder)
-            let model = try ModelLocator.load(folder.file("in/Orders.xcdatamodeld") + ":Orders").model
-            try ReferenceStore.make(model) { store in
-                for key in 1...rows {
-                    store.insert(
-                        "Customer", key,
-                        [
-                            "age": .integer(key % 11 == 0 ? 200 : 30),
-                            "name": key % 13 == 0 ? .null : .text("Customer \(key)"),
-                            // Some have their neighbour's.
-                            "email": .text("c\(key % 17 == 0 ? key - 1 : key)@example.org"),
-                        ])
-                }
-                var last: Int64 = 0
-                for key in 1...(3 * rows) {
-                    store.insert(
-                        "Order", key,
-                        ["number": key % 19 == 0 ? .null : .integer(key), "placedAt": .real(Double(86_400 * key))],
-                        toOne: ["customer": 1 + key % rows])
-                    for _ in 0..<(key % 23 == 0 ? 1 : 2) {
-                        last += 1
-                        store.insert("Line", last, ["code": .text("L\(last)")], toOne: ["order": key])
-                    }
-                }
-            }.write(path: folder.file("in/old.sqlite"))
         }
     }
 

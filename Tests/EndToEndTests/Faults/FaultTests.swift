@@ -12,7 +12,8 @@ import Testing
 ///     STAGECOACH_COMMAND=.build/release/stagecoach STAGECOACH_FAULTS=1000 swift test --disable-xctest -Xswiftc -O --filter FaultTests
 ///
 /// makes 1,000 kills, 500 power failures and 1,000 failed calls. `STAGECOACH_SEED` tries others,
-/// `STAGECOACH_FAULT_SCENES=append,chain` those migrations only, `STAGECOACH_FAULT_ROWS=5000` with larger stores (60), and
+/// `STAGECOACH_FAULT_SCENES=append,chain` those migrations only, `STAGECOACH_FAULT_ROWS=5000` with larger stores (60),
+/// `STAGECOACH_CHECKPOINT_INTERVAL=500` with states as usual instead of after each batch, and
 /// `STAGECOACH_FAULT='append kill all 120'` repeats the one that a failure names. Scenes with policies need
 /// `STAGECOACH_POLICIES`, the example's library in the command's configuration, where the command is another one.
 @Suite(

@@ -1,0 +1,97 @@
+import Foundation
+import Stagecoach
+import TestSupport
+import Testing
+
+/// Rejects of several mapping models and of appends, in runs whose journal cannot be written any more after some records,
+/// again and again until they are done: destination, reject file and counts are the reference's.
+@Suite("Rejects of several mapping models and appends that are gone on with")
+struct ResumedRejectTests {
+    typealias Variant = MigrationComparison.Variant
+
+    static let seeds = RandomSeeds.seeds(6)
+
+    private static func options(_ variant: Variant, _ rejects: String) -> MigrationOptions {
+        var options = variant.options
+        options.onInvalid = .reject
+        options.rejectFile = rejects
+        return options
+    }
+
+    /// What a reject file and a report say that the reference does not, and the other way round.
+    private func differences(
+        _ path: String, _ report: MigrationReport, _ expected: Result<ReferenceOutcome, ReferenceFailure>
+    ) throws -> [String] {
+        guard case .success(let outcome) = expected else { return [] }
+        let found = try RejectLine.read(path).map { "\($0.id) \($0.property) \($0.rule)" }.sorted()
+        let wanted = outcome.report.rejects
+            .map { "\($0.entity)/p\($0.key) \($0.property) \(RejectComparison.word($0.rule))" }.sorted()
+        var lines: [String] = []
+        if found != wanted { lines.append("rejected \(found), expected \(wanted)") }
+        if report.rejects?.objects != wanted.count { lines.append("\(report.rejects?.objects ?? -1) rejects counted") }
+        for line in report.counts.mappings where line.sourceEntity != nil && line.destinationEntity != nil {
+            if line.rejected != outcome.report.rejected[line.name] ?? 0
+                || line.migrated != outcome.report.migrated[line.name] ?? 0
+            {
+                lines.append("\(line.name): \(line.migrated) migrated, \(line.rejected) rejected")
+            }
+        }
+        return lines
+    }
+
+    @Test("A mapping model cut into several", arguments: seeds)
+    func split(seed: UInt64) throws {
+        let scene = try SplitScene(seed: seed, isRuled: true)
+        var generator = SeededGenerator(seed: seed &* 53 &+ 3)
+        let expected = ReferenceMigrator.migrate(
+            source: try scene.sourceStore(), destinationModel: scene.migration.destination,
+            mappingModels: scene.models, rejectsInvalid: true)
+        for variant in ResumedModelsTests.variants {
+            var (attempts, rejects) = (0, [String]())
+            let lines = try scene.differences(expected, "\(variant)") { path in
+                let run = try InterruptedRun(&generator, Self.options(variant, path + ".rejects")) { options in
+                    Migration(
+                        from: scene.path, model: scene.migration.source, mappings: scene.models, to: path,
+                        model: scene.migration.destination, options: options)
+                }
+                attempts = run.attempts
+                rejects = try differences(path + ".rejects", run.report, expected)
+                return nil
+            }
+            #expect(lines + rejects == [], "\(variant), \(attempts) attempts")
+        }
+    }
+
+    @Test("A second store appended to the first one's destination", arguments: seeds)
+    func append(seed: UInt64) throws {
+        let scene = try SplitScene(seed: seed, isRuled: true)
+        var generator = SeededGenerator(seed: seed &* 59 &+ 3)
+        let mapping = try #require(scene.migration.mapping)
+        let first = ReferenceMigrator.migrate(
+            source: try scene.sourceStore(), destinationModel: scene.migration.destination, mappingModels: [mapping],
+            rejectsInvalid: true)
+        guard case .success(let outcome) = first else { return }
+        let expected = ReferenceMigrator.migrate(
+            source: try scene.sourceStore(), destinationModel: scene.migration.destination, mappingModels: [mapping],
+            destination: outcome.store, rejectsInvalid: true)
+        for variant in ResumedModelsTests.variants {
+            var (attempts, rejects) = (0, [String]())
+            let lines = try scene.differences(expected, "append, \(variant)") { path in
+                func make(_ options: MigrationOptions) throws -> Migration {
+                    Migration(
+                        from: scene.path, model: scene.migration.source, mapping: mapping, to: path,
+                        model: scene.migration.destination, options: options)
+                }
+                var options = Self.options(variant, path + "-1.rejects")
+                options.appendsToExisting = true
+                _ = try make(options).run()
+                options.rejectFile = path + "-2.rejects"
+                let run = try InterruptedRun(&generator, options, make)
+                attempts = run.attempts
+                rejects = try differences(path + "-2.rejects", run.report, expected)
+                return nil
+            }
+            #expect(lines + rejects == [], "\(variant), \(attempts) attempts")
+        }
+    }
+}
