@@ -119,6 +119,36 @@ struct CommandAppendTests {
         #expect(try Self.integer("SELECT count(*) FROM ZAUTHOR", in: path) == 10_000)
     }
 
+    @Test("A destination that its program died while writing is refused, and left to be rolled back")
+    func interrupted() throws {
+        let (source, folder, inputs) = try Self.scene()
+        defer { withExtendedLifetime(inputs) {} }
+        let other = try TemporaryFolder()
+        let path = other.file("new.sqlite")
+        try FileManager.default.moveItem(atPath: folder.file("new.sqlite"), toPath: path)
+        let program = try Connection(path: path, flags: SQLITE_OPEN_READWRITE)
+        // So few pages are held that changed ones go to the file, after what they were went to the journal.
+        try program.execute(
+            "PRAGMA cache_size = 1; PRAGMA cache_spill = 1; BEGIN; UPDATE ZAUTHOR SET ZFULLNAME = hex(zeroblob(200))")
+        for suffix in ["", "-journal"] {
+            try FileManager.default.copyItem(atPath: path + suffix, toPath: folder.file("new.sqlite") + suffix)
+        }
+        try program.execute("ROLLBACK")
+        try program.close()
+        let before = try CommandBinary.contents(of: folder.path)
+        let line = ["migrate", source, "new.sqlite", "--to", CommandBinary.models, "--append"]
+        let outcome = try CommandBinary.run(line, in: folder.path)
+        #expect(outcome.code == 65, "\(outcome.messages)")
+        #expect(outcome.messages.contains("A program was interrupted while writing the store"))
+        #expect(try CommandBinary.contents(of: folder.path) == before)
+        // The program rolls it back.
+        let again = try Connection(path: folder.file("new.sqlite"), flags: SQLITE_OPEN_READWRITE)
+        #expect(try again.integer("SELECT count(*) FROM ZAUTHOR WHERE ZFULLNAME LIKE '0000%'") == 0)
+        try again.close()
+        #expect(try CommandBinary.run(line, in: folder.path).code == 0)
+        #expect(try Self.integer("SELECT count(*) FROM ZAUTHOR", in: folder.file("new.sqlite")) == 10_000)
+    }
+
     @Test("Killed at any moment, the old destination is whole, and the same command succeeds")
     func killed() throws {
         let (source, folder, inputs) = try Self.scene()

@@ -130,6 +130,42 @@ struct WritingRowTests {
         #expect(try connection.prepare("PRAGMA integrity_check").firstText() == "ok")
     }
 
+    @Test("What changes single rows after a step's end belongs to a transaction, which a killed process leaves undone")
+    func transactions() throws {
+        let folder = try TemporaryFolder()
+        let schema = try M.schema(M.entity("A", [M.attribute("n", .integer64)]))
+        var count = 0
+        func changes(_ change: (StoredRows, DestinationStore) throws -> Void) throws -> Bool {
+            count += 1
+            let path = folder.file("\(count).sqlite")
+            let store = try W.create(schema, path)
+            let writer = try store.tableWriter(0)
+            try writer.append(W.batch(slots: 3, keys: [1, 2, 3]) { $0[$1, 2] = .integer(5) })
+            try writer.finish()
+            try store.commitStep()
+            #expect(!store.hasChanges)
+            try change(StoredRows(store, table: 0), store)
+            return store.hasChanges
+        }
+        let changed = W.batch(slots: 3, keys: [2]) { batch, row in
+            batch[row, 0] = .absent
+            batch[row, 1] = .absent
+            batch[row, 2] = .integer(6)
+        }
+        #expect(try changes { rows, _ in try rows.update(2, from: changed, row: 0) })
+        #expect(try changes { rows, _ in try rows.delete(2) })
+        #expect(
+            try changes { rows, store in
+                let touched = TouchedRows(store)
+                try touched.note(2, table: 0, .values)
+                try rows.raiseLocks(of: touched)
+            })
+        #expect(
+            try changes { _, store in
+                try store.raiseLocks(table: 0, through: 9, referredToBy: [.column(table: 0, column: 2, after: 0)])
+            })
+    }
+
     @Test("A table of as many columns as SQLite allows is written", arguments: [1, 7, 40])
     func wide(rows: Int) throws {
         let folder = try TemporaryFolder()

@@ -109,7 +109,8 @@ final class PageOutput {
         guard PosixFile.size(descriptor) >= Int64(page) * Int64(PageGeometry.pageSize) else {
             throw StateReader.damaged("the file has fewer pages than it says")
         }
-        guard ftruncate(descriptor, off_t(Int(page) * PageGeometry.pageSize)) == 0 else {
+        let size = off_t(Int(page) * PageGeometry.pageSize)
+        guard SystemCall.uninterrupted({ ftruncate(descriptor, size) }) == 0 else {
             throw PageFailure.system("Cutting", path, number: Int(errno))
         }
         start(afterPage: page)

@@ -105,7 +105,7 @@ extension DestinationStore {
         self.stamp = stamp
     }
 
-    /// Ends the transaction; the next statement begins another.
+    /// Ends the transaction; whatever is written next begins another.
     package func commitStep() throws(MigrationError) { try suspend() }
 
     /// Gives up a store that is complete already.

@@ -307,6 +307,7 @@ package final class DestinationStore {
     ///
     /// - Complexity: O(rows).
     package func loosen(table: Int) throws(MigrationError) {
+        try resume()
         let name = schema.tables[table].name
         let indexes = try AbsentIndexes(takingFrom: name, connection)
         let old = SQLName.quoted(name)

@@ -3,7 +3,7 @@ import Diagnostics
 import Rows
 
 /// Single rows of one table of the store that is written, which earlier mapping models made or which were there before:
-/// read, changed and deleted by key.
+/// read, changed and deleted by key, within the store's transaction.
 ///
 /// Memory: one prepared statement for each set of columns that is changed together. Release before the store is
 /// finished.
@@ -54,6 +54,7 @@ package final class StoredRows {
         var changed: [Int] = []
         for slot in 0..<batch.slots where batch[row, slot].kind != .absent { changed.append(slot) }
         guard !changed.isEmpty else { return }
+        try store.resume()
         if changed.contains(where: { if case .attribute = table.columns[$0].role { true } else { false } }) {
             try store.prepareUpdates(table: tableIndex)
         }
@@ -95,6 +96,7 @@ package final class StoredRows {
     /// - Complexity: O(noted rows), each an update by key.
     package func raiseLocks(of touched: TouchedRows) throws(MigrationError) {
         guard !touched.isEmpty else { return }
+        try store.resume()
         try store.connection.execute(
             "UPDATE \(SQLName.quoted(table.name)) SET Z_OPT = coalesce(Z_OPT, 0) + 1 "
                 + "WHERE \(touched.changedCondition(table: tableIndex, key: "Z_PK"))")
@@ -102,6 +104,7 @@ package final class StoredRows {
 
     /// Deletes a row, where there is one.
     package func delete(_ key: Int64) throws(MigrationError) {
+        try store.resume()
         let statement = try store.connection.prepare("DELETE FROM \(SQLName.quoted(table.name)) WHERE Z_PK = ?1")
         statement.bind(key, at: 1)
         try statement.run()

@@ -74,7 +74,7 @@ package final class SpillFile {
         guard fstat(descriptor, &status) == 0, Int(status.st_size) >= size else {
             throw StateReader.damaged("\(name) is too short")
         }
-        guard ftruncate(descriptor, off_t(size)) == 0 else {
+        guard SystemCall.uninterrupted({ ftruncate(descriptor, off_t(size)) }) == 0 else {
             throw SpillFailure.system("write", path, number: Int(errno))
         }
     }

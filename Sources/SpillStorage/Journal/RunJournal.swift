@@ -90,7 +90,7 @@ package final class RunJournal {
         descriptor = -1
         size = contents.size
         descriptor = try open(path, flags: O_RDWR | O_CLOEXEC | O_NOFOLLOW)
-        guard ftruncate(descriptor, off_t(size)) == 0 else { throw failure("cut", errno) }
+        guard SystemCall.uninterrupted({ ftruncate(descriptor, off_t(size)) }) == 0 else { throw failure("cut", errno) }
         try synchronize()
     }
 
@@ -289,7 +289,7 @@ package final class RunJournal {
         guard opened >= 0 else { return }
         defer { Glibc.close(opened) }
         // Some file systems cannot sync a folder; then there is nothing to wait for.
-        guard fsync(opened) == 0 || errno == EINVAL else { throw failure("sync", errno) }
+        guard SystemCall.uninterrupted({ fsync(opened) }) == 0 || errno == EINVAL else { throw failure("sync", errno) }
     }
 
     private func writeHead() throws(MigrationError) {

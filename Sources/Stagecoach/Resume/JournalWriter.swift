@@ -151,13 +151,11 @@ final class JournalWriter: @unchecked Sendable {
     }
 
     private func synchronize(everything: Bool) throws(MigrationError) {
-        let descriptor = open(storePath, O_RDONLY | O_CLOEXEC)
+        let descriptor = SystemCall.uninterrupted { open(storePath, O_RDONLY | O_CLOEXEC) }
         guard descriptor >= 0 else { throw failed("Opening") }
         defer { close(descriptor) }
         if everything, !FileSystem.synchronize(descriptor) { throw failed("Syncing") }
-        while fdatasync(descriptor) != 0 {
-            guard errno == EINTR else { throw failed("Syncing") }
-        }
+        guard SystemCall.uninterrupted({ fdatasync(descriptor) }) == 0 else { throw failed("Syncing") }
     }
 
     private func failed(_ doing: String) -> MigrationError {

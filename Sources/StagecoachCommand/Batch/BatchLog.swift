@@ -85,7 +85,8 @@ final class BatchLog: Sendable {
                 guard count > 0 else { return errno }
                 rest = rest.dropFirst(count)
             }
-            return fdatasync(descriptor) == 0 || errno == EINVAL || errno == EROFS ? 0 : errno
+            let isSynced = SystemCall.uninterrupted { fdatasync(descriptor) } == 0
+            return isSynced || errno == EINVAL || errno == EROFS ? 0 : errno
         }
         guard failure == 0 else {
             throw MigrationError(

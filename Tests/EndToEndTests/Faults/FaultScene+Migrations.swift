@@ -10,8 +10,7 @@ extension FaultScene {
     /// Makes a scene by its name, once a process.
     static let makers: [(name: String, make: @Sendable () throws -> FaultScene)] = [
         ("inferred", inferred), ("mapping", mapping), ("models", severalModels), ("policy", policy), ("append", append),
-        ("appendWAL", appendWAL), ("appendJournal", appendJournal), ("reject", reject), ("chain", chain),
-        ("external", external),
+        ("appendWAL", appendWAL), ("reject", reject), ("chain", chain), ("external", external),
         ("appendExternal", appendExternal), ("rejectModels", rejectModels), ("rejectAppend", rejectAppend),
     ]
 
@@ -133,29 +132,6 @@ extension FaultScene {
                     atPath: first.file("out/new.sqlite") + suffix, toPath: folder.file("out/new.sqlite") + suffix)
             }
             try open.close()
-            try library(folder, numbered: 5000)
-        }
-    }
-
-    /// A program has died while it wrote to the old destination: its journal is to be rolled back first.
-    @Sendable private static func appendJournal() throws -> FaultScene {
-        try FaultScene("appendJournal", line + ["--to", "$/in/Library.xcdatamodeld", "--append"]) { folder in
-            let first = try TemporaryFolder()
-            try FileManager.default.createDirectory(atPath: first.file("out"), withIntermediateDirectories: true)
-            try destination(in: first)
-            let open = try Connection(path: first.file("out/new.sqlite"), flags: SQLITE_OPEN_READWRITE)
-            // So few pages are held that changed ones go to the file, after what they were went to the journal.
-            try open.execute(
-                "PRAGMA cache_size = 1; PRAGMA cache_spill = 1; BEGIN; UPDATE ZAUTHOR SET ZFULLNAME = hex(zeroblob(2000))"
-            )
-            for suffix in ["", "-journal"] {
-                try FileManager.default.copyItem(
-                    atPath: first.file("out/new.sqlite") + suffix, toPath: folder.file("out/new.sqlite") + suffix)
-            }
-            try open.close()
-            // The number of the journal's pages is there: it is to be rolled back.
-            let header = try Data(contentsOf: URL(fileURLWithPath: folder.file("out/new.sqlite-journal"))).prefix(12)
-            try #require(header.count == 12 && header.suffix(4) != Data(count: 4))
             try library(folder, numbered: 5000)
         }
     }

@@ -1,7 +1,5 @@
 import CSQLite
-import Foundation
 import PersistentStore
-import TestSupport
 
 /// What a store says, whatever its pages: its schema's statements and every table's rows.
 struct StoreImage: Equatable, Sendable {
@@ -14,17 +12,7 @@ struct StoreImage: Equatable, Sendable {
     ///
     /// - Throws: where SQLite finds it damaged.
     init(of path: String) throws {
-        let aside = try TemporaryFolder()
-        let connection: Connection
-        if FileManager.default.fileExists(atPath: path + "-journal") {
-            // It may have to be rolled back: in a copy.
-            for suffix in ["", "-journal"] {
-                try FileManager.default.copyItem(atPath: path + suffix, toPath: aside.file("store") + suffix)
-            }
-            connection = try Connection(path: aside.file("store"), flags: SQLITE_OPEN_READWRITE)
-        } else {
-            connection = try Connection(path: path, flags: SQLITE_OPEN_READONLY)
-        }
+        let connection = try Connection(path: path, flags: SQLITE_OPEN_READONLY)
         let check = try connection.prepare("PRAGMA integrity_check(1)")
         guard try check.step(), check.text(0) == "ok" else { throw Damage(message: check.text(0) ?? "nothing") }
         var schema: [String: String] = [:]
