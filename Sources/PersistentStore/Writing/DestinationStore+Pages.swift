@@ -47,8 +47,9 @@ extension DestinationStore {
     func resume() throws(MigrationError) {
         guard sqlite3_get_autocommit(connection.handle) != 0 else { return }
         if wantsJournal, !hasJournal {
-            // Between transactions only.
-            try connection.execute("PRAGMA journal_mode=DELETE; PRAGMA synchronous=FULL")
+            // Between transactions only. That a transaction is over must stand on the disk before pages are filled whose
+            // state does not tell: the end of the journal is brought there, a name that is gone is not.
+            try connection.execute("PRAGMA journal_mode=TRUNCATE; PRAGMA synchronous=FULL")
             hasJournal = true
         }
         // Nobody else uses the file; what has not written is told from what has (``hasChanges``).
