@@ -1,5 +1,6 @@
 import CSQLite
 import Diagnostics
+import Foundation
 import ManagedModel
 import Rows
 import TestSupport
@@ -128,6 +129,21 @@ struct WritingRowTests {
         #expect(try connection.integer("SELECT count(*) FROM ZA") == Int64(rows))
         #expect(try connection.integer("SELECT count(*) FROM ZA WHERE Z_PK = ZN * 3 - 20") == Int64(rows))
         #expect(try connection.prepare("PRAGMA integrity_check").firstText() == "ok")
+    }
+
+    @Test("The end of a transaction is an emptied journal, which stands on the disk, not a removed one, which may not")
+    func transactionEnd() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("a.sqlite")
+        let store = try W.create(try M.schema(M.entity("A", [M.attribute("n", .integer64)])), path)
+        store.keepJournal()
+        try store.commitAndGoOn()
+        try store.write(stamp: 7)
+        #expect(FileManager.default.contents(atPath: path + "-journal")?.isEmpty == false)
+        try store.commitAndGoOn()
+        #expect(FileManager.default.contents(atPath: path + "-journal")?.isEmpty == true)
+        try store.closeUnfinished()
+        #expect(try DestinationStore.recover(path, vfs: nil) == 7)
     }
 
     @Test("What changes single rows after a step's end belongs to a transaction, which a killed process leaves undone")
