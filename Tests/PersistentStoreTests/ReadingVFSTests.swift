@@ -247,4 +247,32 @@ struct ReadingVFSTests {
         #expect(check.text(0) == "ok")
         #expect(try stock.integer("SELECT count(*) FROM t") == 30000)
     }
+
+    /// A file that cannot be looked up ended the run as one without permission.
+    @Test("A destination that is moved or cannot be looked up meanwhile is an I/O error", arguments: [true, false])
+    func moved(isFolderGone: Bool) throws {
+        let folder = try TemporaryFolder()
+        let work = try TemporaryFolder()
+        let vfs = WorkVFS(temporaryDirectory: work.path)
+        let inner = folder.file("inner")
+        try FileManager.default.createDirectory(atPath: inner, withIntermediateDirectories: false)
+        let connection = try Connection(
+            path: inner + "/a.sqlite", flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, vfs: vfs.name, keeping: vfs)
+        try connection.execute("CREATE TABLE t (a)")
+        try FileManager.default.moveItem(atPath: inner, toPath: folder.file("elsewhere"))
+        if isFolderGone {
+            try FileManager.default.createDirectory(atPath: inner, withIntermediateDirectories: false)
+        } else {
+            // A lookup below what is no folder fails with another number than that of a file that is not there.
+            try Data("a".utf8).write(to: URL(fileURLWithPath: inner))
+        }
+        let error = #expect(throws: MigrationError.self) { try connection.execute("INSERT INTO t VALUES (1)") }
+        #expect(error?.category == .io)
+        #expect(error?.code == (isFolderGone ? "store.moved" : "store.io"))
+        #expect(
+            error?.message.contains(isFolderGone ? "moved or removed" : "Not a directory") == true,
+            "\(error?.message ?? "")")
+        try connection.close()
+        vfs.close()
+    }
 }

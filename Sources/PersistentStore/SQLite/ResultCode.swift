@@ -14,4 +14,6 @@ enum ResultCode {
     static let lockError = SQLITE_IOERR | (15 << 8)
     /// A hot rollback journal beside a file that may not be written.
     static let readOnlyRollback = SQLITE_READONLY | (3 << 8)
+    /// A database whose file is no longer where it was opened.
+    static let moved = SQLITE_READONLY | (4 << 8)
 }

@@ -13,7 +13,9 @@ package enum SQLiteFailure {
         // Of a file that cannot be opened the connection names the path, which may be one that nobody knows.
         let isUnopened = code & 0xff == SQLITE_CANTOPEN
         let named = handle.flatMap { isUnopened ? nil : String(cString: sqlite3_errmsg($0)) }
-        let detail = named ?? String(cString: sqlite3_errstr(code))
+        // SQLite's words of a file that was moved are those of one that may not be written.
+        let said = code == ResultCode.moved ? "the file was moved or removed meanwhile" : named
+        let detail = said ?? String(cString: sqlite3_errstr(code))
         let context = MigrationError.Context(path: path)
         let system = systemNumber(handle, code)
         let reason = system == 0 ? "" : ": \(String(cString: strerror(system)))"
@@ -32,6 +34,9 @@ package enum SQLiteFailure {
                 "store.hotJournal", .data,
                 "A program was interrupted while writing the store. Let the program that owns it open it once, or copy "
                     + "the store with its -journal and open the copy with sqlite3, then use that")
+        }
+        if code == ResultCode.moved {
+            return make("store.moved", .io, "Leave the file alone while the command runs, and run the command again")
         }
         switch code & 0xff {
         // SQLite takes what the system could not read for damage.

@@ -130,7 +130,7 @@ package final class WorkVFS: @unchecked Sendable {
     }
 }
 
-/// Stands behind the default VFS's file structure: its functions, of which writing and closing are ours.
+/// Stands behind the default VFS's file structure: its functions, of which ours are those that write, fail or close.
 ///
 /// The file stays the default VFS's own and all other functions are called directly, so nothing of locks and shared
 /// memory has to be passed on.
@@ -170,6 +170,18 @@ private struct CountedFile {
                 return ResultCode.writeError
             }
             return FailedCall.note(sync(file, flags))
+        }
+        methods.xFileControl = { file, operation, argument in
+            guard let file, let control = CountedFile.of(file).pointee.original.pointee.xFileControl else {
+                return SQLITE_NOTFOUND
+            }
+            guard operation == SQLITE_FCNTL_HAS_MOVED, let argument else { return control(file, operation, argument) }
+            errno = 0
+            let code = control(file, operation, argument)
+            // The default VFS takes a file that cannot be looked up for one that was moved.
+            let isMoved = argument.assumingMemoryBound(to: Int32.self).pointee != 0
+            guard code == SQLITE_OK, isMoved, errno != 0, errno != ENOENT else { return code }
+            return FailedCall.note(ResultCode.statError)
         }
         methods.xClose = { file in
             guard let file else { return SQLITE_OK }
