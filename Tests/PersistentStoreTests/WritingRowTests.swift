@@ -182,6 +182,38 @@ struct WritingRowTests {
             })
     }
 
+    /// An append's second load took a unique index away outside of a transaction: a killed run went on without it.
+    @Test("Indexes that go while rows come, and links that change, belong to a transaction too")
+    func indexTransactions() throws {
+        let folder = try TemporaryFolder()
+        var entity = M.entity("A", [M.attribute("n", .integer64)], [M.toMany("tags", "T", inverse: "items")])
+        entity.uniquenessConstraints = [["n"]]
+        let schema = try M.schema(entity, M.entity("T", [], [M.toMany("items", "A", inverse: "tags")]))
+        for number in 0..<4 {
+            let path = folder.file("\(number).sqlite")
+            let store = try W.create(schema, path)
+            store.keepJournal()
+            let writer = try store.tableWriter(0)
+            try writer.append(W.batch(slots: 3, keys: [1, 2]) { $0[$1, 2] = .integer(Int64($1)) })
+            try writer.finish()
+            try store.createIndexes(table: 0)
+            try store.createIndexes(joinTable: 0)
+            try store.commitStep()
+            let before = try store.connection.integer("SELECT count(*) FROM sqlite_master")
+            let links = number > 1 ? try StoredJoinRows(store, joinTable: 0) : nil
+            switch number {
+            case 0: #expect(try store.prepareDuplicates(table: 0))
+            case 1: try store.prepareRows(table: 0, expecting: 100)
+            case 2: try links?.set(1, 1, orders: [nil, nil])
+            default: try links?.remove(1, 1)
+            }
+            #expect(store.hasChanges, "change \(number)")
+            // As after a kill.
+            try store.connection.execute("ROLLBACK")
+            #expect(try store.connection.integer("SELECT count(*) FROM sqlite_master") == before)
+        }
+    }
+
     @Test("A table of as many columns as SQLite allows is written", arguments: [1, 7, 40])
     func wide(rows: Int) throws {
         let folder = try TemporaryFolder()

@@ -251,6 +251,7 @@ package final class DestinationStore {
         guard indexed.contains(table), absent[name] == nil, schema.indexes[table].contains(where: \.isUnique) else {
             return
         }
+        try resume()
         absent[name] = try AbsentIndexes(takingFrom: name, connection, onlyUnique: true)
     }
 
@@ -258,6 +259,7 @@ package final class DestinationStore {
         let name = SQLName.quoted(table)
         let present = try connection.integer("SELECT max(\(key)) FROM \(name)") ?? 0
         guard rows > 0, Int64(rows) >= present / 4, absent[table] == nil else { return }
+        try resume()
         absent[table] = try AbsentIndexes(takingFrom: table, connection)
     }
 

@@ -121,12 +121,14 @@ package final class StoredLinks {
 
 /// Changes of join rows between objects that are in the store already.
 package final class StoredJoinRows {
+    private let store: DestinationStore
     private let delete: Statement
     private let upsert: Statement
     private let isOrdered: [Bool]
 
     /// - Parameter joinTable: index in the schema's join tables.
     package init(_ store: DestinationStore, joinTable: Int) throws(MigrationError) {
+        self.store = store
         let join = store.schema.joinTables[joinTable]
         let name = SQLName.quoted(join.name)
         let keys = join.sides.map { SQLName.quoted($0.column) }
@@ -151,6 +153,7 @@ package final class StoredJoinRows {
 
     /// Takes a link away.
     package func remove(_ first: Int64, _ second: Int64) throws(MigrationError) {
+        try store.resume()
         delete.bind(first, at: 1)
         delete.bind(second, at: 2)
         try delete.run()
@@ -158,6 +161,7 @@ package final class StoredJoinRows {
 
     /// Adds a link, or gives one that is there the places that are not nil.
     package func set(_ first: Int64, _ second: Int64, orders: [Int64?]) throws(MigrationError) {
+        try store.resume()
         upsert.bind(first, at: 1)
         upsert.bind(second, at: 2)
         for side in 0...1 where isOrdered[side] {
