@@ -223,7 +223,8 @@ struct CommandRejectTests {
     @Test("check of a valid store is 0")
     func checkValid() throws {
         let outcome = try CommandBinary.run([
-            "check", try CommandBinary.librarySource(), "--to", CommandBinary.models, "--memory-limit", "64M",
+            "check", try CommandBinary.librarySource(), "--to", CommandBinary.models, "--memory-limit",
+            Instrumentation.limit("64M"),
         ])
         #expect(outcome.code == 0, "\(outcome.messages)")
         #expect(outcome.output.contains("No object breaks a rule."), "\(outcome.output)")

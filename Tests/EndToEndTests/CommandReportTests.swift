@@ -33,7 +33,7 @@ struct CommandReportTests {
         let outcome = try CommandBinary.run(
             [
                 "migrate", source, "new.sqlite", "--to", CommandBinary.models, "--mapping", Self.mapping, "--report",
-                "r.html", "--report=r.json", "--report", "r.csv", "--memory-limit", "64M",
+                "r.html", "--report=r.json", "--report", "r.csv", "--memory-limit", Instrumentation.limit("64M"),
             ], in: folder.path)
         #expect(outcome.code == 0, "\(outcome.messages)")
         let report = try json(folder.file("r.json"))

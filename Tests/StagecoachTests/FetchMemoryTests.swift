@@ -6,7 +6,8 @@ import Testing
 
 @Suite(
     "Fetches: a process stays within its limit",
-    .enabled(if: MemoryChild.program != nil, "the benchmark program is not built beside the tests"), .serialized)
+    .enabled(if: MemoryChild.program != nil, "the benchmark program is not built beside the tests"), .serialized,
+    .enabled(if: !Instrumentation.isSanitized, "a sanitizer's memory would count"))
 struct FetchMemoryTests {
     /// `STAGECOACH_FETCH_PEOPLE` makes the store larger or smaller; 10,000 people are 40,000 objects.
     static let people =

@@ -14,6 +14,7 @@ struct HugeValueTests {
     @Test(
         "A blob and a text larger than the memory go under 64 MiB, byte for byte",
         .enabled(if: MemoryChild.program != nil, "the benchmark program is not built beside the tests"),
+        .enabled(if: !Instrumentation.isSanitized, "a sanitizer's memory would count"),
         arguments: [[], ["--keys", "sequential"], ["--policy", "super"]])
     func memory(way: [String]) throws {
         let scene = try HugeValueScene(

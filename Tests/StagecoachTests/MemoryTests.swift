@@ -6,7 +6,8 @@ import Testing
 
 @Suite(
     "Memory: a process stays within its limit",
-    .enabled(if: MemoryChild.program != nil, "the benchmark program is not built beside the tests"))
+    .enabled(if: MemoryChild.program != nil, "the benchmark program is not built beside the tests"),
+    .enabled(if: !Instrumentation.isSanitized, "a sanitizer's memory would count"))
 struct MemoryTests {
     static let limit = 64 << 20
     /// `STAGECOACH_MEMORY_PEOPLE` makes the store larger or smaller; 100,000 people are 400,000 objects.

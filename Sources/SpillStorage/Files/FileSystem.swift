@@ -1,5 +1,6 @@
 import CLinux
 import Diagnostics
+import Glibc
 
 /// The file system that a file is in.
 package enum FileSystem {
@@ -8,5 +9,13 @@ package enum FileSystem {
     /// - Returns: false with `errno` set where that fails.
     package static func synchronize(_ descriptor: Int32) -> Bool {
         SystemCall.uninterrupted { syncfs(descriptor) } == 0
+    }
+
+    /// Removes what an earlier run left where a file is to be made; one that is not there is none.
+    ///
+    /// - Throws: `spill.io` (74), `spill.permission` (77) where it stays.
+    package static func remove(_ path: String) throws(MigrationError) {
+        guard unlink(path) != 0, errno != ENOENT else { return }
+        throw SpillFailure.system("remove", path, number: Int(errno))
     }
 }

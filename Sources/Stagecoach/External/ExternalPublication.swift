@@ -2,6 +2,7 @@ import CSQLite
 import Diagnostics
 import Glibc
 import PersistentStore
+import SpillStorage
 
 /// Brings the files of external binary data to the destination, as a part of the one step that publishes the store.
 ///
@@ -37,7 +38,7 @@ final class ExternalPublication {
     /// - Complexity: O(rows) of tables with external columns.
     func noteEarlier(_ path: String, goesOn: Bool) throws(MigrationError) {
         guard files.isUsed else { return }
-        if !goesOn { unlink(area.earlierFilesPath) }
+        if !goesOn { try FileSystem.remove(area.earlierFilesPath) }
         let list = try Connection(
             path: area.earlierFilesPath,
             flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, vfs: area.vfsName)

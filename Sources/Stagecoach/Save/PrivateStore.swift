@@ -48,7 +48,7 @@ final class PrivateStore {
 
     /// Copies the store as it is, to go back to it once.
     ///
-    /// - Throws: `store.full`, `store.io` (74); the cancellation.
+    /// - Throws: `store.full`, `store.io`, `spill.io` (74); the cancellation.
     /// - Complexity: O(1) where the file system shares blocks, else O(bytes).
     func checkpoint(_ session: MigrationSession) throws -> DestinationStore.Checkpoint {
         let checkpoints = session.checkpoints
@@ -57,7 +57,7 @@ final class PrivateStore {
             return destination.checkpoint(at: checkpointPath, knowledge: before.knowledge, stamp: before.stamp)
         }
         // A killed run may have come so far, and gone back behind it.
-        unlink(checkpointPath)
+        try FileSystem.remove(checkpointPath)
         let checkpoint = try destination.checkpoint(to: checkpointPath) { try session.checkCancelled() }
         // The copy has the number before.
         if checkpoints?.isResumable ?? false { try destination.write(stamp: destination.stamp + 1) }

@@ -2,6 +2,7 @@ import CSQLite
 import Diagnostics
 import ManagedModel
 import PersistentStore
+import SpillStorage
 
 /// The rejected objects of a run with their reasons, on disk: the first reason of each stays, nothing is taken back.
 ///
@@ -41,7 +42,7 @@ final class RejectLedger {
     ///   - path: a file that does not exist, or is of no use any more.
     ///   - cacheBytes: size of the page cache.
     ///   - vfs: name of the VFS that keeps SQLite's temporary files in the work directory.
-    /// - Throws: `store.full`, `store.io` (74).
+    /// - Throws: `store.full`, `store.io`, `spill.io` (74).
     convenience init(path: String, schema: StoreSchema, cacheBytes: Int, vfs: String) throws(MigrationError) {
         try self.init(path: path, schema: schema, cacheBytes: cacheBytes, vfs: vfs, keeps: false, goesOn: false)
     }
@@ -55,8 +56,7 @@ final class RejectLedger {
         self.path = path
         self.keeps = keeps
         if !goesOn {
-            unlink(path)
-            unlink(path + "-journal")
+            for file in [path, path + "-journal"] { try FileSystem.remove(file) }
         }
         connection = try Connection(
             path: path, flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, vfs: vfs)

@@ -6,7 +6,8 @@ import Testing
 @Suite(
     "Faults: memory has an end", .serialized,
     .enabled(
-        if: FileManager.default.fileExists(atPath: FaultFolder.injector), "the preloaded library is not built"))
+        if: FileManager.default.fileExists(atPath: FaultFolder.injector), "the preloaded library is not built"),
+    .enabled(if: !Instrumentation.isSanitized, "a sanitizer's memory would count"))
 struct FaultMemoryTests {
     /// The policies' library takes minutes to build where no other test has: it is among the long run's.
     private static let names = FaultScene.makers.map(\.name).filter {
@@ -18,7 +19,7 @@ struct FaultMemoryTests {
         let scene = try #require(try FaultScene.makers.first { $0.name == name }?.make())
         let folder = try FaultFolder(
             copyOf: scene.template,
-            arguments: scene.arguments.filter { $0 != "--memory-limit" && $0 != "64M" }
+            arguments: scene.arguments.filter { $0 != "--memory-limit" && $0 != Instrumentation.limit("64M") }
                 + ["--memory-limit", "64M"])
         // Addresses, not pages: the shared libraries and the threads' stacks take most of them.
         let run = try folder.run(

@@ -67,7 +67,8 @@ extension FaultScene {
             line + [
                 "--to", "$/in/Library.xcdatamodeld", "--mapping", "$/in/library.json", "--keys", "sequential",
                 "--passes", "3",
-                "--id-map", "$/out/ids.csv", "--report", "$/out/report.json", "--memory-limit", "64M",
+                "--id-map", "$/out/ids.csv", "--report", "$/out/report.json", "--memory-limit",
+                Instrumentation.limit("64M"),
             ]
         ) { folder in
             try library(folder)
