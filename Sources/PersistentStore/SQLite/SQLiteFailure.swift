@@ -11,8 +11,9 @@ package enum SQLiteFailure {
     ///   - path: the database.
     package static func error(_ handle: OpaquePointer?, code: Int32, doing: String, path: String) -> MigrationError {
         // Of a file that cannot be opened the connection names the path, which may be one that nobody knows.
-        let isUnopened = code & 0xff == SQLITE_CANTOPEN
-        let named = handle.flatMap { isUnopened ? nil : String(cString: sqlite3_errmsg($0)) }
+        let message = handle.map { String(cString: sqlite3_errmsg($0)) }
+        let isUnopened = code & 0xff == SQLITE_CANTOPEN || message?.hasPrefix("unable to open database: ") ?? false
+        let named = isUnopened ? nil : message
         // SQLite's words of a file that was moved are those of one that may not be written.
         let said = code == ResultCode.moved ? "the file was moved or removed meanwhile" : named
         let detail = said ?? String(cString: sqlite3_errstr(code))

@@ -76,13 +76,23 @@ struct ExternalJournal {
     /// - Throws: `external.io` (74) where the journal cannot be read: then it stays, for the next run.
     func undo(staging: String) throws(MigrationError) {
         let turns = (try? FileManager.default.contentsOfDirectory(atPath: staging).count) ?? 0
-        try forEach(.placed) { reference throws(MigrationError) in
+        try forEach(.placed) { reference in
             let placed = folder.path(of: reference)
             // A second name of the file that was staged, or, where the file system has no hard links, the only one.
-            if try ExternalFiles.stagedPath(reference, in: staging, upTo: turns) == nil {
+            let staged: String?
+            var isUnknown = false
+            do throws(MigrationError) {
+                staged = try ExternalFiles.stagedPath(reference, in: staging, upTo: turns)
+            } catch {
+                // The disk does not say which: it goes back, and a name that is there already is no harm.
+                (staged, isUnknown) = (nil, true)
+            }
+            if staged == nil {
+                let back = ExternalFiles.folder(ofTurn: 0, in: staging)
                 mkdir(staging, 0o700)
-                mkdir(ExternalFiles.folder(ofTurn: 0, in: staging), 0o700)
-                rename(placed, "\(ExternalFiles.folder(ofTurn: 0, in: staging))/\(reference.name)")
+                mkdir(back, 0o700)
+                let isLinked = isUnknown && (link(placed, "\(back)/\(reference.name)") == 0 || errno == EEXIST)
+                if !isLinked { rename(placed, "\(back)/\(reference.name)") }
             }
             unlink(placed)
         }

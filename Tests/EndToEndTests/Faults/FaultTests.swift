@@ -101,6 +101,20 @@ struct FaultTests {
         }
     }
 
+    /// What was published of it could not be taken back where it was unknown which name it has.
+    @Test(
+        "External data is taken back where nothing can be looked up any more",
+        .enabled(if: environment["STAGECOACH_FAULT"] == nil && asked == nil))
+    func externalLookups() throws {
+        let scene = try #require(try FaultScene.makers.first { $0.name == "external" }?.make())
+        let all = try #require(scene.calls["stat"])
+        for back in stride(from: 0, to: 60, by: 4) {
+            let trial = FaultTrial(
+                scene: scene, plan: FaultPlan(deed: "EIO", kinds: "stat", at: [all - back], lasts: true))
+            for problem in try trial.run().problems { Issue.record("STAGECOACH_FAULT='\(trial.name)': \(problem)") }
+        }
+    }
+
     @Test("The trial that STAGECOACH_FAULT names", .enabled(if: environment["STAGECOACH_FAULT"] != nil))
     func replay() throws {
         let words = (Self.environment["STAGECOACH_FAULT"] ?? "").split(separator: " ")
