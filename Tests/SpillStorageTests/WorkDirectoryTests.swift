@@ -32,6 +32,28 @@ import Testing
         _ = try WorkDirectory(path: folder.file("work"))
     }
 
+    @Test("A folder goes with all that is in it; what a link leads to stays")
+    func removal() throws {
+        let folder = try TemporaryFolder()
+        for name in ["own/0/a", "own/0/b", "own/1/c", "other/d"] {
+            let url = folder.url.appendingPathComponent(name)
+            try FileManager.default.createDirectory(
+                at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try Data("x".utf8).write(to: url)
+        }
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.file("own/1/link"), withDestinationPath: folder.file("other"))
+        FileSystem.removeTree(folder.file("own"))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["other"])
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.file("other")) == ["d"])
+        FileSystem.removeTree(folder.file("own"))
+
+        try FileSystem.remove(folder.file("other/d"))
+        try FileSystem.remove(folder.file("other/d"))
+        let error = #expect(throws: MigrationError.self) { try FileSystem.remove(folder.file("other")) }
+        #expect(error?.category == .io && error?.context.path == folder.file("other"))
+    }
+
     @Test("A folder that a run that ends removes before this one has locked it is made again", arguments: [1, 15])
     func removedMeanwhile(times: Int) throws {
         let folder = try TemporaryFolder()

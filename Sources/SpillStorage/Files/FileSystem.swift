@@ -11,6 +11,14 @@ package enum FileSystem {
         SystemCall.uninterrupted { syncfs(descriptor) } == 0
     }
 
+    /// Removes a file, or a folder of the run's own with all that is in it, as far as that is possible. Nothing is looked up
+    /// and no link is followed.
+    package static func removeTree(_ path: String) {
+        guard unlink(path) != 0, errno == EISDIR || errno == EPERM else { return }
+        for name in SystemFileCalls().names(in: path) ?? [] { removeTree("\(path)/\(name)") }
+        rmdir(path)
+    }
+
     /// Removes what an earlier run left where a file is to be made; one that is not there is none.
     ///
     /// - Throws: `spill.io` (74), `spill.permission` (77) where it stays.

@@ -3,6 +3,7 @@ import Foundation
 import ManagedModel
 import PersistentStore
 import Rows
+import SpillStorage
 
 /// The external binary values of one run: files of the source that rows refer to are carried over, values above a size
 /// become files, and policies see the bytes.
@@ -97,7 +98,7 @@ final class ExternalFiles {
         self.turn = turn
         missingByTurn[turn] = nil
         if keepsFiles { return }
-        try? FileManager.default.removeItem(atPath: folder(ofTurn: turn))
+        FileSystem.removeTree(folder(ofTurn: turn))
         turnExists = false
     }
 

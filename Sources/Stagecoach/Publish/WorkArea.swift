@@ -88,7 +88,7 @@ final class WorkArea {
             storePath, storePath + "-journal", checkpointPath, ledgerPath, ledgerPath + "-journal", earlierFilesPath,
             rejectLinesPath(after: 0), rejectLinesPath(after: 1),
         ] { unlink(path) }
-        try? FileManager.default.removeItem(atPath: externalPath)
+        FileSystem.removeTree(externalPath)
         try? spills.removeSpillFiles()
     }
 
