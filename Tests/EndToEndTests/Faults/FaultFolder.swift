@@ -82,6 +82,11 @@ final class FaultFolder {
         environment["FAULT_STASH"] = stash
         environment["LD_PRELOAD"] = Self.injector
         environment["TMPDIR"] = path("tmp")
+        if Instrumentation.isSanitized {
+            // What is preloaded would be preloaded into the program that names the places of leaks.
+            let asked = ProcessInfo.processInfo.environment["ASAN_OPTIONS"].map { $0 + ":" } ?? ""
+            environment["ASAN_OPTIONS"] = asked + "detect_leaks=0"
+        }
         let line = ["migrate"] + arguments.map { $0.replacingOccurrences(of: "$", with: folder.file("case")) }
         let (process, output, messages) = try CommandBinary.start(
             line, in: path("cwd"), environment: environment, through: through, command: Self.command)
