@@ -320,7 +320,8 @@ package enum CommandCatalog {
             """,
         operands: [],
         options: [
-            .init("keep", .text, "DIR", help: "Keep stores, models and mapping model in a new or empty folder.")
+            .init("keep", .text, "DIR", help: "Keep stores, models and mapping model in a new or empty folder."),
+            .init("memory-limit", .size, "SIZE", help: "Peak resident memory, as 128M or 1G. Left out: 64M."),
         ],
         examples: [("stagecoach demo --keep library-demo", "look at the stores afterwards")])
 

@@ -7,14 +7,16 @@ import Stagecoach
 
 /// `stagecoach demo`: makes a store, migrates it and shows what happened.
 struct DemoCommand {
-    /// The limit that the demonstration keeps.
-    static let memoryLimit = 64 << 20
+    /// The limit that the demonstration keeps, in bytes, where none is given.
+    static let standardLimit = 64 << 20
 
     private let kept: String?
+    private let memoryLimit: Int
     private let console: Console
 
     init(_ arguments: ParsedArguments, console: Console) {
         kept = arguments[option: "keep"]
+        memoryLimit = arguments.number("memory-limit") ?? Self.standardLimit
         self.console = console
     }
 
@@ -54,7 +56,7 @@ struct DemoCommand {
             ])
 
         var options = MigrationOptions()
-        options.memoryLimit = Self.memoryLimit
+        options.memoryLimit = memoryLimit
         let progress = ProgressCounter()
         let migration = Migration(
             from: source, model: old, mapping: mapping, to: destination, model: new, options: options,
@@ -65,7 +67,7 @@ struct DemoCommand {
                 PlanOutline(
                     try migration.plan(), source: source, destination: destination, sourceVersion: "Library",
                     destinationVersion: "Library 2", mapping: "library.json")))
-        say("\nMigrating within \(Figures.size(Self.memoryLimit))")
+        say("\nMigrating within \(Figures.size(memoryLimit))")
         let report = try ProgressDisplay.during(
             progress, console: console, style: ProgressDisplay.Style(choice: nil, console: console)
         ) { try migration.run() }
@@ -88,14 +90,14 @@ struct DemoCommand {
     /// Says what the whole process held, making the store included.
     private func finish(_ folder: DemoFolder) throws {
         let peak = ProcessMemory.peakResident() ?? 0
-        guard peak <= Self.memoryLimit else {
+        guard peak <= memoryLimit else {
             throw MigrationError(
                 "demo.memory", .internal,
-                "The demonstration held \(Figures.size(peak)), more than its limit of \(Figures.size(Self.memoryLimit))"
+                "The demonstration held \(Figures.size(peak)), more than its limit of \(Figures.size(memoryLimit))"
             )
         }
         say(
-            "\nPeak memory of the whole demonstration (VmHWM): \(Figures.size(peak)) of \(Figures.size(Self.memoryLimit))"
+            "\nPeak memory of the whole demonstration (VmHWM): \(Figures.size(peak)) of \(Figures.size(memoryLimit))"
         )
         guard kept != nil else { return say("The stores are removed; --keep DIR keeps them.") }
         say("Kept in \(folder.path): library.sqlite, library-2.sqlite, Library.xcdatamodeld, library.json")
