@@ -71,7 +71,7 @@ struct MappingModelCommandTests {
             let new = try ModelLocator.load(models + ":SampleModel3").model
             let manager = MigrationManager(sourceModel: old, destinationModel: new)
             // The process of all tests together is larger than a program that migrates.
-            manager.options.memoryLimit = 2 << 30
+            manager.options.memoryLimit = 8 << 30
             let destination = folder.file("new.sqlite")
             try manager.migrateStore(
                 from: URL(fileURLWithPath: store), type: .sqlite,
