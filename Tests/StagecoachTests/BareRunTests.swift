@@ -31,16 +31,18 @@ struct BareRunTests {
         let fixture = try PolicyFixture(persons: 50)
         var seen = 0
         var steps = ClosurePolicy.Steps()
-        var current = fixture.mapping
+        // The fixture holds the policies: they hold what they compare with, not the fixture.
+        let (source, destination, last) = (fixture.source, fixture.destination, fixture.mapping)
+        var current = last
         steps.create = { _, mapping, manager, standard in
             #expect(manager.mappingModel === current)
-            #expect(manager.sourceModel === fixture.source && manager.destinationModel === fixture.destination)
+            #expect(manager.sourceModel === source && manager.destinationModel === destination)
             #expect(manager.currentEntityMapping === mapping)
             #expect(manager.migrationProgress > 0 && manager.migrationProgress < 1)
             seen += 1
             try standard()
         }
-        steps.end = { _, _ in current = fixture.mapping }
+        steps.end = { _, _ in current = last }
         let first = try #require(fixture.mapping.copy() as? MappingModel)
         first.entityMappingsByName["Persons"]?.entityMigrationPolicyClassName = "PersonsPolicy"
         fixture.policy("Persons", steps)
