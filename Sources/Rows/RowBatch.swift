@@ -211,6 +211,22 @@ public struct RowBatch: ~Copyable {
         return UnsafeRawBufferPointer(start: UnsafeRawPointer(arena) + offset, count: length)
     }
 
+    /// Where the bytes of a text or blob cell are, and how many may be read there: its own and those of others behind them.
+    ///
+    /// - Precondition: ``Cell/hasBytes``.
+    @inlinable
+    package func place(of cell: Cell) -> (start: UnsafeRawPointer, readable: Int) {
+        let flags = cell.bits & (Cell.borrowed | Cell.lent)
+        let offset = Int(truncatingIfNeeded: cell.bits & ~(Cell.borrowed | Cell.lent))
+        let (base, count): (UnsafeRawPointer?, Int) =
+            flags & Cell.lent != 0
+            ? (pages, pagesCount) : flags != 0 ? (lender, lenderCount) : (UnsafeRawPointer(arena), byteCount)
+        guard let base, offset <= count - Int(cell.length) else {
+            preconditionFailure("a cell has bytes that are gone")
+        }
+        return (base + offset, count - offset)
+    }
+
     /// Copies bytes into the arena and sets the cell to them.
     ///
     /// - Precondition: `kind` is text or blob, and there are fewer than 4 GiB.

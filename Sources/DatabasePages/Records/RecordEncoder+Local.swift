@@ -56,14 +56,24 @@ extension RecordEncoder {
                     put(real: real, &types, &body)
                 }
             case .text, .blob:
-                let bytes = batch.bytes(cell)
-                guard cell.kind == .blob || !affinities[slot].isNumber, bytes.count < bodyEnd - body else {
-                    return false
+                let length = Int(cell.length)
+                guard cell.kind == .blob || !affinities[slot].isNumber, length < bodyEnd - body else { return false }
+                let serial = UInt64(truncatingIfNeeded: length &* 2 &+ (cell.kind == .text ? 13 : 12))
+                if serial < 0x80 {
+                    types.storeBytes(of: UInt8(truncatingIfNeeded: serial), as: UInt8.self)
+                    types += 1
+                } else {
+                    types += Varint.write(serial, to: types)
                 }
-                types += Varint.write(
-                    UInt64(truncatingIfNeeded: bytes.count &* 2 &+ (cell.kind == .text ? 13 : 12)), to: types)
-                if let start = bytes.baseAddress { body.copyMemory(from: start, byteCount: bytes.count) }
-                body += bytes.count
+                if length > 0 {
+                    let (start, readable) = batch.place(of: cell)
+                    if length <= 64, readable >= 64, bodyEnd - body >= 64 {
+                        Self.copyShort(start, length, to: body)
+                    } else {
+                        body.copyMemory(from: start, byteCount: length)
+                    }
+                }
+                body += length
             case .huge, .absent: return false
             }
         }
@@ -72,6 +82,23 @@ extension RecordEncoder {
         typesStart.storeBytes(of: UInt8(truncatingIfNeeded: header), as: UInt8.self)
         setLocal(header: header, body: body - bodyStart)
         return true
+    }
+
+    /// Copies up to 64 bytes without a call. Of both places 64 bytes may be touched: what is too much the values behind
+    /// overwrite.
+    @inline(__always)
+    private static func copyShort(_ bytes: UnsafeRawPointer, _ count: Int, to place: UnsafeMutableRawPointer) {
+        place.storeBytes(of: bytes.loadUnaligned(as: SIMD2<UInt64>.self), as: SIMD2<UInt64>.self)
+        place.storeBytes(
+            of: bytes.loadUnaligned(fromByteOffset: 16, as: SIMD2<UInt64>.self), toByteOffset: 16,
+            as: SIMD2<UInt64>.self)
+        guard count > 32 else { return }
+        place.storeBytes(
+            of: bytes.loadUnaligned(fromByteOffset: 32, as: SIMD2<UInt64>.self), toByteOffset: 32,
+            as: SIMD2<UInt64>.self)
+        place.storeBytes(
+            of: bytes.loadUnaligned(fromByteOffset: 48, as: SIMD2<UInt64>.self), toByteOffset: 48,
+            as: SIMD2<UInt64>.self)
     }
 
     @inline(__always)
