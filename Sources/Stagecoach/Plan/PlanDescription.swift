@@ -205,10 +205,11 @@ struct PlanDescription {
             let share = all == 0 ? 0 : Double(step.rows) / Double(all)
             for index in step.mappings { bytes += share * Double(rows(mappings[index])) * (rowBytes[index] ?? 0) }
         }
-        // A record of a sort is 40 to 64 bytes, and about two thirds of that on disk; a spilled row is compressed as well.
+        // A record of a sort is 40 to 64 bytes, and about two thirds of that on disk; a spilled row is compressed where that
+        // spares more than a third.
         var work = Double(pass.steps.reduce(0) { $0 + $1.rows }) * 0.25
         for line in resolved { work += 40 * Double(holders(line)) }
-        if isStaged { work += bytes * scale * 0.8 }
+        if isStaged { work += bytes * scale }
         let sorted = resolved.reduce(0) { $0 + 64 * holders($1) }
         return MigrationPlan.Pass(
             steps: pass.steps.map(step), joinTables: pass.joinTables.map { destination.joinTables[$0].name },
