@@ -16,6 +16,9 @@ public enum CellKind: UInt8, Sendable {
     case absent = 6
     /// A text or blob too large for a batch: `bits` is its place among the batch's huge values, `length` its bytes.
     case huge = 7
+    /// The values of this slot and of some behind it as a record has them, in pages that are lent: what the cells of those
+    /// slots hold means nothing. Only who copies rows from page to page asks for such cells.
+    case encoded = 8
 }
 
 /// One value of a row: 16 bytes, its variable part in the arena of the batch it belongs to.
@@ -55,6 +58,30 @@ public struct Cell: Sendable, Equatable {
     public static func reference(key: Int64, entity: UInt32) -> Cell {
         Cell(bits: UInt64(bitPattern: key), length: entity, kind: .reference)
     }
+
+    /// The values of neighbouring slots in pages that are lent.
+    ///
+    /// - Parameters:
+    ///   - header: where their serial types are, and how many bytes these take.
+    ///   - body: where their bytes are, and how many.
+    ///   - slots: how many they are.
+    /// - Precondition: the offsets are below 1 MiB, and the serial types take less than 1 KiB.
+    @inlinable
+    package static func encoded(
+        header: Int, headerLength: Int, body: Int, bodyLength: Int, slots: Int
+    ) -> Cell {
+        let offsets = UInt64(truncatingIfNeeded: body) | UInt64(truncatingIfNeeded: header) &<< 20
+        let counts = UInt64(truncatingIfNeeded: headerLength) &<< 40 | UInt64(truncatingIfNeeded: slots) &<< 50
+        return Cell(bits: offsets | counts | lent, length: UInt32(truncatingIfNeeded: bodyLength), kind: .encoded)
+    }
+
+    /// The most slots of an encoded cell.
+    @inlinable package static var mostEncoded: Int { 255 }
+    /// How many slots an encoded cell has the values of.
+    @inlinable package var encodedSlots: Int { Int(truncatingIfNeeded: bits &>> 50 & 0xFF) }
+    @inlinable var encodedHeader: Int { Int(truncatingIfNeeded: bits &>> 20 & 0xFFFFF) }
+    @inlinable var encodedHeaderLength: Int { Int(truncatingIfNeeded: bits &>> 40 & 0x3FF) }
+    @inlinable package var encodedBody: Int { Int(truncatingIfNeeded: bits & 0xFFFFF) }
 
     @inlinable public var isNull: Bool { kind == .null }
     /// The value of an `integer` cell, or the key of a `reference`.

@@ -3,18 +3,17 @@ extension RowBatch {
     /// Rows that still fit.
     package var freeRows: Int { rowCapacity - rowCount }
 
-    /// Adds a row of nulls for each key and returns the index of the first.
+    /// Adds a row for each key and returns the index of the first.
     ///
+    /// - Parameter clearing: the slots that are nulls; all others the caller fills at once, or has encoded cells fill.
     /// - Precondition: there are not more than ``freeRows``.
-    package mutating func appendRows(keys new: UnsafeBufferPointer<Int64>) -> Int {
+    package mutating func appendRows(keys new: UnsafeBufferPointer<Int64>, clearing nulls: [Int]) -> Int {
         precondition(new.count <= freeRows)
         let first = rowCount
         guard let start = new.baseAddress else { return first }
         (keys + first).update(from: start, count: new.count)
-        // A null cell is all zeros.
-        UnsafeMutableRawPointer(cells + first * slots)
-            .initializeMemory(as: UInt8.self, repeating: 0, count: new.count * slots * MemoryLayout<Cell>.stride)
         rowCount += new.count
+        for slot in nulls { fill(first..<rowCount, slot: slot, with: .null) }
         return first
     }
 
@@ -34,10 +33,11 @@ extension RowBatch {
         }
     }
 
-    /// Takes cells of a row of another batch over, as ``borrow(_:from:row:slot:)`` takes each.
+    /// Takes cells of a row of another batch over, as ``borrow(_:from:row:slot:)`` takes each, and encoded ones as they are.
     ///
     /// - Parameters:
-    ///   - moves: from which slot to which.
+    ///   - moves: from which slot to which. Slots whose values may come encoded stand together, in the order of their fields,
+    ///     and go to slots that follow each other.
     ///   - sourceRow: the other batch's row.
     package mutating func borrow(_ moves: CellMoves, from source: borrowing RowBatch, sourceRow: Int, row: Int) {
         borrow(moves, from: source, sourceRows: sourceRow..<sourceRow + 1, firstRow: row)
@@ -56,12 +56,20 @@ extension RowBatch {
         var from = UnsafePointer(source.cells) + sourceRows.lowerBound * fromSlots
         var to = cells + first * toSlots
         for _ in 0..<sourceRows.count {
-            for move in moves {
+            var next = 0
+            while next < moves.count {
+                let move = moves[next]
+                next &+= 1
                 var cell = from[move.from]
                 if cell.hasBytes {
                     cell.bits = borrowedBits(cell.bits, from: source)
-                } else if cell.kind == .huge {
-                    cell = store(source.huge(cell))
+                } else if cell.kind.rawValue >= CellKind.huge.rawValue {
+                    if cell.kind == .huge {
+                        cell = store(source.huge(cell))
+                    } else {
+                        _ = borrowedBits(cell.bits, from: source)
+                        next &+= cell.encodedSlots &- 1
+                    }
                 }
                 to[move.to] = cell
             }

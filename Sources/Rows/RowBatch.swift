@@ -227,6 +227,25 @@ public struct RowBatch: ~Copyable {
         return (base + offset, count - offset)
     }
 
+    /// What an encoded cell refers to, and how many bytes may be read from the places of its serial types and its values: their
+    /// own and those of others behind them.
+    ///
+    /// - Precondition: it is one.
+    @inlinable
+    package func encoded(
+        _ cell: Cell
+    ) -> (types: UnsafeRawBufferPointer, body: UnsafeRawBufferPointer, readable: (types: Int, body: Int)) {
+        let (header, body) = (cell.encodedHeader, cell.encodedBody)
+        let (typesCount, bodyCount) = (cell.encodedHeaderLength, Int(cell.length))
+        guard cell.kind == .encoded, let pages, header + typesCount <= pagesCount, body + bodyCount <= pagesCount else {
+            preconditionFailure("a cell has values that are gone")
+        }
+        return (
+            UnsafeRawBufferPointer(start: pages + header, count: typesCount),
+            UnsafeRawBufferPointer(start: pages + body, count: bodyCount), (pagesCount - header, pagesCount - body)
+        )
+    }
+
     /// Copies bytes into the arena and sets the cell to them.
     ///
     /// - Precondition: `kind` is text or blob, and there are fewer than 4 GiB.

@@ -54,7 +54,9 @@ import Testing
             let low = random.below(rows)
             let part = low..<(low + random.below(rows - low + 1))
             #expect(together.freeRows == rows + 1)
-            let first = together.appendRows(keys: source.keys(part))
+            let taken = Set(pairs.map(\.to) + [0])
+            let first = together.appendRows(
+                keys: source.keys(part), clearing: (0..<slots + 2).filter { !taken.contains($0) })
             #expect(first == 1)
             together.borrow(moves, from: source, sourceRows: part, firstRow: first)
             together.fill(first..<first + part.count, slot: 0, with: .integer(9))

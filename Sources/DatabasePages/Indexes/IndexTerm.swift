@@ -46,7 +46,7 @@ package struct IndexTerm: Sendable {
             } else {
                 word = Self.word(of: cell.realValue)
             }
-        case .text, .blob, .huge, .absent: return nil
+        case .text, .blob, .huge, .absent, .encoded: return nil
         }
         return isAscending ? word : ~word
     }
@@ -83,7 +83,7 @@ struct NumberForm {
 
     @inline(__always)
     init(integer: Int64) {
-        let form = IntegerForm(integer)
+        let form = RecordEncoder.form(of: integer)
         serial = UInt8(truncatingIfNeeded: form.serial)
         width = form.width
         bits = UInt64(bitPattern: integer)

@@ -27,6 +27,7 @@ final class RecordDecoder {
     private let copies: [(from: Int, to: Int)]
     private let largest: Int
     private let overflow: OverflowReader
+    private let runs: RecordRuns
 
     /// The largest header that SQLite reads: of 32,767 columns.
     private static let headerLimit = 98307
@@ -57,6 +58,7 @@ final class RecordDecoder {
             plan[field] = slots[field] < 0 ? -1 : slots[field] | (areReal[field] ? Self.realFlag : 0)
         }
         filledSlots = Set(request.fields.map(\.slot) + request.keySlots).count
+        runs = RecordRuns(request)
         overflow = OverflowReader(file: file)
     }
 
@@ -86,7 +88,8 @@ final class RecordDecoder {
             let (pages, offset) = (batch.lentPages, batch.arenaCount)
             let used = Self.fields(
                 record + place, headerEnd: record + headerSize, end: record + count, plan: plan, count: fieldCount,
-                cells: cells, pages: pages, arena: pages == nil ? batch.reserve(count) : nil, offset: offset)
+                cells: cells, pages: pages, arena: pages == nil ? batch.reserve(count) : nil, offset: offset,
+                runs: pages == nil ? runs.none : runs.starts)
             batch.trimArena(to: offset + max(0, used))
             if used == Self.damage { throw damagedRecord(key, page) }
             if used >= 0 { return complete(cells, key) }
@@ -108,18 +111,33 @@ final class RecordDecoder {
     ///   - pages: where texts and blobs stay; nil: they go to the arena.
     ///   - arena: room for all bytes of the record.
     ///   - offset: of this room in the batch's arena.
+    ///   - runs: fields that come together where they can, ascending, and one behind all fields.
     /// - Returns: bytes put into the arena; or ``damage``, or ``unusual`` where a serial type takes three bytes and more.
     @inline(never)
     private static func fields(
         _ header: UnsafeRawPointer, headerEnd: UnsafeRawPointer, end: UnsafeRawPointer, plan: UnsafePointer<Int32>,
         count: Int, cells: UnsafeMutablePointer<Cell>, pages: UnsafeRawPointer?, arena: UnsafeMutableRawPointer?,
-        offset: Int
+        offset: Int, runs: UnsafePointer<RecordRuns.Run>
     ) -> Int {
         var header = header
         var body = headerEnd
         var used = 0
         var field = 0
+        var run = runs
         while field < count, header < headerEnd {
+            if field == run.pointee.first {
+                let (fields, slot) = (run.pointee.count, run.pointee.slot)
+                if let pages, let ends = run.pointee.ends(header, headerEnd: headerEnd, body, end: end) {
+                    cells[slot] = .encoded(
+                        header: header - pages, headerLength: ends.header - header, body: body - pages,
+                        bodyLength: ends.body - body, slots: fields)
+                    (header, body) = ends
+                    field &+= fields
+                    run += 1
+                    continue
+                }
+                run += 1
+            }
             var serial = UInt(header.load(as: UInt8.self))
             header += 1
             if serial >= 0x80 {

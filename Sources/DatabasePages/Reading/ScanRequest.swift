@@ -6,15 +6,29 @@ package struct ScanRequest {
     /// A field of a record and where its value goes.
     package struct Field {
         /// Place in the record, from 0.
-        let field: Int
-        let slot: Int
+        package let field: Int
+        package let slot: Int
+        package let affinity: ColumnAffinity
         /// Whether the column takes reals: it keeps some of them as integers.
-        let isReal: Bool
+        var isReal: Bool { affinity == .real }
 
         package init(field: Int, slot: Int, affinity: ColumnAffinity) {
             self.field = field
             self.slot = slot
-            isReal = affinity == .real
+            self.affinity = affinity
+        }
+    }
+
+    /// Neighbouring fields whose values nobody looks into: they may come together, as the record has them.
+    package struct FieldRun {
+        package let first: Int
+        package let count: Int
+
+        /// - Precondition: 2 to ``Cell/mostEncoded`` fields, each of which is asked for once.
+        package init(first: Int, count: Int) {
+            precondition(count > 1 && count <= Cell.mostEncoded)
+            self.first = first
+            self.count = count
         }
     }
 
@@ -59,6 +73,8 @@ package struct ScanRequest {
 
     /// Slots that no field fills are NULL.
     package var fields: [Field] = []
+    /// Ascending. Where a batch borrows pages, the slot of a run's first field may get an encoded cell, for all of the run.
+    package var runs: [FieldRun] = []
     /// Slots that take the row's key.
     package var keySlots: [Int] = []
     package var filter: Filter?

@@ -1,19 +1,25 @@
-/// How an integer stands in a record: its serial type and its bytes.
+/// How a record has an integer.
 struct IntegerForm {
-    let value: Int64
-    let serial: UInt64
-    let width: Int
+    let serial: UInt8
+    /// Bytes of the value.
+    let width: UInt8
+    /// Bits by which its 64 are shifted, so that its bytes come first.
+    let shift: UInt8
 
-    @inline(__always)
-    init(_ value: Int64) {
-        self.value = value
-        switch UInt64(bitPattern: value < 0 ? ~value : value) {
-        case 0...127: (serial, width) = value == 0 || value == 1 ? (8 + UInt64(bitPattern: value), 0) : (1, 1)
-        case 128...32767: (serial, width) = (2, 2)
-        case 32768...8_388_607: (serial, width) = (3, 3)
-        case 8_388_608...2_147_483_647: (serial, width) = (4, 4)
-        case 2_147_483_648...140_737_488_355_327: (serial, width) = (5, 6)
-        default: (serial, width) = (6, 8)
+    /// The forms of all integers: at twice the bits of the magnitude, and behind it for negative ones, whose magnitude is their
+    /// complement's.
+    static func allForms() -> UnsafeMutablePointer<IntegerForm> {
+        let forms = UnsafeMutablePointer<IntegerForm>.allocate(capacity: 128)
+        for bits in 0..<64 {
+            // All integers of so many bits have one form, but 0 and 1, which are alone with theirs.
+            let least: Int64 = bits == 0 ? 0 : 1 << Int64(bits - 1)
+            for (place, value) in [least, ~least].enumerated() {
+                let (serial, width) = RecordEncoder.form(of: value)
+                (forms + 2 * bits + place).initialize(
+                    to: IntegerForm(
+                        serial: UInt8(serial), width: UInt8(width), shift: width == 0 ? 0 : UInt8(64 - 8 * width)))
+            }
         }
+        return forms
     }
 }

@@ -5,6 +5,8 @@ extension RecordEncoder {
     static let localBytes = 3800
     /// Room for their serial types.
     static let localTypes = 240
+    /// Room behind the values for the numbers of all columns: only before texts is looked at what room is left.
+    static let localSlack = localTypes / 3 * 8 + 64
 
     /// Encodes a row at once, where its record fits a leaf and no value has to be converted: then ``copyLocal(to:)`` writes
     /// it, and ``size`` is its record's. Else ``prepare(_:row:)`` has to look at it.
@@ -13,7 +15,7 @@ extension RecordEncoder {
     func encodeLocal(_ batch: borrowing RowBatch, row: Int) -> Bool {
         precondition(batch.slots >= columnCount)
         let cells = batch.cells(ofRow: row)
-        let (affinities, count) = (columnAffinities, columnCount)
+        let (affinities, count, forms) = (columnAffinities, columnCount, numberForms)
         let typesStart = local
         let bodyStart = local + Self.localTypes + 8
         let bodyEnd = bodyStart + Self.localBytes
@@ -25,29 +27,31 @@ extension RecordEncoder {
         }
         guard 3 * count + 2 <= Self.localTypes else { return false }
         var body = bodyStart
-        for slot in 0..<count {
+        var slot = 0
+        while slot < count {
             let cell = cells[slot]
+            defer { slot &+= 1 }
             switch cell.kind {
             case .null:
                 types.storeBytes(of: 0, as: UInt8.self)
                 types += 1
             case .integer, .reference:
-                guard affinities[slot] != .text, body < bodyEnd - 8 else { return false }
-                let (serial, width) = Self.form(of: cell.integerValue)
-                if width == 8, affinities[slot] == .real {
+                guard affinities[slot] != .text else { return false }
+                let form = forms[Self.formIndex(of: cell.integerValue)]
+                if form.width == 8, affinities[slot] == .real {
                     put(real: Double(cell.integerValue), &types, &body)
                 } else {
-                    put(cell.bits, serial, width, &types, &body)
+                    put(cell.bits, form, &types, &body)
                 }
             case .real:
-                guard affinities[slot] != .text, body < bodyEnd - 8 else { return false }
+                guard affinities[slot] != .text else { return false }
                 let real = cell.realValue
                 if affinities[slot] != .blob, real > -0x1p63, real < 0x1p63, Double(Int64(real)) == real {
-                    let (serial, width) = Self.form(of: Int64(real))
-                    if width == 8, affinities[slot] == .real {
+                    let form = forms[Self.formIndex(of: Int64(real))]
+                    if form.width == 8, affinities[slot] == .real {
                         put(real: real, &types, &body)
                     } else {
-                        put(UInt64(bitPattern: Int64(real)), serial, width, &types, &body)
+                        put(UInt64(bitPattern: Int64(real)), form, &types, &body)
                     }
                 } else if real.isNaN {
                     types.storeBytes(of: 0, as: UInt8.self)
@@ -74,11 +78,31 @@ extension RecordEncoder {
                     }
                 }
                 body += length
+            case .encoded:
+                let values = batch.encoded(cell)
+                let length = values.body.count
+                guard length < bodyEnd - body, let typesFrom = values.types.baseAddress,
+                    let bodyFrom = values.body.baseAddress
+                else { return false }
+                if values.types.count <= 8, values.readable.types >= 8 {
+                    // What is too much the next ones overwrite.
+                    types.storeBytes(of: typesFrom.loadUnaligned(as: UInt64.self), as: UInt64.self)
+                } else {
+                    types.copyMemory(from: typesFrom, byteCount: values.types.count)
+                }
+                types += values.types.count
+                if length <= 64, values.readable.body >= 64, bodyEnd - body >= 64 {
+                    Self.copyShort(bodyFrom, length, to: body)
+                } else {
+                    body.copyMemory(from: bodyFrom, byteCount: length)
+                }
+                body += length
+                slot &+= cell.encodedSlots &- 1
             case .huge, .absent: return false
             }
         }
         let header = types - typesStart
-        guard header <= 127 else { return false }
+        guard header <= 127, body <= bodyEnd else { return false }
         typesStart.storeBytes(of: UInt8(truncatingIfNeeded: header), as: UInt8.self)
         setLocal(header: header, body: body - bodyStart)
         return true
@@ -103,21 +127,21 @@ extension RecordEncoder {
 
     @inline(__always)
     private func put(
-        _ bits: UInt64, _ serial: UInt64, _ width: Int, _ types: inout UnsafeMutableRawPointer,
+        _ bits: UInt64, _ form: IntegerForm, _ types: inout UnsafeMutableRawPointer,
         _ body: inout UnsafeMutableRawPointer
     ) {
-        types.storeBytes(of: UInt8(truncatingIfNeeded: serial), as: UInt8.self)
+        types.storeBytes(of: form.serial, as: UInt8.self)
         types += 1
-        // Eight bytes whatever the width; for none of them a shift by 64, which gives 0.
-        body.storeBytes(of: (bits << UInt64(64 &- 8 &* width)).bigEndian, as: UInt64.self)
-        body += width
+        // Eight bytes whatever the width: the next value overwrites what is too much.
+        body.storeBytes(of: (bits &<< UInt64(form.shift)).bigEndian, as: UInt64.self)
+        body += Int(form.width)
     }
 
     @inline(__always)
     private func put(
         real: Double, _ types: inout UnsafeMutableRawPointer, _ body: inout UnsafeMutableRawPointer
     ) {
-        put(real.bitPattern, 7, 8, &types, &body)
+        put(real.bitPattern, IntegerForm(serial: 7, width: 8, shift: 0), &types, &body)
     }
 
     /// Writes what ``encodeLocal(_:row:)`` made.

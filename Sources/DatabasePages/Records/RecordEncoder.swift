@@ -29,6 +29,8 @@ final class RecordEncoder {
     @exclusivity(unchecked) private(set) var size = 0
     /// Where ``encodeLocal(_:row:)`` encodes to: serial types, and behind their room the values.
     let local: UnsafeMutableRawPointer
+    /// By ``formIndex(of:)``.
+    let numberForms: UnsafeMutablePointer<IntegerForm>
     /// Bytes of the header that it made.
     @exclusivity(unchecked) private(set) var localHeader = 0
 
@@ -52,7 +54,8 @@ final class RecordEncoder {
         serials = .allocate(capacity: max(1, affinities.count))
         bits = .allocate(capacity: max(1, affinities.count))
         pointers = .allocate(capacity: max(1, affinities.count))
-        local = .allocate(byteCount: Self.localTypes + Self.localBytes + 16, alignment: 16)
+        local = .allocate(byteCount: Self.localTypes + Self.localBytes + Self.localSlack + 16, alignment: 16)
+        numberForms = IntegerForm.allForms()
     }
 
     deinit {
@@ -62,6 +65,7 @@ final class RecordEncoder {
         bits.deallocate()
         pointers.deallocate()
         local.deallocate()
+        numberForms.deallocate()
     }
 
     private func dropConverted() {
@@ -78,6 +82,7 @@ final class RecordEncoder {
         precondition(batch.slots >= count)
         let cells = batch.cells(ofRow: row)
         for slot in 0..<count {
+            if cells[slot].kind == .encoded { EncodedValues.decode(cells + slot, of: batch) }
             body += try place(cells[slot], of: batch, slot)
             header += Varint.length(serials[slot])
         }
@@ -96,6 +101,15 @@ final class RecordEncoder {
         return (
             wide ? (isEight ? 6 : 5) : UInt64(truncatingIfNeeded: bytes), wide ? (isEight ? 8 : 6) : bytes
         )
+    }
+
+    /// Which of ``IntegerForm/allForms()`` is an integer's.
+    @inline(__always)
+    static func formIndex(of value: Int64) -> Int {
+        let sign = value &>> 63
+        // Never zero: its bits and one more.
+        let magnitude = UInt64(bitPattern: value ^ sign) &<< 1 | 1
+        return (63 &- magnitude.leadingZeroBitCount) &<< 1 &- Int(truncatingIfNeeded: sign)
     }
 
     /// Looks at some of a row's cells, and a number behind them: an index's entry. The encoder's columns are those of the
@@ -146,7 +160,7 @@ final class RecordEncoder {
             serials[slot] = UInt64(bytes.count) * 2 + 12
             return bytes.count
         case .huge: return try place(huge: batch.huge(cell), slot)
-        case .absent: preconditionFailure("an absent cell reached the page writer")
+        case .absent, .encoded: preconditionFailure("an absent cell reached the page writer")
         }
     }
 

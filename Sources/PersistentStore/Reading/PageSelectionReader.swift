@@ -87,6 +87,7 @@ extension SourceStore {
         var request = ScanRequest(large: large(columns, streamed: selection.streamed))
         request.fields = fields
         request.keySlots = keySlots
+        request.runs = fieldRuns(selection.runs, fields)
         if let numbers = entityNumbers(selection, in: layout) {
             guard let column = column(EntityTable.entityColumn) else { return nil }
             request.filter = .init(field: column.field, numbers: numbers.map(Int64.init))
@@ -94,6 +95,22 @@ extension SourceStore {
         request.after = selection.afterKey
         request.through = selection.throughKey
         return request
+    }
+
+    /// The runs whose fields follow each other in this file too, and whose columns have the affinities that they are to have.
+    private func fieldRuns(_ runs: [RowSelection.Run], _ fields: [ScanRequest.Field]) -> [ScanRequest.FieldRun] {
+        guard !runs.isEmpty else { return [] }
+        let bySlot = Dictionary(fields.map { ($0.slot, $0) }, uniquingKeysWith: { first, _ in first })
+        let asked = Dictionary(fields.map { ($0.field, 1) }, uniquingKeysWith: +)
+        return runs.compactMap { run -> ScanRequest.FieldRun? in
+            guard let first = run.slots.first.flatMap({ bySlot[$0]?.field }) else { return nil }
+            for (place, slot) in run.slots.enumerated() {
+                guard let field = bySlot[slot], field.field == first + place, asked[field.field] == 1,
+                    field.affinity == ColumnAffinity(declaredType: run.types[place])
+                else { return nil }
+            }
+            return ScanRequest.FieldRun(first: first, count: run.slots.count)
+        }.sorted { $0.first < $1.first }
     }
 
     /// What becomes of values above the limit.

@@ -15,6 +15,21 @@ package struct RowSelection: Sendable {
     package var throughKey: Int64?
     /// Slots of own columns whose values, where they are too large to be read, become ``HugeValue``s.
     package var streamed: Set<Int> = []
+    /// Slots of own columns that are only copied, to columns that follow each other: a reader that lends its pages may leave
+    /// their values as they are stored there (``CellKind/encoded``).
+    package var runs: [Run] = []
+
+    /// Slots that may come together, in the order of their columns.
+    package struct Run: Sendable, Equatable {
+        package var slots: [Int]
+        /// The declared types of the columns that they are copied to, of the same affinities as their own.
+        package var types: [String]
+
+        package init(slots: [Int], types: [String]) {
+            self.slots = slots
+            self.types = types
+        }
+    }
 
     package init(table: Int, columns: [SelectedColumn], entities: [Int]? = nil) {
         self.table = table

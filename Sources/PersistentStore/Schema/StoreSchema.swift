@@ -1,3 +1,4 @@
+import DatabasePages
 import Diagnostics
 import ManagedModel
 
@@ -85,6 +86,11 @@ package struct StoreColumn: Sendable, Equatable {
     /// The declared type: INTEGER, TIMESTAMP, FLOAT, DECIMAL, VARCHAR, BLOB.
     package var type: String
     package var role: ColumnRole
+
+    /// Whether SQLite stores the same values in the same way in another column.
+    package func storesAlike(_ other: StoreColumn) -> Bool {
+        ColumnAffinity(declaredType: type) == ColumnAffinity(declaredType: other.type)
+    }
 }
 
 /// What a column holds.

@@ -73,7 +73,7 @@ struct InsertConflicts {
         let (one, two) = (batch[row, slot], batch[other, slot])
         guard one.kind == two.kind else { return false }
         switch one.kind {
-        case .null, .absent, .huge: return false
+        case .null, .absent, .huge, .encoded: return false
         case .integer, .reference: return one.integerValue == two.integerValue
         case .real: return one.realValue == two.realValue
         case .text, .blob: return batch.bytes(one).elementsEqual(batch.bytes(two))
@@ -83,7 +83,7 @@ struct InsertConflicts {
     private func bind(_ batch: borrowing RowBatch, _ row: Int, _ slot: Int, to statement: Statement, at index: Int) {
         let cell = batch[row, slot]
         switch cell.kind {
-        case .null, .absent: statement.bindNull(at: Int32(index))
+        case .null, .absent, .encoded: statement.bindNull(at: Int32(index))
         case .integer, .reference: statement.bind(cell.integerValue, at: Int32(index))
         case .real: statement.bind(cell.realValue, at: Int32(index))
         case .text: statement.bind(String(decoding: batch.bytes(cell), as: UTF8.self), at: Int32(index))

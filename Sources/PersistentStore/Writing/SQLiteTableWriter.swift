@@ -153,7 +153,8 @@ final class SQLiteTableWriter: TableWriter {
                 case .blob:
                     let bytes = batch.bytes(cell)
                     code = sqlite3_bind_blob64(handle, index, bytes.baseAddress, UInt64(bytes.count), nil)
-                case .huge, .absent: preconditionFailure("an absent cell reached the writer of \(target.table)")
+                case .huge, .absent, .encoded:
+                    preconditionFailure("an absent cell reached the writer of \(target.table)")
                 }
                 if code != SQLITE_OK { return code }
                 index += 1

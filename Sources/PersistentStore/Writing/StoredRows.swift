@@ -115,7 +115,7 @@ extension Statement {
     /// Binds a copy of a cell's value; an absent one as NULL.
     func bind(_ cell: Cell, of batch: borrowing RowBatch, at index: Int32) {
         switch cell.kind {
-        case .null, .absent: bindNull(at: index)
+        case .null, .absent, .encoded: bindNull(at: index)
         case .integer, .reference: bind(cell.integerValue, at: index)
         case .real: bind(cell.realValue, at: index)
         case .text:

@@ -50,7 +50,7 @@ enum RowCodec {
             place.storeBytes(of: cell.kind.rawValue, as: UInt8.self)
             place += 1
             switch cell.kind {
-            case .null, .absent: break
+            case .null, .absent, .encoded: break
             case .integer: put(zigzag(cell.bits), at: &place)
             case .real:
                 place.storeBytes(of: cell.bits.littleEndian, as: UInt64.self)
@@ -120,7 +120,7 @@ enum RowCodec {
             let isOpen = batch[row, slot].kind == .absent
             switch kind {
             case .null: if isOpen { batch[row, slot] = .null }
-            case .absent: break
+            case .absent, .encoded: break
             case .huge:
                 guard let number = varint(cells, &offset), let source = huge.source(number),
                     let key = varint(cells, &offset), let count = varint(cells, &offset),

@@ -105,6 +105,48 @@ final class AttributeProgram {
         }
     }
 
+    /// What the attributes that are plain copies take their values from: column and place among the other steps, by slot. Those
+    /// whose column another step looks at, or whose slot is copied twice, are left out.
+    var plainCopies: [Int: (column: Int, order: Int)] {
+        let touched = Set(
+            steps.map {
+                switch $0 {
+                case .value(_, let column), .addMarker(_, let column), .stripMarker(_, let column, _),
+                    .fillNull(_, let column):
+                    column
+                case .compute(let computation): computation.column
+                }
+            })
+        var found: [Int: (column: Int, order: Int)] = [:]
+        var twice: Set<Int> = []
+        for copy in copies where !touched.contains(copy.to) {
+            if found.updateValue((copy.to, copy.order), forKey: copy.from) != nil { twice.insert(copy.from) }
+        }
+        for step in steps {
+            switch step {
+            case .addMarker(let slot, _), .stripMarker(let slot, _, _): twice.insert(slot)
+            case .value, .compute, .fillNull: break
+            }
+        }
+        return found.filter { !twice.contains($0.key) }
+    }
+
+    /// The columns that every row gets a value or NULL for from ``run(_:rows:into:from:)``.
+    var filledColumns: Set<Int> {
+        var columns = Set(copies.map(\.to))
+        for case .value(_, let column) in steps { columns.insert(column) }
+        return columns
+    }
+
+    /// Lets the values of some slots come together: of each of them all are copied, to columns that follow each other.
+    func copyTogether(_ runs: [[Int]]) {
+        let grouped = Set(runs.joined())
+        let bySlot = Dictionary(copies.map { ($0.from, $0) }, uniquingKeysWith: { first, _ in first })
+        let together = runs.joined().compactMap { bySlot[$0] }
+        precondition(together.count == grouped.count)
+        moves = CellMoves((together + copies.filter { !grouped.contains($0.from) }).map { ($0.from, $0.to) })
+    }
+
     /// The slot from which a column is filled with another marker; nil where it is not.
     private func markedSlot(for column: Int) -> Int? {
         for case .addMarker(let slot, column) in steps { return slot }

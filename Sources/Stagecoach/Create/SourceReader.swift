@@ -12,14 +12,16 @@ final class SourceReader {
     ///   - entities: indices of the entities whose rows are read.
     ///   - range: keys of the rows that are read.
     ///   - streams: whether huge values that are only copied come as references; else they are refused.
+    ///   - runs: slots that are only copied and may come as they are stored.
     init(
         session: MigrationSession, slots: SourceSlots, table: Int, entities: [Int], range: SourceKeyRange = .all,
-        streams: Bool = false
+        streams: Bool = false, runs: [RowSelection.Run] = []
     ) throws(MigrationError) {
         var selection = RowSelection(table: table, columns: slots.columns, entities: entities)
         selection.afterKey = range.after
         selection.throughKey = range.through
         if streams { selection.streamed = slots.streamed }
+        selection.runs = runs
         rows = try session.source.rows(selection, in: session.layout)
         folds = try SourceFolds(session: session, slots: slots, isScan: true)
     }

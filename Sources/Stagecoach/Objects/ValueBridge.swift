@@ -14,7 +14,7 @@ enum ValueBridge {
         _ cell: Cell, in batch: borrowing RowBatch, type: AttributeType, isExternal: Bool
     ) throws(MigrationError) -> Any? {
         switch cell.kind {
-        case .null, .absent, .reference: return nil
+        case .null, .absent, .encoded, .reference: return nil
         case .integer: return number(integer: cell.integerValue, type)
         case .real: return number(real: cell.realValue, type)
         case .text:

@@ -25,13 +25,15 @@ struct TableLoad {
         let keys: MappingKeys
         let entity: EntityDescription
         let entityNumber: Int64
+        /// The columns that are NULL until something is found for them.
+        let openColumns: [Int]
         var made = 0
         /// The highest key made.
         var highest: Int64 = 0
 
         init(
             mapping: PlannedMapping, attributes: AttributeProgram, references: ReferenceProgram, rules: RowRules,
-            keys: MappingKeys, entity: EntityDescription, entityNumber: Int64
+            keys: MappingKeys, entity: EntityDescription, entityNumber: Int64, columns: Int
         ) {
             self.mapping = mapping
             self.attributes = attributes
@@ -40,6 +42,8 @@ struct TableLoad {
             self.keys = keys
             self.entity = entity
             self.entityNumber = entityNumber
+            let filled = attributes.filledColumns.union([EntityTable.entityColumn, EntityTable.lockColumn])
+            openColumns = (0..<columns).filter { !filled.contains($0) }
         }
     }
 
@@ -86,9 +90,11 @@ struct TableLoad {
             byEntity[entity.index] = compiled
         }
         let columns = session.destinationSchema.tables[table.table].columns.count
+        let runs = writer is PageTableWriter ? copiedRuns(byEntity.values.map { $0 }, slots, schemaTable) : []
+        for compiled in byEntity.values { compiled.attributes.copyTogether(runs.map(\.slots)) }
         let reader = try SourceReader(
             session: session, slots: slots, table: sourceTable, entities: byEntity.keys.sorted(), range: range,
-            streams: true)
+            streams: true, runs: runs)
         let batch = session.nearBatch(slots: max(slots.columns.count, columns))
         var source = RowBatch(slots: slots.columns.count, rowCapacity: batch.rows, byteTarget: batch.bytes)
         // Rows are done with before others are read.
@@ -149,6 +155,20 @@ struct TableLoad {
         }
     }
 
+    /// What goes from page to page as it is stored. Of a store that is appended to, the columns may be others.
+    private func copiedRuns(_ programs: [Compiled], _ slots: SourceSlots, _ source: EntityTable) -> [RowSelection.Run] {
+        guard !programs.isEmpty, !session.options.appendsToExisting, !session.hasRows.contains(true) else { return [] }
+        let patched = patches.flatMap { [$0.column, $0.entityColumn, $0.orderColumn].compactMap { $0 } }
+        let external = session.destinationSchema.externalColumns[table.table].map(\.column)
+        return CopiedRuns(
+            copies: programs.map { program in
+                let checked = program.rules.columns
+                return program.attributes.plainCopies.filter { !checked.contains($0.value.column) }
+            }, slots: slots, source: source, destination: session.destinationSchema.tables[table.table],
+            watched: Set(patched + external)
+        ).find()
+    }
+
     /// Makes the destination rows of some source rows of one entity.
     ///
     /// - Parameter open: room for the numbers of the source rows whose references are still to be looked up.
@@ -182,7 +202,7 @@ struct TableLoad {
         _ compiled: Compiled, of source: borrowing RowBatch, _ rows: Range<Int>, into destination: inout RowBatch,
         open: UnsafeMutableBufferPointer<Int>, counts: inout ReferenceCounts
     ) throws -> Bool {
-        let first = destination.appendRows(keys: source.keys(rows))
+        let first = destination.appendRows(keys: source.keys(rows), clearing: compiled.openColumns)
         guard compiled.attributes.run(source, rows: rows, into: &destination, from: first) else {
             destination.removeRows(from: first)
             return false
@@ -278,7 +298,8 @@ struct TableLoad {
             excuses: excuses)
         return Compiled(
             mapping: mapping, attributes: attributes, references: references, rules: rules, keys: own,
-            entity: entity, entityNumber: Int64(session.destinationSchema.number(of: entity)))
+            entity: entity, entityNumber: Int64(session.destinationSchema.number(of: entity)),
+            columns: session.destinationSchema.tables[table.table].columns.count)
     }
 
     /// Merges the patches, leaves rejected rows out, checks the rules, writes the rows.

@@ -45,7 +45,7 @@ struct RowRules {
         @inline(__always)
         func passes(_ kind: CellKind) -> Bool {
             switch kind {
-            case .null, .absent: !isRequired
+            case .null, .absent, .encoded: !isRequired
             case .integer, .real: !hasBounds
             case .reference: true
             case .text, .blob, .huge: !hasLengths
@@ -129,6 +129,9 @@ struct RowRules {
 
     var isEmpty: Bool { rules.isEmpty }
 
+    /// The columns that have rules.
+    var columns: Set<Int> { Set(rules.map(\.column)) }
+
     /// The first of some rows of which a glance does not show that it keeps all rules, as almost all rows do:
     /// ``check(_:row:found:)`` tells.
     func firstToCheck(_ batch: borrowing RowBatch, _ rows: Range<Int>) -> Int? {
@@ -159,7 +162,7 @@ struct RowRules {
                     rule.excused.contains(kind))
             }
             switch cell.kind {
-            case .null, .absent: if rule.isRequired { try broken(.required) }
+            case .null, .absent, .encoded: if rule.isRequired { try broken(.required) }
             case .integer, .real:
                 if let least = rule.minimum, least.isAbove(cell) { try broken(.minimum, least.text(rule.type)) }
                 if let most = rule.maximum, most.isBelow(cell) { try broken(.maximum, most.text(rule.type)) }

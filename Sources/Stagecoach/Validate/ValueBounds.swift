@@ -87,7 +87,7 @@ enum ShortValue {
         _ cell: Cell, _ batch: borrowing RowBatch, type: AttributeType?, markerBytes: Int = 0
     ) -> String? {
         switch cell.kind {
-        case .null, .absent: return nil
+        case .null, .absent, .encoded: return nil
         case .integer, .reference:
             return type == .date ? text(Double(cell.integerValue), type: type) : String(cell.integerValue)
         case .real: return text(cell.realValue, type: type)

@@ -72,7 +72,7 @@ enum VerifiedCell {
         case .real: self.init(real: cell.realValue)
         case .text: self = .text(batch.bytes(cell))
         case .blob: self = .blob(batch.bytes(cell))
-        case .null, .absent, .huge: self = .null
+        case .null, .absent, .huge, .encoded: self = .null
         }
     }
 

@@ -15,7 +15,7 @@ enum FetchHash {
     /// The hash of a cell; nil for NULL, and for a huge value, which equals nothing that anybody can ask for.
     static func hash(_ cell: Cell, in batch: borrowing RowBatch, options: UInt8) -> UInt64? {
         switch cell.kind {
-        case .null, .absent, .huge: return nil
+        case .null, .absent, .huge, .encoded: return nil
         case .integer, .reference: return mix(Double(cell.integerValue).bitPattern)
         case .real: return mix((cell.realValue == 0 ? 0 : cell.realValue).bitPattern)
         case .text, .blob: return hash(batch.bytes(cell), options: options)
@@ -72,7 +72,7 @@ extension StoredValue {
         case .real: self = .real(cell.realValue)
         case .text: self = .text(String(decoding: batch.bytes(cell), as: UTF8.self))
         case .blob: self = .blob(Array(batch.bytes(cell)))
-        case .null, .absent, .reference, .huge: return nil
+        case .null, .absent, .reference, .huge, .encoded: return nil
         }
     }
 }

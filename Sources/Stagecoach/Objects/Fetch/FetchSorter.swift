@@ -117,7 +117,7 @@ final class FetchSorter {
 
     private static func rank(_ cell: Cell) -> Int {
         switch cell.kind {
-        case .null, .absent: 0
+        case .null, .absent, .encoded: 0
         case .integer, .real, .reference: 1
         case .text: 2
         case .blob, .huge: 3

@@ -1,0 +1,31 @@
+import Rows
+
+/// The values of an encoded cell, one by one: where a row's record is not made at once.
+enum EncodedValues {
+    /// Puts each value into its own slot, from the one of the encoded cell on.
+    ///
+    /// - Parameter cells: that cell.
+    /// - Precondition: it is one that a ``RecordDecoder`` made.
+    static func decode(_ cells: UnsafeMutablePointer<Cell>, of batch: borrowing RowBatch) {
+        let cell = cells.pointee
+        let (types, body, _) = batch.encoded(cell)
+        guard let header = types.baseAddress, let bytes = body.baseAddress else { return }
+        let start = cell.encodedBody
+        var (place, offset) = (0, 0)
+        for slot in 0..<cell.encodedSlots {
+            guard let serial = RecordForm.varint(header, &place, end: types.count),
+                let size = RecordForm.size(ofSerial: serial), size <= body.count - offset
+            else { preconditionFailure("an encoded cell has no values that fit it") }
+            switch serial {
+            case 0: cells[slot] = .null
+            case 7:
+                let word = UInt64(bigEndian: (bytes + offset).loadUnaligned(as: UInt64.self))
+                cells[slot] = .real(Double(bitPattern: word))
+            case ..<12: cells[slot] = .integer(RecordForm.integer(bytes + offset, serial: serial))
+            default:
+                cells[slot] = .lent(offset: start + offset, length: size, kind: serial & 1 == 1 ? .text : .blob)
+            }
+            offset += size
+        }
+    }
+}

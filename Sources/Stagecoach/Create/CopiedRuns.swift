@@ -1,0 +1,60 @@
+import PersistentStore
+import Rows
+
+/// Finds neighbouring columns of a source table that every mapping of a scan copies to neighbouring columns, and that nobody
+/// looks into on the way: their values go from page to page as they are stored.
+struct CopiedRuns {
+    /// What a mapping copies: column and place among its other steps, by slot. Without columns that rules look at.
+    let copies: [[Int: (column: Int, order: Int)]]
+    let slots: SourceSlots
+    let source: EntityTable
+    let destination: EntityTable
+    /// Columns of the destination that are looked at when its rows are written.
+    let watched: Set<Int>
+
+    /// The runs, of two columns at least.
+    ///
+    /// - Complexity: O(columns × mappings).
+    func find() -> [RowSelection.Run] {
+        var slotByColumn: [Int: Int] = [:]
+        for slot in slots.streamed {
+            if case .own(let column) = slots.columns[slot] { slotByColumn[column] = slot }
+        }
+        var runs: [RowSelection.Run] = []
+        var run = RowSelection.Run(slots: [], types: [])
+        func close() {
+            if run.slots.count > 1 { runs.append(run) }
+            run = RowSelection.Run(slots: [], types: [])
+        }
+        for column in source.columns.indices {
+            guard let slot = slotByColumn[column], let type = type(of: slot, from: column) else {
+                close()
+                continue
+            }
+            if let last = run.slots.last, !follow(last, slot) || run.slots.count == Cell.mostEncoded { close() }
+            run.slots.append(slot)
+            run.types.append(type)
+        }
+        close()
+        return runs
+    }
+
+    /// The declared type of the columns that a slot is copied to; nil where its values do not go there as they are.
+    private func type(of slot: Int, from column: Int) -> String? {
+        var type: String?
+        for mapping in copies {
+            guard let copy = mapping[slot], !watched.contains(copy.column) else { return nil }
+            guard destination.columns[copy.column].storesAlike(source.columns[column]) else { return nil }
+            type = destination.columns[copy.column].type
+        }
+        return type
+    }
+
+    /// Whether all mappings copy two slots to columns that follow each other, at the same place among their steps.
+    private func follow(_ first: Int, _ second: Int) -> Bool {
+        copies.allSatisfy { mapping in
+            guard let first = mapping[first], let second = mapping[second] else { return false }
+            return second.column == first.column + 1 && second.order == first.order
+        }
+    }
+}
