@@ -144,8 +144,8 @@ if Context.environment["STAGECOACH_FUZZING"] != nil {
         .executableTarget(
             name: "Fuzzing",
             dependencies: [
-                "Archives", "ManagedModel", "Mapping", "PersistentStore", "SpillStorage", "Stagecoach", "Rows",
-                "Diagnostics", "CSQLite",
+                "Archives", "ManagedModel", "Mapping", "PersistentStore", "DatabasePages", "SpillStorage", "Stagecoach",
+                "Rows", "Diagnostics", "CSQLite",
             ],
             path: "Tests/Fuzzing", exclude: ["run"], swiftSettings: strict,
             linkerSettings: [.unsafeFlags(["-use-ld=lld"])]))

@@ -1,5 +1,6 @@
 import Archives
 import CSQLite
+import DatabasePages
 import Diagnostics
 import Foundation
 import ManagedModel
@@ -36,18 +37,28 @@ enum FuzzStores {
             selection.streamed = Set(columns.indices)
             store.readsPages = true
             let pages = rows(store, selection, layout)
+            let types = layout.schema.tables[table].columns.map(\.type)
+            selection.runs = [.init(slots: Array(columns.indices.dropFirst(2)), types: Array(types.dropFirst(2)))]
+            if columns.count < 4 { selection.runs = [] }
+            let areReal = types.map { ColumnAffinity(declaredType: $0) == .real }
+            let copied = rows(store, selection, layout, areReal: areReal)
+            selection.runs = []
             store.readsPages = false
             let statement = rows(store, selection, layout)
             guard case .success(let first) = pages, case .success(let second) = statement else { continue }
             precondition(first == second, "the readers give other rows of \(layout.tables[table].name)")
+            guard case .success(let third) = copied else { continue }
+            precondition(first == third, "values that are copied are others in \(layout.tables[table].name)")
         }
     }
 
+    /// - Parameter areReal: where a selection has runs: by slot, whether its column takes reals.
     private static func rows(
-        _ store: SourceStore, _ selection: RowSelection, _ layout: StoreLayout
+        _ store: SourceStore, _ selection: RowSelection, _ layout: StoreLayout, areReal: [Bool] = []
     ) -> Result<[String], MigrationError> {
         var found: [String] = []
         var batch = RowBatch(slots: selection.columns.count, rowCapacity: 50, byteTarget: 1 << 16)
+        batch.borrowsPages = !areReal.isEmpty
         do throws(MigrationError) {
             let reader = try store.rows(selection, in: layout)
             // Cycles of pages would go on for ever: no store of this size has so many rows.
@@ -55,6 +66,14 @@ enum FuzzStores {
                 for row in 0..<batch.count {
                     var text = "\(batch.key(row))"
                     for slot in 0..<batch.slots {
+                        if batch[row, slot].kind == .encoded {
+                            let count = batch[row, slot].encodedSlots
+                            EncodedValues.decode(batch.cells(ofRow: row) + slot, of: batch)
+                            // A column of reals has some of them as integers.
+                            for slot in slot..<slot + count where areReal[slot] && batch[row, slot].kind == .integer {
+                                batch[row, slot] = .real(Double(batch[row, slot].integerValue))
+                            }
+                        }
                         let cell = batch[row, slot]
                         switch cell.kind {
                         case .text, .blob: text += " \(cell.kind) \(Array(batch.bytes(cell)))"

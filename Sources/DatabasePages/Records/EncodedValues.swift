@@ -1,12 +1,12 @@
 import Rows
 
 /// The values of an encoded cell, one by one: where a row's record is not made at once.
-enum EncodedValues {
+package enum EncodedValues {
     /// Puts each value into its own slot, from the one of the encoded cell on.
     ///
     /// - Parameter cells: that cell.
     /// - Precondition: it is one that a ``RecordDecoder`` made.
-    static func decode(_ cells: UnsafeMutablePointer<Cell>, of batch: borrowing RowBatch) {
+    package static func decode(_ cells: UnsafeMutablePointer<Cell>, of batch: borrowing RowBatch) {
         let cell = cells.pointee
         let (types, body, _) = batch.encoded(cell)
         guard let header = types.baseAddress, let bytes = body.baseAddress else { return }
