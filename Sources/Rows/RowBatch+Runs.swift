@@ -17,6 +17,21 @@ extension RowBatch {
         return first
     }
 
+    /// Adds rows whose keys follow each other and returns the index of the first.
+    ///
+    /// - Parameters:
+    ///   - key: that of the first row.
+    ///   - nulls: the slots that are nulls; all others the caller fills at once, or has encoded cells fill.
+    /// - Precondition: there are not more than ``freeRows``.
+    package mutating func appendRows(_ count: Int, from key: Int64, clearing nulls: [Int]) -> Int {
+        precondition(count >= 0 && count <= freeRows)
+        let first = rowCount
+        for place in 0..<count { keys[first + place] = key &+ Int64(place) }
+        rowCount += count
+        for slot in nulls { fill(first..<rowCount, slot: slot, with: .null) }
+        return first
+    }
+
     /// Takes the last rows back. Their bytes stay in the arena until the batch is cleared.
     package mutating func removeRows(from first: Int) {
         precondition(first >= 0 && first <= rowCount)

@@ -55,13 +55,17 @@ import Testing
             let part = low..<(low + random.below(rows - low + 1))
             #expect(together.freeRows == rows + 1)
             let taken = Set(pairs.map(\.to) + [0])
-            let first = together.appendRows(
-                keys: source.keys(part), clearing: (0..<slots + 2).filter { !taken.contains($0) })
+            let nulls = (0..<slots + 2).filter { !taken.contains($0) }
+            let isNumbered = random.chance(2)
+            let first =
+                isNumbered
+                ? together.appendRows(part.count, from: 700, clearing: nulls)
+                : together.appendRows(keys: source.keys(part), clearing: nulls)
             #expect(first == 1)
             together.borrow(moves, from: source, sourceRows: part, firstRow: first)
             together.fill(first..<first + part.count, slot: 0, with: .integer(9))
-            for row in part {
-                let target = single.appendRow(key: source.key(row))
+            for (place, row) in part.enumerated() {
+                let target = single.appendRow(key: isNumbered ? 700 + Int64(place) : source.key(row))
                 for (from, to) in pairs { single.borrow(source[row, from], from: source, row: target, slot: to) }
                 single[target, 0] = .integer(9)
             }

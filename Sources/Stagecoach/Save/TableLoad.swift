@@ -180,9 +180,9 @@ struct TableLoad {
         let keys = compiled.keys
         if keys.isFilledByLoad { try keys.index.append(contentsOf: source.keys(rows)) }
         var next = rows.lowerBound
-        // Every row is made, under its own key.
-        let isIdentity = keys.holdsEveryRow && keys.mode == .kept && compiled.attributes.fillsRowsTogether
-        while isIdentity, next < rows.upperBound {
+        // Every row is made, under its own key or under keys that follow each other.
+        let fillsTogether = keys.holdsEveryRow && compiled.attributes.fillsRowsTogether
+        while fillsTogether, next < rows.upperBound {
             if destination.isFull { try flush(&destination) }
             let some = next..<min(rows.upperBound, next + destination.freeRows)
             guard try makeTogether(compiled, of: source, some, into: &destination, open: open, counts: &counts)
@@ -202,14 +202,20 @@ struct TableLoad {
         _ compiled: Compiled, of source: borrowing RowBatch, _ rows: Range<Int>, into destination: inout RowBatch,
         open: UnsafeMutableBufferPointer<Int>, counts: inout ReferenceCounts
     ) throws -> Bool {
-        let first = destination.appendRows(keys: source.keys(rows), clearing: compiled.openColumns)
+        let isKept = table.keys == .kept
+        let first: Int
+        if isKept {
+            first = destination.appendRows(keys: source.keys(rows), clearing: compiled.openColumns)
+        } else {
+            guard let key = try compiled.keys.destinationKey(of: source.key(rows.lowerBound)) else { return false }
+            first = destination.appendRows(rows.count, from: key, clearing: compiled.openColumns)
+        }
         guard compiled.attributes.run(source, rows: rows, into: &destination, from: first) else {
             destination.removeRows(from: first)
             return false
         }
         destination.fill(
             first..<first + rows.count, slot: EntityTable.entityColumn, with: .integer(compiled.entityNumber))
-        let isKept = table.keys == .kept
         for (place, row) in rows.enumerated() {
             let lock = source[row, 1]
             destination[first + place, EntityTable.lockColumn] = isKept && lock.kind == .integer ? lock : .integer(1)
@@ -220,7 +226,7 @@ struct TableLoad {
             counts: &counts)
         compiled.made += rows.count
         // Keys ascend.
-        compiled.highest = max(compiled.highest, source.key(rows.upperBound - 1))
+        compiled.highest = max(compiled.highest, destination.key(first + rows.count - 1))
         return true
     }
 
