@@ -15,7 +15,7 @@ extension DatabaseFileWriter {
     package func save(
         tables: [TableLoader], indexes: [IndexLoader], to state: inout StateWriter
     ) throws(MigrationError) {
-        try output.flush()
+        try output.flush(goesOn: true)
         state.write(changeCounter)
         state.write(output.pageCount)
         map.save(to: &state)

@@ -31,6 +31,8 @@ final class PageOutput {
     private var firstBuffered: UInt32
     /// Number of the last page of the file, written or buffered.
     private(set) var pageCount: UInt32
+    /// What sums the pages that go to the file; nil: nobody asks.
+    var written: WrittenPages?
 
     /// - Parameter streamsFrom: from which place on full buffers are written by another thread.
     /// - Throws: `store.io` (74).
@@ -117,16 +119,25 @@ final class PageOutput {
     }
 
     /// Writes what is buffered, and waits until all is written.
-    func flush() throws(MigrationError) {
+    ///
+    /// - Parameter goesOn: whether more pages come: these go past the page cache too, as those before and after them.
+    func flush(goesOn: Bool = false) throws(MigrationError) {
         try stream.wait()
         let count = Int(pageCount + 1 - firstBuffered) * PageGeometry.pageSize
         guard count > 0 else { return }
-        try write(UnsafeRawBufferPointer(start: buffer, count: count), at: offset(of: firstBuffered))
+        let bytes = UnsafeRawBufferPointer(start: buffer, count: count)
+        written?.note(bytes, from: firstBuffered)
+        if goesOn, later != nil {
+            try stream.write(bytes, at: offset(of: firstBuffered))
+        } else {
+            try write(bytes, at: offset(of: firstBuffered))
+        }
         firstBuffered = pageCount + 1
     }
 
     private func flushFull() throws(MigrationError) {
         let bytes = UnsafeRawBufferPointer(start: buffer, count: Int(bufferedPages) * PageGeometry.pageSize)
+        written?.note(bytes, from: firstBuffered)
         try stream.begin(bytes, at: offset(of: firstBuffered))
         // The write before has ended: its buffer is free.
         let half = LargeMemory.hugePage / 2
@@ -154,6 +165,7 @@ final class PageOutput {
     /// Overwrites a page that was flushed before.
     func overwrite(_ page: UInt32, with bytes: UnsafeRawPointer) throws(MigrationError) {
         precondition(page < firstBuffered, "the page is still in the buffer")
+        written?.note(overwritten: page, with: bytes)
         try settle(offset(of: page), count: PageGeometry.pageSize)
         try write(UnsafeRawBufferPointer(start: bytes, count: PageGeometry.pageSize), at: offset(of: page))
     }

@@ -15,7 +15,7 @@ package final class StreamWriter: @unchecked Sendable {
     // What is written, and with what: the queue's while a write is under way, else the caller's.
     private let queue = DispatchQueue(label: "pages")
     private let done = DispatchSemaphore(value: 0)
-    private let write: (UnsafeRawBufferPointer, Int) throws(MigrationError) -> Void
+    private let body: (UnsafeRawBufferPointer, Int) throws(MigrationError) -> Void
     private var bytes = UnsafeRawBufferPointer(start: nil, count: 0)
     private var place = 0
     private var failure: MigrationError?
@@ -30,7 +30,7 @@ package final class StreamWriter: @unchecked Sendable {
         from threshold: Int, _ write: @escaping (UnsafeRawBufferPointer, Int) throws(MigrationError) -> Void
     ) {
         self.threshold = threshold
-        self.write = write
+        body = write
     }
 
     deinit { precondition(!isWriting, "a write is waited for") }
@@ -40,15 +40,23 @@ package final class StreamWriter: @unchecked Sendable {
     /// - Throws: what the write before failed with.
     func begin(_ bytes: UnsafeRawBufferPointer, at place: Int) throws(MigrationError) {
         try wait()
-        guard place >= threshold else { return try write(bytes, place) }
+        guard place >= threshold else { return try body(bytes, place) }
         self.bytes = bytes
         self.place = place
         underWay = place..<place + bytes.count
         isWriting = true
         queue.async { [self] in
-            do throws(MigrationError) { try write(self.bytes, self.place) } catch { failure = error }
+            do throws(MigrationError) { try body(self.bytes, self.place) } catch { failure = error }
             done.signal()
         }
+    }
+
+    /// Writes bytes in this thread, behind what was begun.
+    ///
+    /// - Throws: what that or the write before failed with.
+    func write(_ bytes: UnsafeRawBufferPointer, at place: Int) throws(MigrationError) {
+        try wait()
+        try body(bytes, place)
     }
 
     /// Waits until what was begun is written.

@@ -34,6 +34,21 @@ extension PageTableWriter {
         return state.bytes
     }
 
+    /// A checkpoint was taken that is about to be brought to the disk: what is written from now on is summed.
+    ///
+    /// - Returns: a number for ``forgetWritten(before:)``; nil where no table is open.
+    package func beginWritten() -> Int? { open?.file.beginWritten() }
+
+    /// The checkpoint of that number stands on the disk.
+    package func forgetWritten(before number: Int) { open?.file.forgetWritten(before: number) }
+
+    /// Sums of all that is in the file since the last checkpoint that stands on the disk; right after ``checkpoint()``.
+    package var written: [UInt8] {
+        var state = StateWriter()
+        open?.file.saveWritten(to: &state)
+        return state.bytes
+    }
+
     /// Goes on from a checkpoint: what was written to the file since is cut off.
     ///
     /// - Parameter bytes: what ``checkpoint()`` gave.

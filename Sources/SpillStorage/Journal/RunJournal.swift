@@ -54,7 +54,7 @@ package final class RunJournal {
 
     private static let magic = Array("SCJOURNL".utf8)
     /// The version of the format.
-    package static let version: UInt32 = 2
+    package static let version: UInt32 = 3
     private static let headSize = 16
     private static let prefixSize = 16
     /// The longest body that is believed.
@@ -340,7 +340,7 @@ package final class RunJournal {
 
     private func failure(_ action: String, _ number: Int32) -> MigrationError { Self.failure(action, path, number) }
 
-    private static func failure(_ action: String, _ path: String, _ number: Int32) -> MigrationError {
+    static func failure(_ action: String, _ path: String, _ number: Int32) -> MigrationError {
         let isFull = number == ENOSPC || number == EDQUOT
         return MigrationError(
             isFull ? "journal.full" : "journal.io", .io,

@@ -22,6 +22,8 @@ final class WorkArea {
     let earlierFilesPath: String
     /// What the run has done so far.
     let runJournalPath: String
+    /// What it had done last.
+    let recentStatePath: String
     private let lastJournalPath: String
     /// What a run left that did not end; nil where there was none, or it is not to be gone on with.
     let earlier: EarlierRun?
@@ -50,6 +52,7 @@ final class WorkArea {
         }
         storePath = "\(place.workDirectory)/store.sqlite"
         runJournalPath = EarlierRun.journalPath(place)
+        recentStatePath = "\(place.workDirectory)/run.recent"
         lastJournalPath = EarlierRun.lastJournalPath(place)
         do throws(MigrationError) {
             earlier = restarts ? nil : try EarlierRun.read(beside: place)
@@ -85,7 +88,8 @@ final class WorkArea {
     /// Removes the private store and what belongs to it: all begins anew.
     func removeFiles() {
         for path in [
-            storePath, storePath + "-journal", checkpointPath, ledgerPath, ledgerPath + "-journal", earlierFilesPath,
+            storePath, storePath + "-journal", recentStatePath, checkpointPath, ledgerPath, ledgerPath + "-journal",
+            earlierFilesPath,
             rejectLinesPath(after: 0), rejectLinesPath(after: 1),
         ] { unlink(path) }
         FileSystem.removeTree(externalPath)

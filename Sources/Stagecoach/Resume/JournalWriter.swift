@@ -20,6 +20,7 @@ final class JournalWriter: @unchecked Sendable {
     /// Where the files lie that states name.
     private let spills: WorkDirectory
     private let busy = Atomic<Bool>(false)
+    private let lastSettled = Atomic<Int>(0)
     private let failure = Mutex<MigrationError?>(nil)
     /// For tests: the record after which the process kills itself.
     private let killAfter: Int?
@@ -55,11 +56,16 @@ final class JournalWriter: @unchecked Sendable {
     /// Whether a record is on its way.
     var isBusy: Bool { busy.load(ordering: .acquiring) }
 
+    /// ``RunRecord/State/ordinal`` of the last state that was appended while the run went on, and stands on the disk.
+    var settled: Int { lastSettled.load(ordering: .acquiring) }
+
     /// Appends a state once the store is on the disk, while the run goes on.
     ///
-    /// - Parameter everything: whether other files were written too since the last state.
+    /// - Parameters:
+    ///   - ordinal: the state's.
+    ///   - everything: whether other files were written too since the last state.
     /// - Throws: what an earlier one failed with.
-    func append(_ state: RunJournal.Record, everything: Bool) throws(MigrationError) {
+    func append(_ state: RunJournal.Record, ordinal: Int, everything: Bool) throws(MigrationError) {
         try rethrow()
         busy.store(true, ordering: .releasing)
         let files = spills.saveState()
@@ -68,6 +74,7 @@ final class JournalWriter: @unchecked Sendable {
                 try files.synchronize()
                 try write(state, synchronizes: true, everything: everything)
                 files.settle()
+                lastSettled.store(ordinal, ordering: .releasing)
             } catch {
                 failure.withLock { $0 = error }
             }

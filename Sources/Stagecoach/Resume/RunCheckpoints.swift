@@ -7,13 +7,15 @@ import SpillStorage
 ///
 /// A run that ends within some hundredths of a second takes none. From the first one on there is one where pages begin to fill
 /// a table and where a step in which SQLite wrote ends, and within a step every half second, on the row path for every tenth of
-/// the work too. The journal's record says what
-/// the file holds, and is written when the file is on the disk; so whatever is lost, the file can be brought back to what the
-/// last sound record says.
+/// the work too. The journal's record says what the file holds, and is written when the file is on the disk; so whatever is
+/// lost, the file can be brought back to what the last sound record says. In between, where pages fill a table, there are
+/// states that nothing waits for (``RecentState``).
 ///
 /// Memory: a record.
 final class RunCheckpoints {
     private let journalPath: String
+    private let recentPath: String
+    private let recents: RecentStates
     private let storePath: String
     private let spills: WorkDirectory
     private let header: () throws -> RunRecord.Header
@@ -65,6 +67,8 @@ final class RunCheckpoints {
     var identity: [Int64] = []
     /// The copy of the store that a load without rejects begins from; nil while there is none.
     var before: RunRecord.Before?
+    /// States taken so far.
+    private var ordinal = 0
     /// Set once objects were rejected.
     var rejects: RunRecord.Rejects?
     /// The counts before rejected objects were taken out of them: a run that goes on takes them out again.
@@ -80,6 +84,7 @@ final class RunCheckpoints {
         header: @escaping () throws -> RunRecord.Header
     ) {
         journalPath = area.runJournalPath
+        recentPath = area.recentStatePath
         storePath = area.storePath
         spills = area.spills
         self.header = header
@@ -89,6 +94,7 @@ final class RunCheckpoints {
         let asked = ProcessInfo.processInfo.environment["STAGECOACH_CHECKPOINT_INTERVAL"].flatMap(Int.init)
         let given = options.checkpointInterval ?? asked.map { .milliseconds($0) }
         intervals = (given ?? .milliseconds(30))...(given ?? .milliseconds(500))
+        recents = RecentStates(area.recentStatePath, interval: given ?? .milliseconds(8))
         journalFailure = options.journalFailure
     }
 
@@ -99,8 +105,13 @@ final class RunCheckpoints {
     /// - Throws: `store.io` (74).
     func findState(vfs: String?) throws(MigrationError) -> RunRecord.State? {
         guard isResumable, let earlier, !earlier.states.isEmpty,
-            let stamp = try DestinationStore.recover(storePath, vfs: vfs), let state = earlier.state(bearing: stamp)
+            let stamp = try DestinationStore.recover(storePath, vfs: vfs), let found = earlier.state(bearing: stamp)
         else { return nil }
+        let recent = try RecentState.find(recentPath, after: found, of: earlier, store: storePath)
+        // One that does not hold never will.
+        if recent == nil { unlink(recentPath) }
+        let state = recent ?? found
+        ordinal = state.ordinal
         resumed = state
         rejects = state.rejects
         before = state.before
@@ -207,12 +218,24 @@ final class RunCheckpoints {
 
     /// A batch of a step was written: takes a state where it is time.
     func tick(_ writer: any TableWriter, _ position: () -> RunRecord.LoadPosition) throws {
-        guard isResumable, isDue else { return }
-        guard let writer = writer as? PageTableWriter else { return try commit(position()) }
-        guard isFree, let fill = try writer.checkpoint(), let state = try savedState(position(), fill: fill) else {
-            return
-        }
+        guard isResumable else { return }
+        guard isDue else { return try tickRecent(writer, position) }
+        guard let pages = writer as? PageTableWriter else { return try commit(position()) }
+        guard isFree else { return try tickRecent(writer, position) }
+        guard let fill = try pages.checkpoint(), let state = try savedState(position(), fill: fill) else { return }
+        recents.note(state.ordinal, of: pages)
         try write(state, everything: everything)
+    }
+
+    /// Takes a state that nothing waits for, where it is time, and all that it tells of is what pages have filled.
+    private func tickRecent(_ writer: any TableWriter, _ position: () -> RunRecord.LoadPosition) throws {
+        guard isActive, let pages = writer as? PageTableWriter, let journal = self.writer else { return }
+        recents.settle(journal.settled)
+        guard recents.isDue(pages), stages == nil, !isStaged, turns.done == 0, rejects == nil, appended == nil,
+            session?.unmigrated == nil, !everything, cancellation.error == nil,
+            let fill = try pages.checkpoint(), let state = try state(position(), fill: fill)
+        else { return }
+        recents.write(state, of: pages, run: try header().uuid)
     }
 
     /// Whether a state may be written: the one before stands on the disk, or this is the last one.
@@ -226,7 +249,7 @@ final class RunCheckpoints {
         if cancellation.error != nil {
             try journal().appendNow(record, synchronizes: true, everything: everything)
         } else {
-            try journal().append(record, everything: everything)
+            try journal().append(record, ordinal: state.ordinal, everything: everything)
         }
         activate()
     }
@@ -240,7 +263,10 @@ final class RunCheckpoints {
             } else if isActive, var state = base, let fill = try writer.checkpoint() {
                 state.position = RunRecord.LoadPosition()
                 state.fill = fill
+                state.ordinal = nextOrdinal
+                recents.note(state.ordinal, of: writer)
                 try journal().appendNow(RunRecord.record(state), synchronizes: true, everything: everything)
+                recents.settle(state.ordinal)
             }
         }
     }
@@ -290,6 +316,8 @@ final class RunCheckpoints {
             isStale = true
             return try invalidate()
         }
+        state.ordinal = nextOrdinal
+        recents.forget()
         isStale = false
         if isActive {
             state.stamp = destination.stamp + 1
@@ -455,6 +483,11 @@ final class RunCheckpoints {
         return try state(position, fill: fill)
     }
 
+    private var nextOrdinal: Int {
+        ordinal += 1
+        return ordinal
+    }
+
     private func state(_ position: RunRecord.LoadPosition?, fill: [UInt8]?) throws -> RunRecord.State? {
         guard let session, let destination else { return nil }
         let stagesBytes = try stages?.bytes()
@@ -480,6 +513,6 @@ final class RunCheckpoints {
                 highest: highest, missing: session.external?.allMissing ?? [:], rows: session.progress.snapshot.rows),
             knowledge: destination.knowledge, rejects: rejects, before: before,
             hasDuplicates: session.validation.ledger?.hasDuplicates ?? false, fill: fill, stages: stagesBytes,
-            turns: turns, appended: appended, models: models, references: references)
+            turns: turns, appended: appended, models: models, references: references, ordinal: nextOrdinal)
     }
 }

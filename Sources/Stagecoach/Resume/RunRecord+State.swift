@@ -256,6 +256,7 @@ extension RunRecord.State {
             writer.write(part != nil)
             if let part { writer.write(bytes: part) }
         }
+        writer.write(ordinal)
     }
 
     /// - Throws: `journal.damaged`.
@@ -278,6 +279,7 @@ extension RunRecord.State {
         stages = try part()
         models = try part()
         references = try part()
+        ordinal = try reader.signed()
         try reader.finish()
     }
 }

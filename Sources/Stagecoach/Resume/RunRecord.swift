@@ -144,6 +144,8 @@ enum RunRecord {
         var models: [UInt8]?
         /// Those of the mapping model at work, where no user code runs in it.
         var references: [UInt8]?
+        /// States that were taken before it, those of earlier runs that it goes on from included.
+        var ordinal = 0
     }
 
     /// A copy of the store that may be gone back to.

@@ -1,0 +1,102 @@
+import Diagnostics
+import Glibc
+
+/// The record that was written last, in a file of its own: each is written over the one before, and none is brought to the
+/// disk.
+///
+/// The file, numbers little-endian: "SCRECENT", the format's version (4 bytes), bytes of the body (4), checksum of the body
+/// (8), body. What is left of an older, longer body may follow. A record that was not written to its end is none.
+/// Memory: a record.
+package final class RecordSlot {
+    private static let magic = Array("SCRECENT".utf8)
+    private static let version: UInt32 = 1
+    private static let headSize = 24
+    /// The longest body that is written, and believed.
+    package static let longestBody = 16 << 20
+
+    private let path: String
+    private let calls: any FileCalls
+    private let descriptor: Int32
+
+    /// Opens the file, or makes it.
+    ///
+    /// - Throws: `journal.full`, `journal.io` (74).
+    package init(_ path: String, calls: any FileCalls = SystemFileCalls()) throws(MigrationError) {
+        self.path = path
+        self.calls = calls
+        let flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW
+        var opened = calls.open(path, flags: flags, mode: 0o600)
+        while opened == -Int(EINTR) { opened = calls.open(path, flags: flags, mode: 0o600) }
+        guard opened >= 0 else { throw Self.failure("open", path, -opened) }
+        descriptor = Int32(truncatingIfNeeded: opened)
+    }
+
+    deinit { _ = calls.close(descriptor) }
+
+    /// Writes a record.
+    ///
+    /// - Throws: `journal.full`, `journal.io` (74).
+    package func write(_ body: [UInt8]) throws(MigrationError) {
+        guard body.count <= Self.longestBody else { throw Self.failure("write", path, Int(EFBIG)) }
+        var bytes = Self.magic
+        bytes.reserveCapacity(Self.headSize + body.count)
+        for number in [Self.version, UInt32(body.count)] {
+            withUnsafeBytes(of: number.littleEndian) { bytes.append(contentsOf: $0) }
+        }
+        let sum = body.withUnsafeBytes { Checksum.of($0, seed: UInt64(Self.version)) }
+        withUnsafeBytes(of: sum.littleEndian) { bytes.append(contentsOf: $0) }
+        bytes.append(contentsOf: body)
+        var done = 0
+        while done < bytes.count {
+            let count = bytes.withUnsafeBytes { all in
+                calls.write(descriptor, from: UnsafeRawBufferPointer(rebasing: all[done...]), at: done)
+            }
+            if count == -Int(EINTR) { continue }
+            guard count > 0 else { throw Self.failure("write", path, count == 0 ? Int(ENOSPC) : -count) }
+            done += count
+        }
+    }
+
+    /// Reads the record of a file; nil where there is none that is sound.
+    ///
+    /// - Throws: `journal.io` (74).
+    package static func read(
+        _ path: String, calls: any FileCalls = SystemFileCalls()
+    ) throws(MigrationError) -> [UInt8]? {
+        let flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW
+        var opened = calls.open(path, flags: flags, mode: 0)
+        while opened == -Int(EINTR) { opened = calls.open(path, flags: flags, mode: 0) }
+        if opened == -Int(ENOENT) || opened == -Int(ENOTDIR) { return nil }
+        guard opened >= 0 else { throw failure("open", path, -opened) }
+        let descriptor = Int32(truncatingIfNeeded: opened)
+        defer { _ = calls.close(descriptor) }
+        func read(_ count: Int, at place: Int) throws(MigrationError) -> [UInt8] {
+            var bytes = [UInt8](repeating: 0, count: count)
+            var done = 0
+            while done < count {
+                let got = bytes.withUnsafeMutableBytes {
+                    calls.read(descriptor, into: UnsafeMutableRawBufferPointer(rebasing: $0[done...]), at: place + done)
+                }
+                if got == -Int(EINTR) { continue }
+                guard got >= 0 else { throw failure("read", path, -got) }
+                if got == 0 { break }
+                done += got
+            }
+            return Array(bytes.prefix(done))
+        }
+        let head = try read(headSize, at: 0)
+        func number(_ place: Int, bytes count: Int) -> UInt64 {
+            head[place..<place + count].reversed().reduce(0) { $0 << 8 | UInt64($1) }
+        }
+        guard head.count == headSize, head.starts(with: magic), number(8, bytes: 4) == UInt64(version),
+            let length = Int(exactly: number(12, bytes: 4)), length <= longestBody
+        else { return nil }
+        let body = try read(length, at: headSize)
+        let sum = body.withUnsafeBytes { Checksum.of($0, seed: UInt64(version)) }
+        return body.count == length && sum == number(16, bytes: 8) ? body : nil
+    }
+
+    private static func failure(_ action: String, _ path: String, _ number: Int) -> MigrationError {
+        RunJournal.failure(action, path, Int32(truncatingIfNeeded: number))
+    }
+}
