@@ -106,6 +106,7 @@ struct FusedMigration {
                 let writer = try destination.tableWriter(
                     step.table, isWhole: step.isFirst && step.isLast,
                     goingOnFrom: part == nil ? nil : resumed?.fill)
+                if part != nil, resumed?.namesSorts ?? false { try session.work.removeUnclaimed() }
                 try checkpoints?.enter(unit: unit, highest: highest)
                 let loaded = try load.run(step, writer: writer, from: part)
                 checkpoints?.loaded = .init(isDone: true, highest: loaded)
@@ -128,6 +129,7 @@ struct FusedMigration {
                 var rows = JoinLinks(session: session, mappings: mappings, keys: keys, joinTable: join)
                 if try rows.ordered == nil { destination.indexSorts?.memory = indexMemory }
                 let writer = try destination.joinWriter(join, goingOnFrom: part == nil ? nil : resumed?.fill)
+                if part != nil, resumed?.namesSorts ?? false { try session.work.removeUnclaimed() }
                 let links: Int
                 if let part, part.isDone {
                     goOn()

@@ -500,7 +500,7 @@ public final class Migration {
             try FinishedModels.restore(models, state.turns, in: session, mappings: prepared.mappings)
         }
         // Others are claimed where they are read.
-        if state.stages == nil, state.references == nil { try session.work.removeUnclaimed() }
+        if state.stages == nil, state.references == nil, !state.namesSorts { try session.work.removeUnclaimed() }
         if state.turns.isAtBeginning {
             session.checkpoints?.restore()
         } else if let written = state.turns.written {

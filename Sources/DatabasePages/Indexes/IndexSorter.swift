@@ -85,27 +85,30 @@ package final class IndexSorter {
 
     /// Adds the entries of a batch's rows.
     ///
-    /// - Parameter firstID: the id of the batch's first row where rows are numbered; nil takes the batch's keys.
+    /// - Parameters:
+    ///   - first: the first row that is taken.
+    ///   - firstID: the id of the batch's first row where rows are numbered; nil takes the batch's keys.
     /// - Throws: `spill.full`, `spill.io` (74), `spill.permission` (77).
-    package func append(_ batch: borrowing RowBatch, firstID: Int64?) throws(MigrationError) {
+    package func append(_ batch: borrowing RowBatch, from first: Int = 0, firstID: Int64?) throws(MigrationError) {
+        precondition(first >= 0 && first <= batch.count)
         guard !isTooLarge else { return }
         guard takesWords else {
-            for row in 0..<batch.count { try appendEntry(batch, row, firstID) }
+            for row in first..<batch.count { try appendEntry(batch, row, firstID) }
             return
         }
-        if let halves { return try append(batch, toHalves: halves, firstID) }
-        for row in 0..<batch.count { try appendWords(batch, row, firstID) }
+        if let halves { return try append(batch, from: first, toHalves: halves, firstID) }
+        for row in first..<batch.count { try appendWords(batch, row, firstID) }
     }
 
     /// Adds the entries of a batch's rows as half words, where they can be.
     private func append(
-        _ batch: borrowing RowBatch, toHalves halves: RecordSorter, _ firstID: Int64?
+        _ batch: borrowing RowBatch, from start: Int, toHalves halves: RecordSorter, _ firstID: Int64?
     ) throws(MigrationError) {
         let count = terms.count
         let (first, second) = (slots[0], slots[count - 1])
         precondition(first < batch.slots && second < batch.slots)
-        var row = 0
-        try halves.append(upTo: batch.count) { room, most throws(MigrationError) in
+        var row = start
+        try halves.append(upTo: batch.count - start) { room, most throws(MigrationError) in
             var written = 0
             let end = row + most
             while row < end {
@@ -163,6 +166,33 @@ package final class IndexSorter {
             batch, row: row, slots: slots, id: firstID.map { $0 + Int64(row) } ?? batch.key(row))
         guard encoder.size <= entries.largestEntry else { return giveUp() }
         try entries.append(size: encoder.size) { encoder.write(to: $0) }
+    }
+
+    /// The sorter that has all entries; nil where several have some.
+    private var only: RecordSorter? {
+        guard !isTooLarge, takesWords, entries == nil else { return nil }
+        if let halves { return sorter == nil ? halves : nil }
+        return sorter
+    }
+
+    /// Rows whose entries are in files: as many, the first ones, as can be saved.
+    package var settledRows: Int { only?.spilled ?? 0 }
+
+    /// Writes the state of the entries in files: from now on these outlive the process.
+    ///
+    /// - Precondition: there are ``settledRows``.
+    /// - Throws: `spill.full`, `spill.io` (74).
+    package func save(to state: inout StateWriter) throws(MigrationError) {
+        precondition(settledRows > 0)
+        try only?.save(to: &state)
+    }
+
+    /// Takes over what was written of the same index; this one is empty.
+    ///
+    /// - Returns: false where it cannot be used; nothing is taken over then.
+    /// - Throws: `journal.damaged`, `spill.io` (74), `spill.permission` (77).
+    package func restore(from state: inout StateReader) throws(MigrationError) -> Bool {
+        try only?.restore(from: &state) ?? false
     }
 
     private func giveUp() {

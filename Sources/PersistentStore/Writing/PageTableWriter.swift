@@ -31,6 +31,8 @@ package final class PageTableWriter: TableWriter {
         var slots: [Int]
         /// Nil once the index is built, or cannot be.
         var sorter: IndexSorter?
+        /// Rows whose entries lie in files, the first ones, and the key of the last of them.
+        var settled: (rows: Int64, key: Int64) = (0, .min)
     }
 
     struct Open {
@@ -55,6 +57,10 @@ package final class PageTableWriter: TableWriter {
     package var isComplete = false
     /// Indexes that are built.
     var built: Set<String> = []
+    /// What checkpoints say of the entries that lie in files, of the last one that stands on the disk and of one on its way
+    /// there.
+    var savedSorts: [UInt8] = []
+    var pendingSorts: [UInt8] = []
     private var isFinished = false
     /// Called when the first row has come, and when something long is done after the last: times for a checkpoint.
     package var passed: ((PageTableWriter) throws(MigrationError) -> Void)?
@@ -85,8 +91,26 @@ package final class PageTableWriter: TableWriter {
         if let index = open.primary, let last = open.last {
             for row in 0..<batch.count { try enter(batch, row, last, rows + Int64(row) + 1, index) }
         }
-        for index in open.target.indexes { try index.sorter?.append(batch, firstID: firstID) }
+        for (place, index) in open.target.indexes.enumerated() {
+            guard let sorter = index.sorter else { continue }
+            try sorter.append(batch, firstID: firstID)
+            let settled = Int64(sorter.settledRows)
+            guard settled != index.settled.rows else { continue }
+            self.open?.target.indexes[place].settled = Self.settled(
+                settled, after: rows, in: batch, isKeyed: open.target.isKeyed)
+        }
         rows += Int64(batch.count)
+    }
+
+    /// How many rows' entries lie in files, where that has changed with a batch, and the key of the last of them.
+    ///
+    /// - Parameter rows: those before the batch.
+    static func settled(
+        _ settled: Int64, after rows: Int64, in batch: borrowing RowBatch, isKeyed: Bool
+    ) -> (rows: Int64, key: Int64) {
+        let place = Int(clamping: settled - rows) - 1
+        guard place >= 0, place < batch.count else { return (0, .min) }
+        return (settled, isKeyed ? batch.key(place) : settled)
     }
 
     private func opened() throws(MigrationError) -> Open {

@@ -177,6 +177,36 @@ package final class RecordSorter {
         return sorted
     }
 
+    /// Records in files: those appended first, where duplicates are kept.
+    package var spilled: Int { runs.reduce(0) { $0 + $1.count } }
+
+    /// Writes the state of the records in files: from now on these outlive the process.
+    ///
+    /// - Throws: `spill.full`, `spill.io` (74).
+    package func save(to state: inout StateWriter) throws(MigrationError) {
+        state.write(recordsPerBlock)
+        state.write(runs.count)
+        for run in runs { try run.save(to: &state) }
+    }
+
+    /// Takes over what was written by a sorter of the same width; this one is empty.
+    ///
+    /// - Returns: false where that one had another allowance, so that its files are of no use here; nothing is taken over then.
+    /// - Throws: `journal.damaged`, `spill.io` (74), `spill.permission` (77).
+    package func restore(from state: inout StateReader) throws(MigrationError) -> Bool {
+        precondition(appended == 0 && runs.isEmpty)
+        guard try state.count(upTo: .max) == recordsPerBlock else { return false }
+        for _ in 0..<(try state.count(upTo: 1 << 16)) {
+            runsWritten += 1
+            runs.append(
+                try RecordRun(
+                    restoring: &state, directory: directory, named: name, width: width, indexWords: 0,
+                    recordsPerBlock: recordsPerBlock, number: runsWritten, scratch: scratch, block: block))
+        }
+        appended = spilled
+        return true
+    }
+
     @inline(__always)
     private func room() throws(MigrationError) -> UnsafeMutablePointer<UInt64> {
         if gathered == capacity { try grow() }

@@ -45,7 +45,9 @@ struct EarlierRun {
     func isPublished() throws(MigrationError) -> Bool { try publication?.store.isPlaced() ?? false }
 
     /// Whether a state names spill files.
-    var namesFiles: Bool { states.contains { $0.stages != nil || $0.models != nil || $0.references != nil } }
+    var namesFiles: Bool {
+        states.contains { $0.stages != nil || $0.models != nil || $0.references != nil || $0.namesSorts }
+    }
 
     /// The state that the store's file is in.
     func state(bearing stamp: Int64) -> RunRecord.State? { states.last { $0.stamp == stamp } }

@@ -222,19 +222,28 @@ final class RunCheckpoints {
         guard isDue else { return try tickRecent(writer, position) }
         guard let pages = writer as? PageTableWriter else { return try commit(position()) }
         guard isFree else { return try tickRecent(writer, position) }
-        guard let fill = try pages.checkpoint(), let state = try savedState(position(), fill: fill) else { return }
+        guard let fill = try pages.checkpoint(sorts: isPlain ? .all : .none),
+            var state = try savedState(position(), fill: fill)
+        else { return }
+        state.namesSorts = pages.namesSorts
         recents.note(state.ordinal, of: pages)
         try write(state, everything: everything)
+    }
+
+    /// Whether a state of a table that is being filled is that of its pages and of sorts: nothing else has files.
+    private var isPlain: Bool {
+        stages == nil && !isStaged && turns.done == 0 && rejects == nil && appended == nil && session?.unmigrated == nil
+            && !everything
     }
 
     /// Takes a state that nothing waits for, where it is time, and all that it tells of is what pages have filled.
     private func tickRecent(_ writer: any TableWriter, _ position: () -> RunRecord.LoadPosition) throws {
         guard isActive, let pages = writer as? PageTableWriter, let journal = self.writer else { return }
         recents.settle(journal.settled)
-        guard recents.isDue(pages), stages == nil, !isStaged, turns.done == 0, rejects == nil, appended == nil,
-            session?.unmigrated == nil, !everything, cancellation.error == nil,
-            let fill = try pages.checkpoint(), let state = try state(position(), fill: fill)
+        guard recents.isDue(pages), isPlain, cancellation.error == nil,
+            let fill = try pages.checkpoint(sorts: .standing), var state = try state(position(), fill: fill)
         else { return }
+        state.namesSorts = pages.hasSavedSorts
         recents.write(state, of: pages, run: try header().uuid)
     }
 
@@ -260,7 +269,7 @@ final class RunCheckpoints {
         try Self.encoding {
             if writer.isComplete {
                 try tick(writer) { loaded }
-            } else if isActive, var state = base, let fill = try writer.checkpoint() {
+            } else if isActive, var state = base, let fill = try writer.checkpoint(sorts: .none) {
                 state.position = RunRecord.LoadPosition()
                 state.fill = fill
                 state.ordinal = nextOrdinal

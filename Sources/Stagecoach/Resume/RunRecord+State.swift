@@ -256,6 +256,7 @@ extension RunRecord.State {
             writer.write(part != nil)
             if let part { writer.write(bytes: part) }
         }
+        writer.write(namesSorts)
         writer.write(ordinal)
     }
 
@@ -279,6 +280,7 @@ extension RunRecord.State {
         stages = try part()
         models = try part()
         references = try part()
+        namesSorts = try reader.flag()
         ordinal = try reader.signed()
         try reader.finish()
     }

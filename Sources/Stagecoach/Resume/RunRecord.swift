@@ -144,6 +144,8 @@ enum RunRecord {
         var models: [UInt8]?
         /// Those of the mapping model at work, where no user code runs in it.
         var references: [UInt8]?
+        /// Whether ``fill`` names files of entries that are sorted for indexes.
+        var namesSorts = false
         /// States that were taken before it, those of earlier runs that it goes on from included.
         var ordinal = 0
     }
