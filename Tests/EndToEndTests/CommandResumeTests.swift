@@ -87,6 +87,39 @@ struct CommandResumeTests {
         #expect(Set(after) == Set(before + ["new.sqlite"]))
     }
 
+    /// - Parameter loses: whether the machine loses what was written last.
+    @Test(
+        "A run goes on from a state that nothing waited for, where the store has all that it tells of",
+        arguments: [(1, false), (2, false), (7, false), (40, false), (130, false), (25, true), (45, true)])
+    func recentState(number: Int, loses: Bool) throws {
+        let folder = try TemporaryFolder()
+        let source = try store(in: folder, isValid: true)
+        func arguments(_ name: String) -> [String] {
+            [
+                "migrate", source, name, "--from", Self.from, "--to", Self.models, "--batch-size", "10", "--json",
+                "--progress", "none",
+            ]
+        }
+        let whole = try CommandBinary.run(arguments("whole.sqlite"), in: folder.path)
+        #expect(whole.code == 0, "\(whole.messages)")
+        let killed = try CommandBinary.run(
+            arguments("new.sqlite"), in: folder.path,
+            environment: quick.merging(["STAGECOACH_KILL_AT_RECENT": String(number)]) { $1 })
+        #expect(killed.code == -SIGKILL, "\(killed.messages)")
+        let work = folder.file(".new.sqlite.stagecoach")
+        #expect(FileManager.default.fileExists(atPath: "\(work)/run.recent"))
+        if loses {
+            let store = URL(fileURLWithPath: "\(work)/store.sqlite")
+            let bytes = try Data(contentsOf: store)
+            try (bytes.dropLast(512) + Data(repeating: 0, count: 512)).write(to: store)
+        }
+        let outcome = try CommandBinary.run(arguments("new.sqlite"), in: folder.path)
+        #expect(outcome.code == 0, "\(outcome.messages)")
+        #expect(outcome.output.contains("went on from where an earlier one was"), "\(outcome.output)")
+        #expect(try dump(folder.file("new.sqlite")) == dump(folder.file("whole.sqlite")))
+        #expect(!FileManager.default.fileExists(atPath: work))
+    }
+
     private let quick = ["STAGECOACH_CHECKPOINT_INTERVAL": "0"]
 
     /// Runs a command until it is done: killed at a record of the first run, and of every later one.

@@ -1,3 +1,4 @@
+import DatabasePages
 import Diagnostics
 import Foundation
 import PersistentStore
@@ -47,6 +48,8 @@ enum FuzzJournals {
             precondition(RunRecord.state(written).map(RunRecord.record) == written, "a state reads as another")
         }
         _ = RunRecord.publication(record)
+        if kind & 7 == 5 { _ = try RecentState(from: body) }
+        if kind & 7 == 6 { _ = try DatabaseFileWriter.isWritten(body, in: "/dev/null") }
         if kind & 7 == 0 { _ = try UserInfoArchive.info(body) }
     }
 
@@ -75,6 +78,8 @@ enum FuzzJournals {
         ]
         return [
             ("header", [1] + (try RunRecord.record(header)).body), ("state", [4] + RunRecord.record(state).body),
+            ("recent", [5] + RecentState(run: "B", base: 1, written: [1, 2, 3, 4, 0], state: state).bytes),
+            ("written", [6, 1, 2, 9, 7, 1, 5, 3]),
             ("info", [0] + (UserInfoArchive.bytes(of: info) ?? [])),
         ]
     }
@@ -84,7 +89,7 @@ enum FuzzJournals {
 enum FuzzStates {
     /// Which structure.
     private enum Form: UInt8, CaseIterable {
-        case keys, pairs, log, rows
+        case keys, pairs, log, rows, sort
     }
 
     private static let folder = "/dev/shm/stagecoach-fuzzing-\(getpid())-state"
@@ -152,6 +157,10 @@ enum FuzzStates {
                 if key % 5 == 0 { try spill.patch(key: key, row: row, of: batch) }
             }
             try spill.save(to: &state)
+        case .sort:
+            let sorter = RecordSorter(directory: directory, name: "sort", width: 2, memory: 1 << 16)
+            for number in 0..<UInt64(size) { try sorter.append(number &* 0x9E37_79B9 % 1009, number) }
+            try sorter.save(to: &state)
         }
     }
 
@@ -209,6 +218,15 @@ enum FuzzStates {
                 rounds += 1
                 batch.removeAll()
             }
+        case .sort:
+            let sorter = RecordSorter(directory: directory, name: "sort", width: 2, memory: 1 << 16)
+            guard try sorter.restore(from: &state) else { return }
+            for number in 0..<UInt64(2000) { try sorter.append(number, number) }
+            let sorted = try sorter.finish()
+            let record = UnsafeMutablePointer<UInt64>.allocate(capacity: 2)
+            defer { record.deallocate() }
+            var seen = 0
+            while seen < 9000, try sorted.next(into: record) { seen += 1 }
         }
     }
 

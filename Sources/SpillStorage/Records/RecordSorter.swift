@@ -16,6 +16,8 @@ package final class RecordSorter {
         case dropped
     }
 
+    /// Records that a saved run is believed to have: their sum is a number all the same.
+    private static let mostInRun = 1 << 48
     /// Bytes from which malloc maps memory for itself: see ``ProcessMemory/returnFreedBlocks()``.
     private static let mapped = 128 << 10
 
@@ -196,12 +198,13 @@ package final class RecordSorter {
     package func restore(from state: inout StateReader) throws(MigrationError) -> Bool {
         precondition(appended == 0 && runs.isEmpty)
         guard try state.count(upTo: .max) == recordsPerBlock else { return false }
-        for _ in 0..<(try state.count(upTo: 1 << 16)) {
+        for _ in 0..<(try state.count(upTo: 1 << 12)) {
             runsWritten += 1
-            runs.append(
-                try RecordRun(
-                    restoring: &state, directory: directory, named: name, width: width, indexWords: 0,
-                    recordsPerBlock: recordsPerBlock, number: runsWritten, scratch: scratch, block: block))
+            let run = try RecordRun(
+                restoring: &state, directory: directory, named: name, width: width, indexWords: 0,
+                recordsPerBlock: recordsPerBlock, number: runsWritten, scratch: scratch, block: block)
+            guard run.count > 0, run.count <= Self.mostInRun else { throw StateReader.damaged("a run of records") }
+            runs.append(run)
         }
         appended = spilled
         return true

@@ -1,5 +1,6 @@
 import DatabasePages
 import Diagnostics
+import Foundation
 import Glibc
 import PersistentStore
 import SpillStorage
@@ -76,11 +77,18 @@ final class RecentStates {
     /// States of the journal with whose pages the sums go on: one that stands on the disk, and one on its way there.
     private var base: (ordinal: Int, part: Int)?
     private var pending: (ordinal: Int, part: Int)?
+    /// For tests: the state after which the process kills itself.
+    private let killAfter: Int?
+    private var taken = 0
 
     init(_ path: String, interval: Duration) {
         self.path = path
         self.interval = interval
+        killAfter = ProcessInfo.processInfo.environment["STAGECOACH_KILL_AT_RECENT"].flatMap(Int.init)
     }
+
+    /// Whether the journal's states are left out, so that a test gets to its kill.
+    var isAwaited: Bool { killAfter != nil && (base ?? pending) != nil }
 
     /// A state of a table that is being filled was given to the journal.
     func note(_ ordinal: Int, of writer: PageTableWriter) {
@@ -118,6 +126,8 @@ final class RecentStates {
             self.slot = slot
             try slot.write(
                 RecentState(run: run, base: base.ordinal, written: writer.written, state: state).bytes)
+            taken += 1
+            if taken == killAfter { kill(getpid(), SIGKILL) }
         } catch {
             hasFailed = true
             forget()

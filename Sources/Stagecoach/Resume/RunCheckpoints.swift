@@ -219,7 +219,7 @@ final class RunCheckpoints {
     /// A batch of a step was written: takes a state where it is time.
     func tick(_ writer: any TableWriter, _ position: () -> RunRecord.LoadPosition) throws {
         guard isResumable else { return }
-        guard isDue else { return try tickRecent(writer, position) }
+        guard isDue, !recents.isAwaited else { return try tickRecent(writer, position) }
         guard let pages = writer as? PageTableWriter else { return try commit(position()) }
         guard isFree else { return try tickRecent(writer, position) }
         guard let fill = try pages.checkpoint(sorts: isPlain ? .all : .none),
