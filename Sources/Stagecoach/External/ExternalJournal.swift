@@ -4,7 +4,9 @@ import Glibc
 import PersistentStore
 
 /// What a publication does in the destination's folder of external data, on disk before it is done: a line each.
-struct ExternalJournal {
+///
+/// The file stays open as long as the journal: what was done can be taken back where no file can be opened any more.
+final class ExternalJournal {
     /// The first character of a line.
     enum Mark: Character {
         /// A file that comes to the destination.
@@ -19,23 +21,31 @@ struct ExternalJournal {
 
     let path: String
     let folder: ExternalFolder
+    /// Of the journal that was begun; -1 before.
+    private var descriptor: Int32 = -1
+
+    init(path: String, folder: ExternalFolder) {
+        self.path = path
+        self.folder = folder
+    }
+
+    deinit { if descriptor >= 0 { close(descriptor) } }
 
     /// Begins an empty journal.
     ///
     /// - Throws: `external.write`, `store.full` (74).
     func begin() throws(MigrationError) {
         unlink(path)
-        let descriptor = SystemCall.uninterrupted { open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600) }
+        if descriptor >= 0 { close(descriptor) }
+        descriptor = SystemCall.uninterrupted {
+            open(path, O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        }
         guard descriptor >= 0 else { throw failure() }
-        close(descriptor)
     }
 
     /// Adds a line.
     func append(_ mark: Mark, _ reference: ExternalReference?) throws(MigrationError) {
         let line = "\(mark.rawValue)\(reference?.name ?? "")\n"
-        let descriptor = SystemCall.uninterrupted { open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW) }
-        guard descriptor >= 0 else { throw failure() }
-        defer { close(descriptor) }
         var rest = Array(line.utf8)[...]
         while !rest.isEmpty {
             let count = SystemCall.uninterrupted {
@@ -48,9 +58,6 @@ struct ExternalJournal {
 
     /// Brings the journal to the disk.
     func finish() throws(MigrationError) {
-        let descriptor = SystemCall.uninterrupted { open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) }
-        guard descriptor >= 0 else { throw failure() }
-        defer { close(descriptor) }
         guard SystemCall.uninterrupted({ fsync(descriptor) }) == 0 || errno == EINVAL else { throw failure() }
         try DestinationPath.synchronize(folder: DestinationPath(path: path).folder)
     }
@@ -75,14 +82,15 @@ struct ExternalJournal {
     /// - Parameter staging: where the files stood before; they do again, for a run that goes on.
     /// - Throws: `external.io` (74) where the journal cannot be read: then it stays, for the next run.
     func undo(staging: String) throws(MigrationError) {
-        let turns = (try? FileManager.default.contentsOfDirectory(atPath: staging).count) ?? 0
+        // Nil: the disk does not say.
+        let turns = try? FileManager.default.contentsOfDirectory(atPath: staging).count
         try forEach(.placed) { reference in
             let placed = folder.path(of: reference)
             // A second name of the file that was staged, or, where the file system has no hard links, the only one.
             let staged: String?
-            var isUnknown = false
+            var isUnknown = turns == nil
             do throws(MigrationError) {
-                staged = try ExternalFiles.stagedPath(reference, in: staging, upTo: turns)
+                staged = try ExternalFiles.stagedPath(reference, in: staging, upTo: turns ?? 0)
             } catch {
                 // The disk does not say which: it goes back, and a name that is there already is no harm.
                 (staged, isUnknown) = (nil, true)
@@ -139,13 +147,12 @@ struct ExternalJournal {
 
     /// Shows the lines without their ends; what a kill cut off is none. A call that a signal interrupted is made again.
     private func forEachLine(_ body: (String) throws(MigrationError) -> Void) throws(MigrationError) {
-        var opened = fopen(path, "re")
-        while opened == nil, errno == EINTR { opened = fopen(path, "re") }
-        guard let file = opened else {
+        guard let file = opened() else {
             if errno == ENOENT || errno == ENOTDIR { return }
             throw readingFailure()
         }
         defer { fclose(file) }
+        rewind(file)
         var buffer = [CChar](repeating: 0, count: 64)
         while true {
             guard fgets(&buffer, Int32(buffer.count), file) != nil else {
@@ -157,6 +164,22 @@ struct ExternalJournal {
             let line = String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
             if line.hasSuffix("\n") { try body(String(line.dropLast())) }
         }
+    }
+
+    /// The journal for reading: the one that was begun, or that of another run. Nil leaves `errno`.
+    private func opened() -> UnsafeMutablePointer<FILE>? {
+        guard descriptor >= 0 else {
+            var file = fopen(path, "re")
+            while file == nil, errno == EINTR { file = fopen(path, "re") }
+            return file
+        }
+        let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+        guard copy >= 0 else { return nil }
+        guard let file = fdopen(copy, "r") else {
+            close(copy)
+            return nil
+        }
+        return file
     }
 
     private func readingFailure() -> MigrationError {

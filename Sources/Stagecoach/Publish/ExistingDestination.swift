@@ -127,7 +127,11 @@ final class ExistingDestination {
         } catch {
             // Whether the new store survives a crash is not known: all or nothing means nothing, while that can be done.
             // A file system without hard links has published.
-            if isKept, rename(kept, path) == 0 { throw error }
+            guard isKept else { return }
+            // The finished store gets its private name back: a run that goes on from here looks for it.
+            link(path, finished)
+            if rename(kept, path) == 0 { throw error }
+            unlink(finished)
         }
     }
 

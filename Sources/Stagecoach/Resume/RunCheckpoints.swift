@@ -104,7 +104,7 @@ final class RunCheckpoints {
     ///
     /// - Throws: `store.io` (74).
     func findState(vfs: String?) throws(MigrationError) -> RunRecord.State? {
-        guard isResumable, let earlier, !earlier.states.isEmpty,
+        guard isResumable, let earlier, !earlier.states.isEmpty, try DestinationPath.status(storePath) != nil,
             let stamp = try DestinationStore.recover(storePath, vfs: vfs), let found = earlier.state(bearing: stamp)
         else { return nil }
         let recent = try RecentState.find(recentPath, after: found, of: earlier, store: storePath)

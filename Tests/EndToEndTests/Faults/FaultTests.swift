@@ -115,6 +115,29 @@ struct FaultTests {
         }
     }
 
+    /// What was published of it stayed where its journal could not be opened again, and an append whose folder could not be
+    /// synced lost the store that it was to be gone on from.
+    @Test(
+        "What was published is taken back where no file can be opened, or no folder synced, any more",
+        .enabled(if: environment["STAGECOACH_FAULT"] == nil && asked == nil),
+        arguments: ["external", "appendExternal", "append"])
+    func lastOpens(name: String) throws {
+        let scene = try #require(try FaultScene.makers.first { $0.name == name }?.make())
+        let opens = try #require(scene.calls["open"])
+        let syncs = try #require(scene.calls["sync"])
+        let plans = (0..<12).flatMap { back in
+            [
+                FaultPlan(deed: "EIO", kinds: "open", at: [opens - back], lasts: true),
+                FaultPlan(deed: "EIO", kinds: "sync", at: [syncs - back]),
+                FaultPlan(deed: "EDQUOT", kinds: "sync", at: [syncs - back], lasts: true),
+            ]
+        }
+        for plan in plans {
+            let trial = FaultTrial(scene: scene, plan: plan)
+            for problem in try trial.run().problems { Issue.record("STAGECOACH_FAULT='\(trial.name)': \(problem)") }
+        }
+    }
+
     @Test("The trial that STAGECOACH_FAULT names", .enabled(if: environment["STAGECOACH_FAULT"] != nil))
     func replay() throws {
         let words = (Self.environment["STAGECOACH_FAULT"] ?? "").split(separator: " ")
