@@ -10,9 +10,11 @@ enum BenchmarkPolicies {
             "create": CreatingPolicy.self, "super": SuperPolicy.self, "second": SecondObjectPolicy.self,
             "read": ReadingPolicy.self,
             "fetch": FetchingPolicy.self, "find": FindingPolicy.self, "gather": GatheringPolicy.self,
+            "concurrent": ConcurrentCreatingPolicy.self, "words": WordsPolicy.self,
+            "concurrent-words": ConcurrentWordsPolicy.self,
         ]
         guard let type = types[name] else {
-            throw Arguments.usage("--policy create, super, second, read, fetch, find or gather")
+            throw Arguments.usage("--policy \(types.keys.sorted().joined(separator: ", "))")
         }
         var mappingNames: [String: String] = [:]
         for mapping in model.entityMappings {
@@ -37,6 +39,39 @@ final class CreatingPolicy: EntityMigrationPolicy {
     ) throws {
         try super.createDestinationInstances(forSource: sInstance, in: mapping, manager: manager)
     }
+}
+
+/// The same, called by two threads at a time: what that costs at least.
+final class ConcurrentCreatingPolicy: EntityMigrationPolicy {
+    override var execution: PolicyExecution { .concurrent }
+
+    override func createDestinationInstances(
+        forSource sInstance: ManagedObject, in mapping: EntityMapping, manager: MigrationManager
+    ) throws {
+        try super.createDestinationInstances(forSource: sInstance, in: mapping, manager: manager)
+    }
+}
+
+/// Works on texts for a while: sets each to its distinct words in order, as a policy does that makes a search index.
+class WordsPolicy: EntityMigrationPolicy {
+    override func createDestinationInstances(
+        forSource sInstance: ManagedObject, in mapping: EntityMapping, manager: MigrationManager
+    ) throws {
+        try super.createDestinationInstances(forSource: sInstance, in: mapping, manager: manager)
+        guard let name = mapping.name,
+            let object = manager.destinationInstances(forEntityMappingName: name, sourceInstances: [sInstance]).last
+        else { return }
+        for attribute in object.entity.attributes where attribute.attributeType == .string {
+            guard let text = object.value(forKey: attribute.name) as? String else { continue }
+            let words = Set(text.lowercased().split(separator: " ").map { String($0.reversed()) }).sorted()
+            object.setValue(words.joined(separator: " "), forKey: attribute.name)
+        }
+    }
+}
+
+/// The same, called by two threads at a time.
+final class ConcurrentWordsPolicy: WordsPolicy {
+    override var execution: PolicyExecution { .concurrent }
 }
 
 /// Takes over every step and lets the default method do it: what a policy costs at least.

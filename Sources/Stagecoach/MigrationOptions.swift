@@ -73,6 +73,8 @@ public struct MigrationOptions: Sendable {
     package var checkpointInterval: Duration?
     /// For tests: the record of the journal from which on none can be written; nil: all can.
     package var journalFailure: Int?
+    /// For tests: whether policies that may be are called by two threads; nil: where there are two processors.
+    package var worksAhead: Bool?
 
     /// The defaults.
     public init() {}

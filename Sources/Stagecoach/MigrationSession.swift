@@ -146,6 +146,9 @@ final class MigrationSession {
         progress.spilled(bytes: work.bytesWritten)
     }
 
+    /// Whether policies that may be are called by two threads.
+    var worksAhead: Bool { options.worksAhead ?? (ProcessInfo.processInfo.activeProcessorCount > 1) }
+
     /// Rows a batch of so many slots takes: what the user asked for, or what its share of memory holds.
     func rowCapacity(slots: Int) -> Int {
         let bytesPerRow = 16 * max(1, slots) + 8

@@ -344,60 +344,85 @@ struct StagedMigration {
             runtime.scanning = nil
             sources.closeWindow()
         }
-        var line = session.counts.mappings[mapping.index]
+        let creation = ObjectCreation(
+            mapping: mapping, source: entity, policy: policy, manager: manager, runtime: runtime, program: program,
+            filter: filter, variables: variables
+        ) { failure($0, mapping, .createDestinationInstances, $1) }
         if let given {
-            line.sourceObjects += given.count - given.own
-            line.filtered += max(0, line.sourceObjects - given.count)
-        }
-        func create(_ place: ObjectPlace, _ row: Int?) throws {
-            let object = runtime.sourceContext.object(at: place)
-            if let filter, let row,
-                try !filter.passes(sources.window, row, object: { object }, variables: variables)
-            {
-                line.filtered += 1
-                return
-            }
-            try runtime.failures.rethrow()
-            let isAssociated = try runtime.creating(mapping, from: place.key) {
-                try call(mapping, .createDestinationInstances, runtime, object: object) {
-                    try policy.createDestinationInstances(forSource: object, in: mapping.mapping, manager: manager)
-                }
-            }
-            if isAssociated { line.migrated += 1 } else { line.droppedByPolicy += 1 }
+            creation.line.sourceObjects += given.count - given.own
+            creation.line.filtered += max(0, creation.line.sourceObjects - given.count)
         }
         try inScope(runtime) {
             if let given {
                 try given.forEachBatch(slots) { places in
                     try session.checkCancelled()
-                    for place in places { try create(place, sources.rowInWindow(table: table, key: place.key)) }
+                    for place in places {
+                        try creation.create(
+                            place.entity, place.table, place.key, sources.rowInWindow(table: table, key: place.key))
+                    }
                     session.progress.advance(rows: places.count)
                 }
             } else {
-                for range in part.rest(of: work.ranges(ofMapping: mapping.index)) {
-                    let reader = try SourceReader(
-                        session: session, slots: slots, table: table, entities: [entity.index], range: range,
-                        streams: true)
-                    while try reader.next(into: &sources.window) {
-                        try session.checkCancelled()
-                        let count = sources.window.count
-                        try noting?.append(contentsOf: sources.window.keys(0..<count))
-                        for row in 0..<count {
-                            let key = sources.window.key(row)
-                            try create(sources.place(entity: entity, table: table, key: key), row)
-                            // User code may take long: a state is not put off to the batch's end.
-                            guard row % 32 == 31 || row == count - 1 else { continue }
-                            session.progress.advance(rows: row % 32 + 1)
-                            session.counts.mappings[mapping.index] = line
-                            stages.position = StagedPosition(
-                                phase: .create, mapping: mapping.index, hasBegun: true, after: key)
-                            try session.checkpoints?.tickStages()
-                        }
+                let ranges = part.rest(of: work.ranges(ofMapping: mapping.index))
+                try createObjects(creation, ranges, slots, stages, noting: noting)
+            }
+        }
+        session.counts.mappings[mapping.index] = creation.line
+        try runtime.associations[mapping.index].pairs.prepareForLookups()
+    }
+
+    /// Creates the objects of the rows of some key ranges, batch by batch.
+    private func createObjects(
+        _ creation: ObjectCreation, _ ranges: [SourceKeyRange], _ slots: SourceSlots, _ stages: StagedCheckpoints,
+        noting: KeyIndex?
+    ) throws {
+        let (mapping, sources) = (creation.mapping, creation.runtime.sources)
+        guard let table = mapping.sourceTable else { return }
+        /// Rows of the batch at hand are done.
+        func advance(_ count: Int, last row: Int) throws {
+            session.progress.advance(rows: count)
+            session.counts.mappings[mapping.index] = creation.line
+            stages.position = StagedPosition(
+                phase: .create, mapping: mapping.index, hasBegun: true, after: sources.window.key(row))
+            try session.checkpoints?.tickStages()
+        }
+        var lane = session.worksAhead && creation.mayWorkAhead ? PolicyLane(creation: creation, table: table) : nil
+        defer { lane?.end() }
+        var rounds = lane.map { PolicyRounds(lane: $0, isForced: session.options.worksAhead == true) }
+        for range in ranges {
+            let reader = try SourceReader(
+                session: session, slots: slots, table: table, entities: [creation.source.index], range: range,
+                streams: true)
+            while try reader.next(into: &sources.window) {
+                try session.checkCancelled()
+                let count = sources.window.count
+                try noting?.append(contentsOf: sources.window.keys(0..<count))
+                var row = 0
+                while rounds != nil, row < count {
+                    guard
+                        let (done, ahead) = try rounds?.run(
+                            row..<count, create: { try creation.create(row: $0, table: table) })
+                    else { break }
+                    creation.line.migrated += ahead.migrated
+                    creation.line.droppedByPolicy += ahead.dropped
+                    creation.line.filtered += ahead.filtered
+                    row += done
+                    try advance(done, last: row - 1)
+                    if rounds?.isOfNoUse ?? false {
+                        lane?.end()
+                        (lane, rounds) = (nil, nil)
                     }
+                }
+                let first = row
+                while row < count {
+                    try creation.create(row: row, table: table)
+                    row += 1
+                    // User code may take long: a state is not put off to the batch's end.
+                    guard (row - first) % 32 == 0 || row == count else { continue }
+                    try advance((row - first - 1) % 32 + 1, last: row - 1)
                 }
             }
         }
-        session.counts.mappings[mapping.index] = line
-        try runtime.associations[mapping.index].pairs.prepareForLookups()
     }
 
     // MARK: - Stages 2 and 3
@@ -433,7 +458,8 @@ struct StagedMigration {
         var related = 0
         while related < start, try cursor.next() != nil { related += 1 }
         // Objects of one entity come one after the other, mostly.
-        var last: (index: UInt32, entity: EntityDescription)?
+        var last: (index: UInt32, entity: EntityDescription, table: Int)?
+        var held: ManagedObject?
         while let pair = try cursor.next() {
             // What is associated meanwhile is not related, so a cursor that is made later would not be the same.
             if related % every == every - 1, associations.additions == additions {
@@ -442,16 +468,19 @@ struct StagedMigration {
                 try session.checkpoints?.tickStages()
             }
             related += 1
-            let entity: EntityDescription
-            if let last, last.index == pair.destination.entity {
-                entity = last.entity
-            } else {
-                entity = session.destinationSchema.model.entity(at: Int(pair.destination.entity))
-                last = (pair.destination.entity, entity)
+            if last?.index != pair.destination.entity {
+                let entity = session.destinationSchema.model.entity(at: Int(pair.destination.entity))
+                last = (pair.destination.entity, entity, session.destinationSchema.tableIndex(of: entity))
             }
-            let place = runtime.objects.place(entity: entity, key: pair.destination.key)
-            if runtime.objects.hasDeletions, try !runtime.objects.exists(place) { continue }
-            let object = runtime.destinationContext.object(at: place)
+            guard let (_, entity, table) = last else { continue }
+            if runtime.objects.hasDeletions,
+                try !runtime.objects.exists(ObjectPlace(entity: entity, key: pair.destination.key, table: table))
+            {
+                continue
+            }
+            runtime.relatingFrom = nil
+            runtime.destinationContext.renew(&held, entity: entity, table: table, key: pair.destination.key)
+            guard let object = held else { continue }
             runtime.relatingFrom = (mapping.index, object, pair.firstSource.key)
             try call(mapping, .createRelationships, runtime, object: object) {
                 try policy.createRelationships(forDestination: object, in: mapping.mapping, manager: manager)
@@ -524,14 +553,20 @@ struct StagedMigration {
         do {
             if runtime.hasScope { try body() } else { try inScope(runtime, body) }
             try runtime.failures.rethrow()
-        } catch let error as MigrationError {
-            throw error.inside(context(mapping, method, object))
         } catch {
-            throw MigrationError(
-                "policy.failed", .data, "The migration policy failed", context: context(mapping, method, object),
-                cause: error)
+            throw failure(error, mapping, method, object)
         }
         if let error = session.cancellation.error { throw error }
+    }
+
+    /// The error of a run for one of user code.
+    private func failure(
+        _ error: any Error, _ mapping: PlannedMapping, _ method: PolicyMethod, _ object: ManagedObject?
+    ) -> any Error {
+        let context = context(mapping, method, object)
+        if let error = error as? MigrationError { return error.inside(context) }
+        return MigrationError(
+            "policy.failed", .data, "The migration policy failed", context: context, cause: error)
     }
 
     /// Runs what calls user code, maybe once for each object: failures of calls that cannot throw are recorded.

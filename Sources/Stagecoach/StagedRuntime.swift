@@ -24,6 +24,8 @@ final class StagedRuntime {
     @exclusivity(unchecked) private var isAssociated = false
     /// The destination object that a policy relates, and the first source it was associated with.
     @exclusivity(unchecked) var relatingFrom: (mapping: Int, destination: ManagedObject, source: Int64)?
+    /// The second thread, while a policy's objects are made by two.
+    @exclusivity(unchecked) var lane: PolicyLane?
     private var programs: [ObjectIdentifier: CreationProgram] = [:]
     /// Slots of all programs at hand. One takes about 100 bytes.
     private var programSlots = 0
@@ -122,6 +124,20 @@ final class StagedRuntime {
         return isAssociated
     }
 
+    /// A call that a second thread began ahead goes on when its turn has come.
+    func goOnCreating(_ mapping: Int, from key: Int64, isAssociated: Bool) {
+        creatingFrom = (mapping, key)
+        self.isAssociated = isAssociated
+    }
+
+    /// Such a call is over.
+    ///
+    /// - Returns: whether anything was associated with its source object.
+    func endCreating() -> Bool {
+        creatingFrom = nil
+        return isAssociated
+    }
+
     /// A mapping as its policy's begin may have changed it.
     func current(_ mapping: PlannedMapping) throws(MigrationError) -> PlannedMapping {
         try edits.current(mapping.mapping, mapping)
@@ -173,6 +189,10 @@ final class StagedRuntime {
 
     /// What the default creation method does: one object, its attributes, the association.
     func createDefault(for source: ManagedObject, in mapping: EntityMapping) throws {
+        if let lane, lane.isAhead {
+            if try lane.createDefault(for: source, in: mapping) { return }
+            lane.takeTurn()
+        }
         guard let creation = try creation(of: mapping) else { return }
         guard source.context === sourceContext else {
             throw ObjectFailure.foreign(source).inside(creation.planned.context)
@@ -215,6 +235,7 @@ final class StagedRuntime {
 
     /// What the default relating method does: evaluates the relationship mappings for one destination object.
     func relateDefault(_ destination: ManagedObject, in mapping: EntityMapping) throws {
+        lane?.takeTurn()
         let planned = try edits.current(mapping, try planned(mapping))
         if let relating = relatingFrom, relating.mapping == planned.index, relating.destination === destination {
             return try self.relating.setAll(of: objects.end(destination.place), source: relating.source, in: planned)
@@ -248,12 +269,16 @@ final class StagedRuntime {
         do {
             return try body(self)
         } catch {
-            failures.record(error)
+            if let lane, lane.isAhead { lane.failures.record(error) } else { failures.record(error) }
             return nil
         }
     }
 
     func associate(_ source: ManagedObject, _ destination: ManagedObject, _ mapping: EntityMapping) throws {
+        if let lane, lane.isAhead {
+            if lane.associate(source, destination, mapping) { return }
+            lane.takeTurn()
+        }
         guard source.context === sourceContext, destination.context === destinationContext else {
             throw MigrationError(
                 "manager.associate", .data, "An association is from a source object to a destination object",
@@ -278,11 +303,26 @@ final class StagedRuntime {
         }
     }
 
+    /// Adds a pair that was associated ahead.
+    ///
+    /// - Parameter call: the source object whose call it was made in.
+    func addPair(
+        table: Int, key: Int64, _ destination: ObjectPlace, _ mapping: PlannedMapping, call: Int64
+    ) throws(MigrationError) {
+        let pairs = associations[mapping.index]
+        try pairs.add(source: ObjectReference(entity: UInt32(table), key: key), destination: reference(destination))
+        if key != call || table != mapping.sourceTable { pairs.hasLatePairs = true }
+    }
+
     private func reference(_ id: ObjectPlace) -> ObjectReference {
         ObjectReference(entity: UInt32(id.entity.index), key: id.key)
     }
 
     func destinationInstances(_ name: String, _ sources: [ManagedObject]?) throws -> [ManagedObject] {
+        if let lane, lane.isAhead {
+            if let found = lane.destinationInstances(name, sources) { return found }
+            lane.takeTurn()
+        }
         let table = try table(named: name)
         found.removeAll(keepingCapacity: true)
         if let sources {
@@ -306,6 +346,7 @@ final class StagedRuntime {
     }
 
     func sourceInstances(_ name: String, _ destinations: [ManagedObject]?) throws -> [ManagedObject] {
+        lane?.takeTurn()
         let table = try table(named: name)
         found.removeAll(keepingCapacity: true)
         if let destinations {

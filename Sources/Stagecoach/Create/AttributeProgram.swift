@@ -59,6 +59,8 @@ final class AttributeProgram {
     @exclusivity(unchecked) private var steps: [Step] = []
     /// Whether rows can be filled step by step: no step reads a file, and none makes bytes whose number a row decides.
     private(set) var fillsRowsTogether = true
+    /// Whether values of external storage change their form.
+    private(set) var handlesFiles = false
     /// Attributes that are plain copies of a source attribute, by destination column: what a rule check may excuse.
     private(set) var copiedAttributes: [Int: AttributeDescription] = [:]
 
@@ -96,6 +98,12 @@ final class AttributeProgram {
             }
         }
         moves = CellMoves(copies.map { ($0.from, $0.to) })
+        handlesFiles = steps.contains {
+            switch $0 {
+            case .addMarker, .stripMarker: true
+            case .value, .compute, .fillNull: false
+            }
+        }
         fillsRowsTogether = steps.allSatisfy {
             switch $0 {
             case .value, .fillNull: true

@@ -172,6 +172,22 @@ final class DestinationRows {
         return key
     }
 
+    /// Puts rows into the last run, with the next keys.
+    ///
+    /// - Returns: the first one's key.
+    func append(_ batch: borrowing RowBatch) throws(MigrationError) -> Int64 {
+        let base = try reserveKeys(batch.count)
+        let run = openLastRun()
+        for row in 0..<batch.count {
+            let key = base + 1 + Int64(row)
+            try changes?.note(key)
+            if run.open.isFull { try flush(run) }
+            let target = run.open.appendRow(key: key)
+            for slot in 0..<columns { run.open.copy(batch[row, slot], from: batch, row: target, slot: slot) }
+        }
+        return base + 1
+    }
+
     /// Spills the rows of a run's open batch.
     func flush(_ run: Run) throws(MigrationError) {
         guard !run.open.isEmpty else { return }

@@ -125,18 +125,32 @@ final class DestinationObjects: ManagedObjectContext.Backing {
                 context: .init(entity: entity.definition.name))
         }
         let key = try rows[table].insert(entityNumber: schema.number(of: entity), fill)
+        countInserted(1, entity: entity.index)
+        return key
+    }
+
+    /// Counts objects that a policy made.
+    func countInserted(_ count: Int, entity index: Int) {
         if let creating {
             if creating >= createdByMapping.count {
                 createdByMapping += Array(repeating: 0, count: creating + 1 - createdByMapping.count)
             }
-            createdByMapping[creating] += 1
+            createdByMapping[creating] += count
         }
-        createdByEntity[entity.index] += 1
-        return key
+        createdByEntity[index] += count
     }
 
     private func defaultValues(of entity: EntityDescription) -> [(column: Int, value: StoredValue)] {
         if let known = defaults[entity.index] { return known }
+        let found = Self.defaultValues(of: entity, schema: schema)
+        defaults[entity.index] = found
+        return found
+    }
+
+    /// What a new object of an entity has in its columns, by the model.
+    static func defaultValues(
+        of entity: EntityDescription, schema: StoreSchema
+    ) -> [(column: Int, value: StoredValue)] {
         var found: [(column: Int, value: StoredValue)] = []
         for attribute in entity.attributes {
             guard let column = schema.column(of: attribute), let initial = attribute.definition.defaultValue,
@@ -145,7 +159,6 @@ final class DestinationObjects: ManagedObjectContext.Backing {
             if attribute.definition.allowsExternalBinaryDataStorage { value = value.withInlineMarker }
             found.append((column, value))
         }
-        defaults[entity.index] = found
         return found
     }
 

@@ -35,13 +35,16 @@ struct LiveObjects: ~Copyable {
     }
 
     /// Takes an object out.
-    mutating func remove(table: Int, key: Int64) {
+    ///
+    /// - Returns: false where there is none.
+    @discardableResult
+    mutating func remove(table: Int, key: Int64) -> Bool {
         var hole = start(table, key)
         while let found = places[hole] {
             if found._withUnsafeGuaranteedRef({ $0.place.key == key && $0.place.table == table }) { break }
             hole = (hole + 1) & (places.count - 1)
         }
-        guard places[hole] != nil else { return }
+        guard places[hole] != nil else { return false }
         places[hole] = nil
         count -= 1
         // What stands behind the hole moves up where its own place is not in between.
@@ -57,6 +60,7 @@ struct LiveObjects: ~Copyable {
             hole = index
         }
         if places.count > 1024, count * 8 < places.count { resize(to: places.count / 2) }
+        return true
     }
 
     /// Shows every object.

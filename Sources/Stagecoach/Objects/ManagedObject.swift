@@ -79,9 +79,26 @@ open class ManagedObject: NSObject {
         return values
     }
 
+    /// Z_PK.
+    final var key: Int64 { place.key }
+
+    /// Gives the object another row. It is not in its context's books.
+    final func move(to place: ObjectPlace) { self.place = place }
+
+    /// Gives the object another row of its entity. It is not in its context's books.
+    final func move(toKey key: Int64) { place.key = key }
+
+    /// Whether the object may become that of another row, where one reference to it is all that there are: who holds it weakly
+    /// sees it go, and what a subclass stores is its own row's.
+    final func mayMove(in context: ManagedObjectContext, entity: EntityDescription, table: Int) -> Bool {
+        self.context === context && place.entity.index == entity.index && place.table == table
+            && type(of: self) == ManagedObject.self && _getWeakRetainCount(self) <= 1
+            && _getUnownedRetainCount(self) <= 1
+    }
+
     /// The identity. An object without a context has one of no store.
     public final var objectID: ManagedObjectID {
-        context?.id(of: place) ?? ManagedObjectID(place: place, storeUUID: "", isDestination: true)
+        context?.id(of: self) ?? ManagedObjectID(place: place, storeUUID: "", isDestination: true)
     }
 
     /// The context the object belongs to; nil once the migration is over.
@@ -151,7 +168,12 @@ open class ManagedObject: NSObject {
         for (key, value) in values.sorted(by: { $0.key < $1.key }) { setValue(value, forKey: key) }
     }
 
-    public override var hash: Int { ManagedObjectID.hash(of: place, isDestination: context?.isDestination ?? true) }
+    public override var hash: Int {
+        guard let context else { return ManagedObjectID.hash(of: place, isDestination: true) }
+        // A hash must not change: an object that was made ahead has no key yet.
+        if context.isDestination { context.awaitTurn() }
+        return ManagedObjectID.hash(of: place, isDestination: context.isDestination)
+    }
     public override func isEqual(_ object: Any?) -> Bool { (object as? ManagedObject) === self }
     public override var description: String { "<\(entity.definition.name) \(objectID)>" }
 }

@@ -44,8 +44,15 @@ public final class ManagedObjectContext {
     }
 
     /// Nil once the migration is over: objects that somebody still holds have no values then.
-    private(set) var backing: (any Backing)?
-    private let failures: FailureRecord
+    private var side: (any Backing)?
+    /// What a second thread sees of the context while it works ahead; nil while nobody does.
+    @exclusivity(unchecked) var lane: LaneSide?
+    /// Source objects whose calls a second thread has done before their turn, for tests and measurements.
+    package internal(set) var objectsAhead = 0
+    /// What reads and writes the objects of whoever asks.
+    var backing: (any Backing)? { ahead?.backing ?? side }
+    private let sideFailures: FailureRecord
+    private var failures: FailureRecord { ahead?.lane.failures ?? sideFailures }
     let storeUUID: String
     let isDestination: Bool
     // One thread uses a context: checks of exclusive access cost as much as the looking up.
@@ -72,8 +79,8 @@ public final class ManagedObjectContext {
     init(
         backing: any Backing, failures: FailureRecord, coordinator: PersistentStoreCoordinator, isDestination: Bool
     ) {
-        self.backing = backing
-        self.failures = failures
+        side = backing
+        sideFailures = failures
         persistentStoreCoordinator = coordinator
         storeUUID = coordinator.storeUUID
         self.isDestination = isDestination
@@ -83,23 +90,33 @@ public final class ManagedObjectContext {
     ///
     /// - Parameter isDestination: on which side it stands.
     init(idle isDestination: Bool) {
-        backing = nil
-        failures = FailureRecord()
+        side = nil
+        sideFailures = FailureRecord()
         persistentStoreCoordinator = nil
         storeUUID = ""
         self.isDestination = isDestination
     }
 
-    var isOpen: Bool { backing != nil }
+    var isOpen: Bool { side != nil }
+
+    /// The lane, where it is its thread that asks and it works ahead.
+    private var ahead: LaneSide? {
+        guard let lane, lane.lane.isAhead else { return nil }
+        return lane
+    }
+
+    /// Lets a thread that works ahead wait until all before it is done: what is asked next is not its own.
+    func awaitTurn() { ahead?.lane.takeTurn() }
 
     /// Lets rows and links go at the end of the migration.
     func close() {
-        backing = nil
+        side = nil
         mutableView = nil
     }
 
     /// The mutable view of an object's relationship that was made last.
     func mutableView<View: NSObject>(of object: ManagedObject, _ key: String) -> View? {
+        awaitTurn()
         guard let mutableView, mutableView.object.key == object.place.key,
             mutableView.object.table == object.place.table,
             mutableView.key == key
@@ -108,25 +125,70 @@ public final class ManagedObjectContext {
     }
 
     func noteMutableView(_ view: NSObject, of object: ManagedObject, _ key: String) {
+        awaitTurn()
         mutableView = (object.place, key, view)
     }
 
-    func id(of place: ObjectPlace) -> ManagedObjectID {
-        ManagedObjectID(place: place, storeUUID: storeUUID, isDestination: isDestination)
+    func id(of object: ManagedObject) -> ManagedObjectID {
+        // An object that was made ahead has no key yet.
+        if isDestination { awaitTurn() }
+        return ManagedObjectID(place: object.place, storeUUID: storeUUID, isDestination: isDestination)
     }
 
     // MARK: - Objects by place and id
 
     /// The object of a place: the one that is alive, or a new fault.
     func object(at place: ObjectPlace) -> ManagedObject {
-        if let known = live.object(table: place.table, key: place.key) { return known }
+        if let known = liveObject(place) { return known }
         let object = ManagedObject(place: place, context: self)
-        live.insert(object)
+        adopt(object)
         return object
+    }
+
+    /// Makes a variable hold the object of a row: the one that is alive, else a fault. The object that it held becomes that
+    /// fault where nobody else holds it: going over rows makes no object for each.
+    ///
+    /// - Parameters:
+    ///   - held: an object of this context, or nil.
+    ///   - entity: the row's own.
+    func renew(_ held: inout ManagedObject?, entity: EntityDescription, table: Int, key: Int64) {
+        guard isKnownUniquelyReferenced(&held), let object = held,
+            object.mayMove(in: self, entity: entity, table: table)
+        else {
+            held = object(at: ObjectPlace(entity: entity, key: key, table: table))
+            return
+        }
+        if let ahead {
+            if let known = ahead.live.object(table: table, key: key) {
+                held = known
+                return
+            }
+            // One that outlived the round in which it was made is in the other book.
+            if !ahead.live.remove(table: table, key: object.key) {
+                held = self.object(at: ObjectPlace(entity: entity, key: key, table: table))
+                return
+            }
+            object.move(toKey: key)
+            ahead.live.insert(object)
+            return
+        }
+        if let known = live.object(table: table, key: key) {
+            held = known
+            return
+        }
+        live.remove(table: table, key: object.key)
+        object.move(toKey: key)
+        live.insert(object)
+    }
+
+    private func liveObject(_ place: ObjectPlace) -> ManagedObject? {
+        if let ahead { return ahead.live.object(table: place.table, key: place.key) }
+        return live.object(table: place.table, key: place.key)
     }
 
     /// The object of an id: the one that is alive, or a new fault.
     public func object(with id: ManagedObjectID) -> ManagedObject {
+        awaitTurn()
         if let failure = foreign(id) {
             failures.record(failure)
             return object(at: freePlaceholder(id.entity))
@@ -138,6 +200,7 @@ public final class ManagedObjectContext {
     ///
     /// - Throws: `object.unknown`.
     public func existingObject(with id: ManagedObjectID) throws -> ManagedObject {
+        awaitTurn()
         guard foreign(id) == nil, try backing?.exists(id.place) ?? false else {
             throw MigrationError(
                 "object.unknown", .data, "There is no such object", context: .init(objectID: id.description))
@@ -148,6 +211,7 @@ public final class ManagedObjectContext {
     /// The object of an id, where somebody holds it; nil otherwise. Nothing is read.
     public func registeredObject(for id: ManagedObjectID) -> ManagedObject? {
         guard foreign(id) == nil else { return nil }
+        awaitTurn()
         if isDestination { return try? existingObject(with: id) }
         return live.object(table: id.place.table, key: id.place.key)
     }
@@ -161,6 +225,7 @@ public final class ManagedObjectContext {
 
     /// A place that no row and no other object has.
     private func freePlaceholder(_ entity: EntityDescription) -> ObjectPlace {
+        awaitTurn()
         let place = backing?.placeholder ?? ObjectPlace(entity: entity, key: .min, table: 0)
         placeholders += 1
         return ObjectPlace(entity: place.entity, key: .min + placeholders, table: place.table)
@@ -174,10 +239,24 @@ public final class ManagedObjectContext {
                     managedObjectModel: persistentStoreCoordinator.managedObjectModel, index: 0))
     }
 
-    func forget(_ place: ObjectPlace) { live.remove(table: place.table, key: place.key) }
+    func forget(_ place: ObjectPlace) {
+        if let ahead {
+            if ahead.live.remove(table: place.table, key: place.key) { return }
+            // One that outlived the round in which it was made.
+            awaitTurn()
+        }
+        live.remove(table: place.table, key: place.key)
+    }
+
+    /// Takes an object over that was made ahead, unless somebody has another of its place.
+    func take(_ object: ManagedObject) {
+        guard live.object(table: object.place.table, key: object.place.key) == nil else { return }
+        live.insert(object)
+    }
 
     /// Objects that somebody holds.
     var liveObjects: [ManagedObject] {
+        awaitTurn()
         var objects: [ManagedObject] = []
         live.forEachObject { objects.append($0) }
         return objects
@@ -215,7 +294,7 @@ public final class ManagedObjectContext {
             return
         }
         let values = object.enter(self, at: placeForNew(object.place.entity))
-        live.insert(object)
+        adopt(object)
         for (key, value) in values { setValue(value, of: object, key: key) }
     }
 
@@ -232,7 +311,10 @@ public final class ManagedObjectContext {
     }
 
     /// Registers an object that was made at a new place.
-    func adopt(_ object: ManagedObject) { live.insert(object) }
+    func adopt(_ object: ManagedObject) {
+        if let ahead { return ahead.live.insert(object) }
+        live.insert(object)
+    }
 
     /// Records a failure of a call that could not throw.
     func record(_ error: any Error) { failures.record(error) }

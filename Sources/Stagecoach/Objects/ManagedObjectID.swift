@@ -5,7 +5,7 @@ import ManagedModel
 struct ObjectPlace {
     let entity: EntityDescription
     /// Z_PK.
-    let key: Int64
+    var key: Int64
     /// Table index in the schema of the object's side.
     let table: Int
 }

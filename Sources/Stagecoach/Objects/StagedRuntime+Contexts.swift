@@ -20,10 +20,11 @@ extension StagedRuntime {
         let coordinator = PersistentStoreCoordinator(
             schema: isDestination ? session.destinationSchema : session.layout.schema, store: store,
             isDestination: isDestination)
-        coordinator.existingPlace = { [weak backing] entity, key in
-            try backing?.existingPlace(entity: entity, key: key)
-        }
-        return ManagedObjectContext(
+        let context = ManagedObjectContext(
             backing: backing, failures: failures, coordinator: coordinator, isDestination: isDestination)
+        coordinator.existingPlace = { [weak context] entity, key in
+            try context?.backing?.existingPlace(entity: entity, key: key)
+        }
+        return context
     }
 }

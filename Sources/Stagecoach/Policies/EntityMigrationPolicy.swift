@@ -14,6 +14,10 @@ open class EntityMigrationPolicy: NSObject {
 
     public required override init() { super.init() }
 
+    /// Whether creation calls for different source objects may run at the same time; ``PolicyExecution/isolated`` unless it is
+    /// overridden. Asked for once, after ``begin(_:with:)``.
+    open var execution: PolicyExecution { .isolated }
+
     /// Before the first object of the entity mapping is created.
     open func begin(_ mapping: EntityMapping, with manager: MigrationManager) throws {}
 

@@ -1,0 +1,89 @@
+import Diagnostics
+import ManagedModel
+import Mapping
+
+/// Stage 1 of an entity mapping with a policy: calls it for one source object after the other, and counts.
+final class ObjectCreation {
+    let mapping: PlannedMapping
+    let runtime: StagedRuntime
+    let source: EntityDescription
+    let program: StagedRuntime.CreationProgram
+    private let policy: EntityMigrationPolicy
+    private let manager: MigrationManager
+    private let filter: SourceFilter?
+    private let variables: [String: Any?]
+    private let failure: (any Error, ManagedObject) -> any Error
+    /// The mapping's counts.
+    @exclusivity(unchecked) var line: MigrationCounts.Mapping
+    /// The source object at work.
+    @exclusivity(unchecked) private var held: ManagedObject?
+
+    /// - Parameter failure: the error that ends the run, for one of the policy's creation method and its source object.
+    init(
+        mapping: PlannedMapping, source: EntityDescription, policy: EntityMigrationPolicy, manager: MigrationManager,
+        runtime: StagedRuntime, program: StagedRuntime.CreationProgram, filter: SourceFilter?,
+        variables: [String: Any?], failure: @escaping (any Error, ManagedObject) -> any Error
+    ) {
+        self.mapping = mapping
+        self.source = source
+        self.policy = policy
+        self.manager = manager
+        self.runtime = runtime
+        self.program = program
+        self.filter = filter
+        self.variables = variables
+        self.failure = failure
+        line = runtime.session.counts.mappings[mapping.index]
+    }
+
+    /// That of the mapping's own objects; 0 where it makes none.
+    var destinationTable: Int { mapping.destinationTable ?? 0 }
+
+    /// Whether another thread may make objects of the next rows meanwhile.
+    var mayWorkAhead: Bool {
+        policy.execution == .concurrent && filter?.needsObjects != true && mapping.dynamicAttributes.isEmpty
+            && mapping.destination != nil && !program.attributes.handlesFiles
+    }
+
+    /// Whether the filter lets a row of the batch at hand pass that needs no object for that.
+    func passes(_ row: Int) throws -> Bool {
+        try filter?.passes(runtime.sources.window, row, object: { nil }, variables: variables) ?? true
+    }
+
+    /// Creates the objects of a row of the batch at hand.
+    func create(row: Int, table: Int) throws {
+        try create(source, table, runtime.sources.window.key(row), row)
+    }
+
+    /// Creates the objects of a source object.
+    ///
+    /// - Parameter row: where it is in the batch at hand; nil where it is not.
+    func create(_ entity: EntityDescription, _ table: Int, _ key: Int64, _ row: Int?) throws {
+        runtime.sourceContext.renew(&held, entity: entity, table: table, key: key)
+        guard let object = held else { return }
+        if let filter, let row,
+            try !filter.passes(runtime.sources.window, row, object: { object }, variables: variables)
+        {
+            line.filtered += 1
+            return
+        }
+        try runtime.failures.rethrow()
+        let isAssociated = try runtime.creating(mapping, from: key) {
+            try call(object) { try runtime.failures.rethrow() }
+        }
+        if isAssociated { line.migrated += 1 } else { line.droppedByPolicy += 1 }
+    }
+
+    /// Calls the policy for a source object.
+    ///
+    /// - Parameter rethrow: throws what calls recorded that cannot throw.
+    func call(_ object: ManagedObject, rethrow: () throws -> Void) throws {
+        do {
+            try policy.createDestinationInstances(forSource: object, in: mapping.mapping, manager: manager)
+            try rethrow()
+        } catch {
+            throw failure(error, object)
+        }
+        if let error = runtime.session.cancellation.error { throw error }
+    }
+}

@@ -1,0 +1,320 @@
+import Diagnostics
+import Foundation
+import ManagedModel
+import Mapping
+import Stagecoach
+import Synchronization
+import TestSupport
+import Testing
+
+/// Policies that two threads call at a time: the destination, the counts and the errors are those of one thread.
+@Suite("Policies that may be called at the same time", .serialized)
+struct ConcurrentPolicyTests {
+    /// What a call does beyond the default method.
+    enum Deed: Int, CaseIterable {
+        // What the second thread does ahead.
+        case nothing, drops, sets, makes, splits, readsBack, repeats, detaches
+        // What waits for its turn.
+        case relates, counts, saysID, fetches, deletes, hashes, associatesOther, looksElsewhere, orders, finds
+
+        static let ahead = 8
+    }
+
+    /// Which deed a call does: of every `rarity`th one any, of the others one that is done ahead.
+    struct Course: Sendable {
+        var seed: UInt64 = 0
+        var rarity: UInt64 = 1
+
+        func deed(_ key: Int64) -> Deed {
+            var generator = SeededGenerator(seed: seed &* 0x9E37_79B9 &+ UInt64(bitPattern: key))
+            let isAny = generator.below(Int(rarity)) == 0
+            return Deed(rawValue: generator.below(isAny ? Deed.allCases.count : Deed.ahead)) ?? .nothing
+        }
+    }
+
+    static let course = Mutex(Course())
+    static let ahead = Mutex(0)
+    static let trouble = Mutex<(key: Int64, kind: Trouble)?>(nil)
+
+    enum Trouble: CaseIterable, Sendable { case throwing, recording, recordingOnManager, cancelling, wrongType }
+
+    struct Failure: Error, Equatable { let key: Int64 }
+
+    /// Without stored properties, so that a state of it can be kept.
+    class IsolatedPolicy: EntityMigrationPolicy {
+        override func createDestinationInstances(
+            forSource source: ManagedObject, in mapping: EntityMapping, manager: MigrationManager
+        ) throws {
+            let key = source.objectID.key
+            let name = source.value(forKey: "name") as? String ?? "?"
+            if let (at, kind) = ConcurrentPolicyTests.trouble.withLock({ $0 }), at == key {
+                try fail(kind, source, manager)
+            }
+            let context = manager.destinationContext
+            func standard() throws {
+                try super.createDestinationInstances(forSource: source, in: mapping, manager: manager)
+            }
+            func made() -> ManagedObject? {
+                manager.destinationInstances(forEntityMappingName: mapping.name ?? "", sourceInstances: [source]).last
+            }
+            func byHand() -> ManagedObject {
+                let object = EntityDescription.insertNewObject(forEntityName: "Person", into: context)
+                object.setValue("hand \(name)", forKey: "name")
+                manager.associate(sourceInstance: source, withDestinationInstance: object, for: mapping)
+                return object
+            }
+            switch ConcurrentPolicyTests.course.withLock({ $0 }).deed(key) {
+            case .nothing: try standard()
+            case .drops: return
+            case .sets:
+                try standard()
+                made()?.setValue(String(repeating: "set \(name) ", count: Int(key % 40)), forKey: "name")
+                made()?.setValue(NSNumber(value: key % 100), forKey: "age")
+            case .makes: _ = byHand()
+            case .splits:
+                try standard()
+                let badge = EntityDescription.insertNewObject(forEntityName: "Badge", into: context)
+                badge.setValue("code \(key)", forKey: "code")
+                _ = byHand()
+            case .readsBack:
+                let object = byHand()
+                let age = (object.value(forKey: "age") as? NSNumber)?.intValue ?? -1
+                object.setValue("\(object.value(forKey: "name") ?? "nil") \(age) \(object.isInserted)", forKey: "name")
+            case .repeats:
+                try standard()
+                if let object = made() {
+                    manager.associate(sourceInstance: source, withDestinationInstance: object, for: mapping)
+                }
+                try standard()
+            case .detaches:
+                guard let entity = manager.destinationModel.entity(named: "Person") else { return }
+                let object = ManagedObject(entity: entity, insertInto: nil)
+                object.setValue("detached \(name)", forKey: "name")
+                context.insert(object)
+                manager.associate(sourceInstance: source, withDestinationInstance: object, for: mapping)
+            case .relates:
+                try standard()
+                let object = byHand()
+                object.setValue(made(), forKey: "best")
+                let pets = (source.value(forKey: "pets") as? NSOrderedSet)?.count ?? -1
+                object.setValue("pets \(pets) of \(name)", forKey: "name")
+            case .counts:
+                let all = manager.destinationInstances(forEntityMappingName: mapping.name ?? "", sourceInstances: nil)
+                byHand().setValue("after \(all.count)", forKey: "name")
+            case .saysID:
+                let object = byHand()
+                object.setValue("id \(object.objectID.key) \(object)", forKey: "name")
+                try standard()
+            case .fetches:
+                let object = byHand()
+                let request = FetchRequest<ManagedObject>(entityName: "Person")
+                request.predicate = FormatPredicate(format: "name == %@", "hand \(name)")
+                let found = try context.fetch(request)
+                object.setValue("found \(found.count) of \(context.insertedObjects.count)", forKey: "name")
+            case .deletes:
+                try standard()
+                let object = byHand()
+                context.delete(object)
+                made()?.setValue("left", forKey: "name")
+            case .hashes:
+                try standard()
+                let objects = Set([byHand(), byHand(), made()].compactMap { $0 })
+                for object in objects { object.setValue("one of \(objects.count)", forKey: "name") }
+            case .associatesOther:
+                let object = byHand()
+                guard key > 1,
+                    let id = manager.sourceContext.persistentStoreCoordinator.managedObjectID(
+                        forURIRepresentation: source.objectID.uriRepresentation().deletingLastPathComponent()
+                            .appendingPathComponent("p\(key - 1)"))
+                else { return }
+                let other = manager.sourceContext.object(with: id)
+                manager.associate(sourceInstance: other, withDestinationInstance: object, for: mapping)
+            case .looksElsewhere:
+                let all = manager.destinationInstances(forEntityMappingName: "Pets", sourceInstances: nil)
+                let back = manager.sourceInstances(
+                    forEntityMappingName: mapping.name ?? "", destinationInstances: [byHand()])
+                byHand().setValue("\(all.count) pets, of \(back.map(\.objectID.key))", forKey: "name")
+            case .orders:
+                try standard()
+                let object = byHand()
+                object.mutableSetValue(forKey: "friends").add(made() ?? object)
+                object.setValue("\(object.mutableSetValue(forKey: "friends").count) friends", forKey: "name")
+            case .finds:
+                let object = byHand()
+                let again = context.registeredObject(for: object.objectID)
+                let byID = context.object(with: object.objectID)
+                object.setValue("found \(again === object) \(byID === object)", forKey: "name")
+            }
+        }
+
+        private func fail(_ kind: Trouble, _ source: ManagedObject, _ manager: MigrationManager) throws {
+            let key = source.objectID.key
+            switch kind {
+            case .throwing: throw Failure(key: key)
+            case .recording: _ = source.value(forKey: "nothing of that name")
+            case .recordingOnManager:
+                _ = manager.destinationInstances(forEntityMappingName: "No such", sourceInstances: [source])
+            case .cancelling: manager.cancelMigrationWithError(Failure(key: key))
+            case .wrongType:
+                EntityDescription.insertNewObject(forEntityName: "Person", into: manager.destinationContext)
+                    .setValue(NSNumber(value: key), forKey: "name")
+            }
+        }
+
+        override func end(_ mapping: EntityMapping, manager: MigrationManager) throws {
+            ConcurrentPolicyTests.ahead.withLock { $0 += manager.sourceContext.objectsAhead }
+        }
+    }
+
+    final class ConcurrentPolicy: IsolatedPolicy {
+        override var execution: PolicyExecution { .concurrent }
+    }
+
+    /// What came of a migration.
+    private struct Ending {
+        var store: ReferenceStore?
+        var report: MigrationReport?
+        var error: String?
+    }
+
+    private let fixture: PolicyFixture
+
+    init() throws {
+        fixture = try PolicyFixture(persons: 300)
+        fixture.isTiny = false
+        fixture.mapping.entityMappingsByName["Persons"]?.entityMigrationPolicyClassName = "P"
+    }
+
+    private func run(_ isConcurrent: Bool, _ change: (MigrationManager) -> Void = { _ in }) -> Ending {
+        let manager = fixture.manager()
+        manager.policies.register("P") { isConcurrent ? ConcurrentPolicy() : IsolatedPolicy() }
+        manager.options.worksAhead = true
+        change(manager)
+        var ending = Ending()
+        do {
+            ending.store = try fixture.run(manager)
+            ending.report = manager.report
+        } catch {
+            ending.error = "\(error)"
+        }
+        return ending
+    }
+
+    private func differences(_ change: (MigrationManager) -> Void = { _ in }) throws -> [String] {
+        let (expected, found) = (run(false, change), run(true, change))
+        guard expected.error == found.error else {
+            return ["expected \(expected.error ?? "success")", "found \(found.error ?? "success")"]
+        }
+        guard let before = expected.store, let after = found.store else { return [] }
+        var lines = after.differences(from: before)
+        if expected.report?.counts != found.report?.counts {
+            lines.append("counts \(String(describing: found.report?.counts))")
+        }
+        if expected.report?.rejects?.objects != found.report?.rejects?.objects { lines.append("rejects") }
+        return lines
+    }
+
+    private func reset() {
+        Self.course.withLock { $0 = Course() }
+        Self.trouble.withLock { $0 = nil }
+        Self.ahead.withLock { $0 = 0 }
+    }
+
+    @Test("Whatever calls do, the destination is that of one thread", arguments: RandomSeeds.seeds(24))
+    func random(seed: UInt64) throws {
+        reset()
+        var generator = SeededGenerator(seed: seed)
+        let rarity = [1, 4, 20, 100][generator.below(4)]
+        let batch = [nil, 7, 33, 100][generator.below(4)]
+        let isSequential = generator.chance(2)
+        Self.course.withLock { $0 = Course(seed: seed, rarity: UInt64(rarity)) }
+        let found = try differences { manager in
+            manager.options.batchSize = batch
+            if isSequential { manager.options.keys = .sequential }
+        }
+        #expect(found == [], "rarity \(rarity), batch \(batch.map(String.init) ?? "auto"): \(found.prefix(5))")
+        // Isolated policies are never called ahead; this one is unless it waits all the time.
+        if rarity > 4 { #expect(Self.ahead.withLock { $0 } > 0) }
+    }
+
+    @Test("Nobody is called ahead who has not said so")
+    func isolated() throws {
+        reset()
+        _ = run(false)
+        #expect(Self.ahead.withLock { $0 } == 0)
+        _ = run(true) { $0.options.worksAhead = false }
+        #expect(Self.ahead.withLock { $0 } == 0)
+        _ = run(true)
+        #expect(Self.ahead.withLock { $0 } > 0)
+    }
+
+    @Test("An error ends the run where it would with one thread", arguments: Trouble.allCases, [1, 9, 40, 77, 300])
+    func errors(kind: Trouble, key: Int64) throws {
+        reset()
+        Self.course.withLock { $0 = Course(seed: 5, rarity: 30) }
+        Self.trouble.withLock { $0 = (key, kind) }
+        let (expected, found) = (run(false), run(true))
+        let error = try #require(expected.error)
+        #expect(found.error == error)
+        #expect(try fixture.leftovers() == [])
+    }
+
+    @Test("Values that cannot be computed end the run, or are rejected, as with one thread", arguments: [false, true])
+    func values(rejects: Bool) throws {
+        reset()
+        Self.course.withLock { $0 = Course(seed: 3, rarity: 50) }
+        let ages = try #require(
+            fixture.mapping.entityMappingsByName["Persons"]?.attributeMapping(named: "age"))
+        ages.valueExpression = try ValueExpression(parsing: "$source.age * 20")
+        let found = try differences { manager in
+            if rejects { manager.options.onInvalid = .reject }
+        }
+        #expect(found == [])
+        let ending = run(true) { if rejects { $0.options.onInvalid = .reject } }
+        #expect((ending.error == nil) == rejects)
+        if rejects { #expect((ending.report?.rejects?.objects ?? 0) > 0) }
+    }
+
+    @Test("Filtered objects are counted, and never seen")
+    func filtered() throws {
+        reset()
+        Self.course.withLock { $0 = Course(seed: 8, rarity: 60) }
+        let mapping = try #require(fixture.mapping.entityMappingsByName["Persons"])
+        mapping.sourceFilter = try SourcePredicate(format: "age > 500 AND name ENDSWITH '7'")
+        #expect(try differences() == [])
+        #expect(run(true).report?.counts.mappings.first { $0.name == "Persons" }?.filtered == 275)
+    }
+
+    @Test("A run that loses its journal goes on inside the entity", arguments: RandomSeeds.seeds(6))
+    func resumed(seed: UInt64) throws {
+        reset()
+        Self.course.withLock { $0 = Course(seed: seed, rarity: 40) }
+        var generator = SeededGenerator(seed: seed)
+        let expected = try #require(run(false).store)
+        var attempts = 0
+        var ending = Ending()
+        try? FileManager.default.removeItem(at: fixture.destinationURL)
+        while ending.store == nil {
+            attempts += 1
+            let manager = fixture.manager()
+            manager.policies.register("P") { ConcurrentPolicy() }
+            manager.options.worksAhead = true
+            manager.options.batchSize = 60
+            manager.options.checkpointInterval = .zero
+            manager.options.journalFailure = 1 + generator.below(4 + attempts)
+            do {
+                let report = try Migration(
+                    from: fixture.sourcePath, model: fixture.source, mapping: fixture.mapping,
+                    to: fixture.destinationURL.path, model: fixture.destination, options: manager.options,
+                    manager: manager
+                ).run()
+                ending.report = report
+                ending.store = try ReferenceStore.read(path: fixture.destinationURL.path, model: fixture.destination)
+            } catch let error as MigrationError where error.code == "journal.io" {
+                continue
+            }
+        }
+        #expect(try #require(ending.store).differences(from: expected) == [])
+        if attempts > 3 { #expect(ending.report?.notes.contains { $0.contains("went on") } == true) }
+    }
+}
