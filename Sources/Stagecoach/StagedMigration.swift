@@ -326,7 +326,8 @@ struct StagedMigration {
         _ stages: StagedCheckpoints, from part: StagedPosition, noting: KeyIndex?
     ) throws {
         guard let entity = mapping.source, let table = mapping.sourceTable else { return }
-        let program = try runtime.program(of: try runtime.current(mapping))
+        let current = try runtime.current(mapping)
+        let program = try runtime.program(of: current)
         var slots = program.slots
         let filter = try mapping.filter.map { predicate throws(MigrationError) in
             try SourceFilter(predicate, of: mapping, slots: &slots)
@@ -345,7 +346,7 @@ struct StagedMigration {
             sources.closeWindow()
         }
         let creation = ObjectCreation(
-            mapping: mapping, source: entity, policy: policy, manager: manager, runtime: runtime, program: program,
+            mapping: current, source: entity, policy: policy, manager: manager, runtime: runtime, program: program,
             filter: filter, variables: variables
         ) { failure($0, mapping, .createDestinationInstances, $1) }
         if let given {

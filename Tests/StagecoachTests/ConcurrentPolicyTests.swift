@@ -34,6 +34,8 @@ struct ConcurrentPolicyTests {
 
     static let course = Mutex(Course())
     static let ahead = Mutex(0)
+    /// What the policy's begin makes of an attribute's expression.
+    static let edit = Mutex<String?>(nil)
     static let trouble = Mutex<(key: Int64, kind: Trouble)?>(nil)
 
     enum Trouble: CaseIterable, Sendable { case throwing, recording, recordingOnManager, cancelling, wrongType }
@@ -161,6 +163,11 @@ struct ConcurrentPolicyTests {
             }
         }
 
+        override func begin(_ mapping: EntityMapping, with manager: MigrationManager) throws {
+            guard let edit = ConcurrentPolicyTests.edit.withLock({ $0 }) else { return }
+            mapping.attributeMapping(named: "age")?.valueExpression = try ValueExpression(parsing: edit)
+        }
+
         override func end(_ mapping: EntityMapping, manager: MigrationManager) throws {
             ConcurrentPolicyTests.ahead.withLock { $0 += manager.sourceContext.objectsAhead }
         }
@@ -217,6 +224,7 @@ struct ConcurrentPolicyTests {
     private func reset() {
         Self.course.withLock { $0 = Course() }
         Self.trouble.withLock { $0 = nil }
+        Self.edit.withLock { $0 = nil }
         Self.ahead.withLock { $0 = 0 }
     }
 
@@ -273,6 +281,18 @@ struct ConcurrentPolicyTests {
         let ending = run(true) { if rejects { $0.options.onInvalid = .reject } }
         #expect((ending.error == nil) == rejects)
         if rejects { #expect((ending.report?.rejects?.objects ?? 0) > 0) }
+    }
+
+    @Test(
+        "A mapping that begin has changed is what calls ahead use too",
+        arguments: ["$source.age + 1", "median({1, 2, $source.age})"])
+    func edited(expression: String) throws {
+        reset()
+        Self.course.withLock { $0 = Course(seed: 4, rarity: 50) }
+        let plain = try #require(run(false).store)
+        Self.edit.withLock { $0 = expression }
+        #expect(try differences() == [])
+        #expect(try #require(run(true).store).differences(from: plain) != [])
     }
 
     @Test("Filtered objects are counted, and never seen")
