@@ -234,6 +234,38 @@ struct PolicyObjectTests {
         #expect(destinations[0].objectID.uriRepresentation().absoluteString.hasSuffix("/Person/p1"))
     }
 
+    @Test("An object that nobody holds becomes the next row's; one that is held weakly goes")
+    func recycling() throws {
+        let fixture = try PolicyFixture(persons: 40)
+        fixture.isTiny = false
+        var addresses: [Set<ObjectIdentifier>] = [[], []]
+        weak var last: ManagedObject?
+        var isWeak = false
+        var left = 0
+        func see(_ object: ManagedObject, _ stage: Int) {
+            // What was held weakly is gone, and never another row's object.
+            if isWeak, last != nil { left += 1 }
+            if isWeak { last = object } else { addresses[stage].insert(ObjectIdentifier(object)) }
+        }
+        var steps = Steps()
+        steps.create = { source, _, _, standard in
+            see(source, 0)
+            #expect(source.value(forKey: "name") as? String == "person \(source.objectID.key)")
+            try standard()
+        }
+        steps.relate = { object, _, _, standard in
+            see(object, 1)
+            #expect(object.value(forKey: "name") as? String == "person \(object.objectID.key)")
+            try standard()
+        }
+        fixture.policy("Persons", steps)
+        try fixture.run()
+        #expect(addresses.map(\.count) == [1, 1])
+        isWeak = true
+        try fixture.run()
+        #expect(left == 0)
+    }
+
     @Test("Changes in later stages reach spilled rows, also those of mappings without policy")
     func laterChanges() throws {
         let fixture = try PolicyFixture(persons: 100)

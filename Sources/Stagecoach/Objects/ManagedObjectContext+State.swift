@@ -48,7 +48,7 @@ extension ManagedObjectContext {
     /// Does nothing: keys are given at creation.
     public func obtainPermanentIDs(for objects: [ManagedObject]) throws {}
 
-    /// Runs a closure at once, on the caller's thread: a migration has one.
+    /// Runs a closure at once, on the caller's thread.
     public func perform(_ block: @escaping () -> Void) { block() }
 
     /// Runs a closure on the caller's thread.
