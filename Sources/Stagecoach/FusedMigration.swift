@@ -48,8 +48,9 @@ struct FusedMigration {
         // Where nothing else is sorted, indexes have that room too.
         let isSorting = !links.columns.isEmpty || session.validation.ledger != nil || session.unmigrated != nil
         let indexMemory = session.budget.destinationCache
-        let mostIndexMemory = indexMemory + (isSorting ? 0 : session.budget.sorts)
+        let mostIndexMemory = indexMemory + (isSorting ? 0 : session.budget.sorts / 8 * 7)
         destination.indexSorts?.memory = mostIndexMemory
+        destination.expectedKeys = expectedKeys
         let stream = LinkStream(session: session, keys: keys)
         for (mapping, planned) in links.counted { try stream.forEach(mapping, planned, countsMissing: true) { _ in } }
         var highest = [Int64](repeating: 0, count: session.destinationSchema.tables.count)
@@ -199,6 +200,23 @@ struct FusedMigration {
             let isKnown = !own.isFilledByLoad && !own.isLeftOut
             return sum + (isKnown ? own.index.count : session.counts.mappings[index].sourceObjects)
         }
+    }
+
+    /// The highest key that each table is expected to get.
+    private var expectedKeys: [Int64] {
+        var expected = session.highestKeys
+        for table in work.tables {
+            for index in table.mappings {
+                guard let source = mappings[index].sourceTable else { continue }
+                let more = Int64(clamping: session.counts.mappings[index].sourceObjects)
+                let key = expected[table.table].addingReportingOverflow(more)
+                expected[table.table] =
+                    table.keys == .kept
+                    ? max(expected[table.table], session.layout.tables[source].maximumKey)
+                    : key.overflow ? .max : key.partialValue
+            }
+        }
+        return expected
     }
 
     /// Z_MAX: kept keys never fall below the source's, so that a deleted object's key is not given again.

@@ -114,6 +114,139 @@ import Testing
         #expect(try database.column("PRAGMA integrity_check") == ["ok"], "seed \(seed)")
     }
 
+    /// What is said of two columns' values: the largest of each.
+    private static let expectations: [[Int64?]] = [
+        [nil, nil], [300, 40_000], [3, 7], [0, 0], [1 << 20, 1 << 20], [.max, 5],
+    ]
+
+    @Test(
+        "Pairs of integers are sorted in one word where the values are small, and come out as in two",
+        arguments: expectations, 0..<4 as Range<UInt64>)
+    func pairs(most: [Int64?], seed: UInt64) throws {
+        print("pairs of integers: seed \(seed)")
+        var generator = SeededGenerator(seed: 9100 + seed)
+        let folder = try TemporaryFolder()
+        let path = folder.file("store")
+        let isOrdered = seed % 2 == 0
+        let isUnique = seed == 3
+        let roots: (table: UInt32, index: UInt32)
+        do {
+            let database = try TestDatabase(path)
+            try database.execute(
+                "PRAGMA page_size=4096; PRAGMA auto_vacuum=2; CREATE TABLE t(a INTEGER, b INTEGER); "
+                    + "CREATE \(isUnique ? "UNIQUE " : "")INDEX i ON t(b, a)")
+            roots = (try database.root(of: "t"), try database.root(of: "i"))
+        }
+        let work = try WorkDirectory(path: folder.file("work"))
+        let writer = try DatabaseFileWriter(path: path)
+        let table = writer.table(root: roots.table, affinities: [.integer, .integer], isKeyed: false)
+        let sorter = IndexSorter(
+            terms: [
+                IndexTerm(slot: 1, affinity: .integer, isAscending: true, mostExpected: most[0]),
+                IndexTerm(slot: 0, affinity: .integer, isAscending: true, mostExpected: most[1]),
+            ], isUnique: isUnique, directory: work, memory: seed == 0 ? 1 << 20 : 64 << 10)
+        var batch = RowBatch(slots: 2, rowCapacity: 500, byteTarget: 1 << 16)
+        let rows = 20_000
+        var written = 0
+        for number in 0..<rows {
+            let row = batch.appendRow(key: 0)
+            // As in a link table: the first ascends. Some are NULL, above what was said, or no keys at all.
+            let owner = isOrdered ? Int64(number / 3) : Int64(generator.below(40_001))
+            batch[row, 0] = generator.below(400) == 0 ? .null : .integer(owner)
+            switch generator.below(500) {
+            case 0: batch[row, 1] = .null
+            case 1: batch[row, 1] = .integer(-4)
+            case 2: batch[row, 1] = .integer(1 << 40)
+            case 3: batch[row, 1] = .integer(5000)
+            default: batch[row, 1] = .integer(Int64(generator.below(isUnique ? 1 << 30 : 301)))
+            }
+            if batch.isFull || number == rows - 1 {
+                let count = batch.count
+                try table.append(batch, firstKey: Int64(written) + 1)
+                try sorter.append(batch, firstID: Int64(written) + 1)
+                written += count
+                batch.removeAll()
+            }
+        }
+        try table.finish()
+        #expect(try sorter.build(into: writer.index(root: roots.index)) == .built)
+        try writer.finish()
+        #expect(work.bytesHeld == 0)
+        let database = try TestDatabase(path)
+        #expect(try database.column("PRAGMA integrity_check") == ["ok"], "seed \(seed)")
+        #expect(
+            try database.column("SELECT rowid FROM t INDEXED BY i ORDER BY b, a")
+                == database.column("SELECT rowid FROM t NOT INDEXED ORDER BY b, a, rowid"), "seed \(seed)")
+    }
+
+    @Test("Equal pairs conflict in a unique index, in one word and in two", arguments: [nil, 40] as [Int64?])
+    func duplicatePairs(most: Int64?) throws {
+        for (pairs, expected) in [
+            ([(1, 2), (2, 1), (1, 1)], IndexSorter.Outcome.built), ([(1, 2), (2, 1), (1, 2)], .duplicates),
+            ([(1, nil), (1, nil), (nil, 1), (nil, 1)], .built),
+        ] as [([(Int64?, Int64?)], IndexSorter.Outcome)] {
+            let folder = try TemporaryFolder()
+            let path = folder.file("store")
+            let root: UInt32
+            do {
+                let database = try TestDatabase(path)
+                try database.execute(
+                    "PRAGMA page_size=4096; PRAGMA auto_vacuum=2; CREATE TABLE t(a INTEGER, b INTEGER); "
+                        + "CREATE INDEX i ON t(a, b)")
+                root = try database.root(of: "i")
+            }
+            let work = try WorkDirectory(path: folder.file("work"))
+            let writer = try DatabaseFileWriter(path: path)
+            let terms = [0, 1].map { IndexTerm(slot: $0, affinity: .integer, isAscending: true, mostExpected: most) }
+            let sorter = IndexSorter(terms: terms, isUnique: true, directory: work, memory: 64 << 10)
+            var batch = RowBatch(slots: 2, rowCapacity: pairs.count, byteTarget: 1000)
+            for (first, second) in pairs {
+                let row = batch.appendRow(key: 0)
+                batch[row, 0] = first.map { .integer($0) } ?? .null
+                batch[row, 1] = second.map { .integer($0) } ?? .null
+            }
+            try sorter.append(batch, firstID: 1)
+            #expect(try sorter.build(into: writer.index(root: root)) == expected)
+        }
+    }
+
+    @Test("Saved entries are taken over where they lie in their words as here, and only there")
+    func savedLayout() throws {
+        let folder = try TemporaryFolder()
+        let work = try WorkDirectory(path: folder.file("work"))
+        func sorter(_ most: Int64?) -> IndexSorter {
+            IndexSorter(
+                terms: [0, 1].map { IndexTerm(slot: $0, affinity: .integer, isAscending: true, mostExpected: most) },
+                isUnique: false, directory: work, memory: 64 << 10)
+        }
+        let full = sorter(1000)
+        var batch = RowBatch(slots: 2, rowCapacity: 500, byteTarget: 1 << 16)
+        for first in 0..<40 {
+            batch.removeAll()
+            for second in 0..<500 {
+                let row = batch.appendRow(key: 0)
+                batch[row, 0] = .integer(Int64(first))
+                batch[row, 1] = .integer(Int64(second))
+            }
+            try full.append(batch, firstID: Int64(first) * 500 + 1)
+        }
+        let settled = full.settledRows
+        #expect(settled > 0 && settled < 20_000)
+        var state = StateWriter()
+        try full.save(to: &state)
+        for most in [nil, 500, 1 << 12] as [Int64?] {
+            let other = sorter(most)
+            var reader = StateReader(state.bytes)
+            #expect(try !other.restore(from: &reader))
+            #expect(other.settledRows == 0)
+        }
+        let same = sorter(1000)
+        var reader = StateReader(state.bytes)
+        #expect(try same.restore(from: &reader))
+        try reader.finish()
+        #expect(same.settledRows == settled)
+    }
+
     private func outcome(of values: [Cell], isUnique: Bool, declared: String, bytes: Int = 1) throws
         -> IndexSorter.Outcome
     {

@@ -50,14 +50,19 @@ struct SavedSortTests {
 
     /// - Parameters:
     ///   - isJoin: whether links are loaded, else objects.
+    ///   - isPacked: whether the highest keys are known, so that a link's entry is one word.
     ///   - otherMemory: whether the second process has more memory: what lay in files is of no use to it.
-    @Test("Entries in files are gone on with", arguments: [false, true], [false, true])
-    func goesOn(isJoin: Bool, otherMemory: Bool) throws {
+    @Test(
+        "Entries in files are gone on with",
+        arguments: [(false, false), (true, false), (true, true)], [false, true])
+    func goesOn(_ form: (isJoin: Bool, isPacked: Bool), otherMemory: Bool) throws {
+        let (isJoin, isPacked) = form
         var random = SeededGenerator(seed: 311 + (isJoin ? 1 : 0) + (otherMemory ? 2 : 0))
         let schema = try Self.schema()
         let folder = try TemporaryFolder()
-        let memory = 4 * 256 << 10
+        let memory = (isPacked ? 2 : 4) * 256 << 10
         let table = try #require(schema.tables.firstIndex { $0.name == "ZITEM" })
+        let expectedKeys = isPacked ? schema.tables.map { $0.name == "ZITEM" ? 60_000 : 1_500_000 as Int64 } : nil
         let columns = isJoin ? 2 : schema.tables[table].columns.count
         func column(_ name: String) throws -> Int {
             try #require(schema.tables[table].columns.firstIndex { $0.name == name })
@@ -74,7 +79,7 @@ struct SavedSortTests {
                 let row = batch.appendRow(key: isJoin ? key : key * 3)
                 if isJoin {
                     batch[row, 0] = .integer(key / 3)
-                    batch[row, 1] = .integer(key % 3 * 1_000_000 + Int64(generator.below(900_000)))
+                    batch[row, 1] = .integer(key % 3 * 500_000 + Int64(generator.below(400_000)))
                 } else {
                     batch[row, EntityTable.entityColumn] = .integer(1)
                     batch[row, EntityTable.lockColumn] = .integer(1)
@@ -100,6 +105,7 @@ struct SavedSortTests {
         let store = try WritingTestStore.create(schema, folder.file("store.sqlite"))
         store.writesPages = true
         store.indexSorts = sorts(work, memory: memory)
+        store.expectedKeys = expectedKeys
         let whole = try writer(store, nil)
         var killed: [Killed] = []
         let times = Set((0..<3).map { 40 + $0 * 60 + random.below(50) })
@@ -124,6 +130,7 @@ struct SavedSortTests {
                 resuming: one.store, schema: schema, knowledge: one.knowledge, stamp: 0, cacheBytes: 1 << 20, vfs: nil)
             again.writesPages = true
             again.indexSorts = sorts(directory, memory: otherMemory ? 2 * memory : memory)
+            again.expectedKeys = expectedKeys
             let rest = try writer(again, one.fill)
             let settled = rest.open?.target.indexes.map(\.settled.rows) ?? []
             #expect(!settled.isEmpty && settled.allSatisfy { $0 <= Int64(one.rows) })

@@ -55,6 +55,38 @@ private func randomRecord(_ width: Int, _ form: Int, _ number: Int, _ random: in
         #expect(try fixture.files().isEmpty)
     }
 
+    @Test("Last bits that ascend are not sorted by, and those that are said to and do not are", arguments: 1...3)
+    func ascendingBits(width: Int) throws {
+        for seed in 0..<30 as Range<UInt64> {
+            var random = SeededGenerator(seed: 500 + seed * 10 + UInt64(width))
+            print("ascending bits: seed \(seed), width \(width)")
+            let fixture = try SpillFixture()
+            let second = 1 + random.below(20)
+            let last = 8 + random.below(30)
+            let said = [[last + second, last], [last], [63, 1], [1 + random.below(63)], []][Int(seed % 5)]
+            let sorter = RecordSorter(
+                directory: fixture.directory, name: "sort", width: width, memory: seed % 2 == 0 ? 1 << 24 : 0,
+                ascendingBits: said)
+            var records: [[UInt64]] = []
+            let isAscending = seed % 3 != 0
+            for number in 0..<(seed % 7 == 0 ? 20 : 9000) {
+                let middle = UInt64(isAscending ? number / 5 : random.below(1 << 20)) & (1 << UInt64(second) - 1)
+                let head = UInt64(random.below(700)) << UInt64(second + last)
+                let tail = UInt64(seed % 4 == 3 ? random.below(256) : number) & (1 << UInt64(last) - 1)
+                var record = (0..<width).map { _ in UInt64(random.below(3)) }
+                record[width - 1] = head | middle << UInt64(last) | tail
+                if width == 3, seed % 2 == 1 { record = [record[2], UInt64(number), 7] }
+                records.append(record)
+                try sorter.append(record)
+            }
+            let sorted = try sorter.finish()
+            var record = [UInt64](repeating: 0, count: width)
+            var got: [[UInt64]] = []
+            while try sorted.next(into: &record) { got.append(record) }
+            #expect(got == records.sorted(by: isBefore), "seed \(seed), width \(width)")
+        }
+    }
+
     @Test("Written in place and shown in chunks they are those of one by one", arguments: [1, 2, 3], [0, 1 << 24])
     func chunks(width: Int, memory: Int) throws {
         var random = SeededGenerator(seed: UInt64(width) + 77)

@@ -5,12 +5,66 @@ import SpillStorage
 /// Entries of one or two columns of integers in half as many words: references to objects, whose keys hardly ever exceed four
 /// bytes, and link tables. Half the bytes make half the sort.
 ///
-/// A half is 0 for NULL, else the value and one. An entry of one column is one word, the value's half above the row's id; an
-/// entry of two columns is a word of both halves, and the row's id as a word of its own.
-enum HalfWords {
-    /// Whether entries of these columns can have halves.
-    static func fit(_ terms: [IndexTerm]) -> Bool {
-        terms.count <= 2 && terms.allSatisfy { $0.affinity == .integer && $0.isAscending }
+/// A half is 0 for NULL, else the value and one. An entry of one column is one word, the value's half above the row's id; so
+/// is one of two columns whose values are known to be small. Other entries of two columns are a word of both halves, and the
+/// row's id as a word of its own.
+struct HalfWords: Equatable {
+    /// Words of an entry, 1 or 2.
+    let width: Int
+    /// Bits of the first word that are the second value; 0 where there is one column.
+    let secondBits: UInt64
+    /// Bits at the end of the first word that are the row's id; 0 where it has a word of its own.
+    let idBits: UInt64
+
+    /// How many times as many rows as values of a column a word of two columns has room for, in bits.
+    private static let rowsPerValue: UInt64 = 5
+
+    /// Nil where entries of these columns can have no halves.
+    init?(_ terms: [IndexTerm]) {
+        guard terms.count <= 2, terms.allSatisfy({ $0.affinity == .integer && $0.isAscending }) else { return nil }
+        guard terms.count == 2 else {
+            (width, secondBits, idBits) = (1, 0, 32)
+            return
+        }
+        let bits = terms.map { term in term.mostExpected.map { Self.bits(upTo: $0) } ?? 32 }
+        let rows = min(32, max(bits[0], bits[1]) + Self.rowsPerValue)
+        let isPacked = bits[0] + bits[1] + rows <= 64
+        (width, secondBits) = isPacked ? (1, bits[1]) : (2, 32)
+        idBits = isPacked ? min(32, 64 - bits[0] - bits[1]) : 0
+    }
+
+    /// Bits of the halves of values up to one.
+    private static func bits(upTo most: Int64) -> UInt64 {
+        most < 0 || most >= 0xFFFF_FFFF ? 32 : UInt64(64 - (most + 1).leadingZeroBitCount)
+    }
+
+    /// How many of an entry's last bits may ascend as rows are appended, the likeliest first: the second value with the row's
+    /// id, as in a link table, and the row's id.
+    var ascendingBits: [Int] {
+        secondBits > 0 && idBits > 0 ? [Int(secondBits + idBits), Int(idBits)] : [Int(max(secondBits, idBits))]
+    }
+
+    /// The word of two halves and an id; nil where they have no room there.
+    @inline(__always)
+    func word(of first: UInt64, _ second: UInt64, id: Int64) -> UInt64? {
+        let id = UInt64(bitPattern: id)
+        let left = first << (secondBits &+ idBits)
+        guard left >> (secondBits &+ idBits) == first, second >> secondBits == 0, id >> idBits == 0 else { return nil }
+        return left | second << idBits | id
+    }
+
+    /// The first half of an entry.
+    @inline(__always)
+    func first(of word: UInt64) -> UInt64 { word >> (secondBits &+ idBits) }
+
+    /// The second half; 0 where there is one column.
+    @inline(__always)
+    func second(of word: UInt64) -> UInt64 { (word >> idBits) & (1 << secondBits &- 1) }
+
+    /// The row's id.
+    @inline(__always)
+    func id(of entry: UnsafePointer<UInt64>) -> Int64 {
+        width == 1 ? Int64(bitPattern: entry[0] & (1 << idBits &- 1)) : SortKey.decode(entry[1])
     }
 
     /// A value's half; nil where there is none.
@@ -38,6 +92,7 @@ enum HalfWords {
 final class SortedWords {
     private let halves: SortedRecords?
     private let words: SortedRecords?
+    private let form: HalfWords?
     private let terms: Int
     /// The entries at the streams' heads, as words.
     private let half: UnsafeMutablePointer<UInt64>
@@ -46,9 +101,13 @@ final class SortedWords {
     private var hasWord = false
     private var isStarted = false
 
-    /// - Parameter terms: the index's columns; each entry has a word more, the row's id.
-    init(halves: SortedRecords?, words: SortedRecords?, terms: Int) {
+    /// - Parameters:
+    ///   - form: of the halves; not nil where there are such.
+    ///   - terms: the index's columns; each entry has a word more, the row's id.
+    init(halves: SortedRecords?, form: HalfWords?, words: SortedRecords?, terms: Int) {
+        precondition(halves == nil || form != nil)
         self.halves = halves
+        self.form = form
         self.words = words
         self.terms = terms
         half = .allocate(capacity: terms + 1)
@@ -87,15 +146,11 @@ final class SortedWords {
     }
 
     private func nextHalf() throws(MigrationError) -> Bool {
-        guard let halves, try halves.next(into: half) else { return false }
-        let packed = half[0]
-        if terms == 1 {
-            half[1] = SortKey.encode(Int64(packed & 0xFFFF_FFFF))
-        } else {
-            half[2] = half[1]
-            half[1] = HalfWords.word(ofHalf: packed & 0xFFFF_FFFF)
-        }
-        half[0] = HalfWords.word(ofHalf: packed >> 32)
+        guard let halves, let form, try halves.next(into: half) else { return false }
+        let (packed, id) = (half[0], form.id(of: half))
+        half[0] = HalfWords.word(ofHalf: form.first(of: packed))
+        if terms == 2 { half[1] = HalfWords.word(ofHalf: form.second(of: packed)) }
+        half[terms] = SortKey.encode(id)
         return true
     }
 }

@@ -27,6 +27,7 @@ package final class IndexSorter {
     private var sorter: RecordSorter?
     /// Entries of half words; nil where the columns are not one or two of integers.
     private var halves: RecordSorter?
+    private let form: HalfWords?
     private let wordMemory: Int
     private let takesWords: Bool
     private let words: UnsafeMutablePointer<UInt64>
@@ -60,13 +61,14 @@ package final class IndexSorter {
         self.directory = directory
         takesWords = terms.count <= Self.mostWords && terms.allSatisfy(\.hasWords)
         // Other values than numbers are rare in a column of numbers, and so are other integers than keys.
-        let hasHalves = HalfWords.fit(terms)
-        let rare = hasHalves ? max(memory / 8, min(64 << 10, memory / 4)) : memory / 4
+        form = HalfWords(terms)
+        let rare = form != nil ? max(memory / 16, min(64 << 10, memory / 4)) : memory / 4
         entryMemory = takesWords ? rare : memory
-        wordMemory = hasHalves ? rare : memory - rare
-        if hasHalves {
+        wordMemory = form != nil ? rare : memory - rare
+        if let form {
             halves = RecordSorter(
-                directory: directory, name: "index", width: terms.count, memory: memory - 2 * rare, space: space)
+                directory: directory, name: "index", width: form.width, memory: memory - 2 * rare, space: space,
+                ascendingBits: form.ascendingBits)
         } else if takesWords {
             sorter = RecordSorter(
                 directory: directory, name: "index", width: terms.count + 1, memory: wordMemory, space: space)
@@ -96,16 +98,16 @@ package final class IndexSorter {
             for row in first..<batch.count { try appendEntry(batch, row, firstID) }
             return
         }
-        if let halves { return try append(batch, from: first, toHalves: halves, firstID) }
+        if let halves, let form { return try append(batch, from: first, to: halves, form, firstID) }
         for row in first..<batch.count { try appendWords(batch, row, firstID) }
     }
 
     /// Adds the entries of a batch's rows as half words, where they can be.
     private func append(
-        _ batch: borrowing RowBatch, from start: Int, toHalves halves: RecordSorter, _ firstID: Int64?
+        _ batch: borrowing RowBatch, from start: Int, to halves: RecordSorter, _ form: HalfWords, _ firstID: Int64?
     ) throws(MigrationError) {
-        let count = terms.count
-        let (first, second) = (slots[0], slots[count - 1])
+        let isPair = terms.count == 2
+        let (first, second) = (slots[0], slots[isPair ? 1 : 0])
         precondition(first < batch.slots && second < batch.slots)
         var row = start
         try halves.append(upTo: batch.count - start) { room, most throws(MigrationError) in
@@ -114,10 +116,13 @@ package final class IndexSorter {
             while row < end {
                 let cells = batch.cells(ofRow: row)
                 let id = firstID.map { $0 + Int64(row) } ?? batch.key(row)
-                if count == 1, let half = HalfWords.half(of: cells[first]), let low = UInt32(exactly: id) {
-                    room[written] = half << 32 | UInt64(low)
+                if form.width == 1, let half = HalfWords.half(of: cells[first]),
+                    let other = isPair ? HalfWords.half(of: cells[second]) : 0,
+                    let word = form.word(of: half, other, id: id)
+                {
+                    room[written] = word
                     written += 1
-                } else if count == 2, let half = HalfWords.half(of: cells[first]),
+                } else if form.width == 2, let half = HalfWords.half(of: cells[first]),
                     let other = HalfWords.half(of: cells[second])
                 {
                     room[2 * written] = half << 32 | other
@@ -184,6 +189,7 @@ package final class IndexSorter {
     /// - Throws: `spill.full`, `spill.io` (74).
     package func save(to state: inout StateWriter) throws(MigrationError) {
         precondition(settledRows > 0)
+        for bits in layout { state.write(bits) }
         try only?.save(to: &state)
     }
 
@@ -192,8 +198,12 @@ package final class IndexSorter {
     /// - Returns: false where it cannot be used; nothing is taken over then.
     /// - Throws: `journal.damaged`, `spill.io` (74), `spill.permission` (77).
     package func restore(from state: inout StateReader) throws(MigrationError) -> Bool {
-        try only?.restore(from: &state) ?? false
+        for bits in layout where try state.word() != bits { return false }
+        return try only?.restore(from: &state) ?? false
     }
+
+    /// What tells how halves lie in their words.
+    private var layout: [UInt64] { form.map { [UInt64($0.width), $0.secondBits, $0.idBits] } ?? [0, 0, 0] }
 
     private func giveUp() {
         isTooLarge = true
@@ -210,8 +220,12 @@ package final class IndexSorter {
         let finished = try halves?.finish()
         halves = nil
         // As it is mostly.
-        if sorter == nil, entries == nil, let finished { return try build(fromHalves: finished, into: loader) }
-        let merged = takesWords ? SortedWords(halves: finished, words: try sorter?.finish(), terms: terms.count) : nil
+        if sorter == nil, entries == nil, let finished, let form {
+            return try build(from: finished, form, into: loader)
+        }
+        let merged =
+            takesWords
+            ? SortedWords(halves: finished, form: form, words: try sorter?.finish(), terms: terms.count) : nil
         var sorted = SortedIndex(words: merged, entries: try entries?.finish())
         sorter = nil
         entries = nil
@@ -262,18 +276,19 @@ package final class IndexSorter {
     }
 
     /// Fills the index's tree from half words alone.
-    private func build(fromHalves sorted: SortedRecords, into loader: IndexLoader) throws(MigrationError) -> Outcome {
+    private func build(
+        from sorted: SortedRecords, _ form: HalfWords, into loader: IndexLoader
+    ) throws(MigrationError) -> Outcome {
         let isPair = terms.count == 2
         // Of the entry before, what stands above the row's id; none is 0 where there is no NULL.
         var last: UInt64 = 0
         var isDuplicate = false
-        let width = isPair ? 2 : 1
+        let width = form.width
         try sorted.forEachChunk { records, count throws(MigrationError) in
             for record in stride(from: records, to: records + count * width, by: width) {
-                let packed = record[0]
-                let (high, low) = (packed >> 32, packed & 0xFFFF_FFFF)
+                let (high, low) = (form.first(of: record[0]), form.second(of: record[0]))
                 if isUnique {
-                    let value = isPair ? packed : high
+                    let value = record[0] >> form.idBits
                     let hasNull = high == 0 || isPair && low == 0
                     if !hasNull, value == last {
                         isDuplicate = true
@@ -283,9 +298,9 @@ package final class IndexSorter {
                 }
                 if isPair {
                     try loader.append(
-                        pair: HalfWords.value(ofHalf: high), HalfWords.value(ofHalf: low), SortKey.decode(record[1]))
+                        pair: HalfWords.value(ofHalf: high), HalfWords.value(ofHalf: low), form.id(of: record))
                 } else {
-                    try loader.append(integer: HalfWords.value(ofHalf: high), Int64(bitPattern: low))
+                    try loader.append(integer: HalfWords.value(ofHalf: high), form.id(of: record))
                 }
             }
             return true

@@ -9,14 +9,17 @@ package struct IndexTerm: Sendable {
     package let slot: Int
     let affinity: ColumnAffinity
     let isAscending: Bool
+    /// The largest value that is expected; nil where nothing is known. Larger ones are sorted all the same, but slower.
+    let mostExpected: Int64?
 
     /// Whether the column's type promises numbers.
     var hasWords: Bool { affinity.isNumber }
 
-    package init(slot: Int, affinity: ColumnAffinity, isAscending: Bool) {
+    package init(slot: Int, affinity: ColumnAffinity, isAscending: Bool, mostExpected: Int64? = nil) {
         self.slot = slot
         self.affinity = affinity
         self.isAscending = isAscending
+        self.mostExpected = mostExpected
     }
 
     /// NULL comes before every number; no number has this word.

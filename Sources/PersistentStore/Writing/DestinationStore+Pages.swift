@@ -178,10 +178,16 @@ extension DestinationStore {
     /// The index of a join table's second column.
     func sortableIndexes(ofJoinTable table: Int) -> [SortableIndex] {
         guard indexSorts != nil else { return [] }
+        let most = schema.joinTables[table].sides.map { side -> Int64? in
+            let entity = schema.model.entity(at: side.relationship.entity)
+            return expectedKeys.map { $0[schema.tableIndex(of: entity)] }
+        }
         return schema.joinIndexes(table).map { index in
             SortableIndex(
                 name: index.name, statement: index.statement, isUnique: false,
-                terms: index.columns.map { IndexTerm(slot: $0, affinity: .integer, isAscending: true) })
+                terms: index.columns.map {
+                    IndexTerm(slot: $0, affinity: .integer, isAscending: true, mostExpected: most[$0])
+                })
         }
     }
 

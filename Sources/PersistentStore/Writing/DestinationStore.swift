@@ -38,6 +38,11 @@ package final class DestinationStore {
     private(set) var firstStamp: Int64 = 0
     /// Where indexes are sorted while their tables' rows are written by pages; nil: SQLite builds all of them.
     package var indexSorts: IndexSorts?
+    /// The highest key that is expected in each table, by table; nil where nothing is known. It decides how much memory sorts
+    /// take, and nothing else.
+    package var expectedKeys: [Int64]? {
+        didSet { precondition(expectedKeys.map { $0.count == schema.tables.count } ?? true) }
+    }
     /// Whether indexes of tables without rows were made for pages to fill.
     var hasIndexesAhead = false
     /// Whether the connection gives its lock up at the end of a transaction, and looks at the file anew in the next one.

@@ -49,12 +49,15 @@ enum RecordOrder {
     ///
     /// A radix sort from the last word to the first, over the bits that differ. It begins with the last word that is
     /// not in order together with those after it: words that follow the order of appending, a sequence number and what
-    /// stands behind it, cost one scan. So does a sequence number in the lower half of a word.
+    /// stands behind it, cost one scan. So does a sequence number in the last bits of a word.
     ///
-    /// - Parameter scratch: room for as many records.
+    /// - Parameters:
+    ///   - scratch: room for as many records.
+    ///   - ascendingBits: how many last bits of a word may be in order, the likeliest first; 1 to 63 each.
     /// - Complexity: O(count · differing bits / 11), no allocation.
     static func sort(
-        _ records: UnsafeMutablePointer<UInt64>, scratch: UnsafeMutablePointer<UInt64>, count: Int, width: Int
+        _ records: UnsafeMutablePointer<UInt64>, scratch: UnsafeMutablePointer<UInt64>, count: Int, width: Int,
+        ascendingBits: [Int] = [32]
     ) {
         guard count > 1 else { return }
         if count <= 24 {
@@ -75,10 +78,15 @@ enum RecordOrder {
                 differing |= source[index] ^ first
                 index += width
             }
-            if word == inOrder - 1, differing >> 32 != 0, differing & 0xFFFF_FFFF != 0,
-                isSorted(source, count: count, width: width, fromLowerHalfOf: word)
-            {
-                differing &= ~0xFFFF_FFFF
+            if word == inOrder - 1 {
+                for bits in ascendingBits {
+                    let last: UInt64 = 1 << UInt64(bits) &- 1
+                    guard differing & ~last != 0, differing & last != 0,
+                        isSorted(source, count: count, width: width, from: word, last)
+                    else { continue }
+                    differing &= ~last
+                    break
+                }
             }
             while differing != 0 {
                 let digit = Digit(word: word, shift: UInt64(differing.trailingZeroBitCount), mask: 1 << bits - 1)
@@ -115,13 +123,13 @@ enum RecordOrder {
         return true
     }
 
-    /// Whether records are in order but for the words before one, and its upper half.
+    /// Whether records are in order but for the words before one, and but for its bits outside a mask of the last ones.
     private static func isSorted(
-        _ records: UnsafePointer<UInt64>, count: Int, width: Int, fromLowerHalfOf word: Int
+        _ records: UnsafePointer<UInt64>, count: Int, width: Int, from word: Int, _ last: UInt64
     ) -> Bool {
         var record = records + word
         for _ in 1..<count {
-            let (low, next) = (record[0] & 0xFFFF_FFFF, record[width] & 0xFFFF_FFFF)
+            let (low, next) = (record[0] & last, record[width] & last)
             if next < low { return false }
             if next == low, isLess(record + width + 1, record + 1, words: width - word - 1) { return false }
             record += width

@@ -36,6 +36,7 @@ package final class RecordSorter {
     private var buffer: SortBuffer
     /// Where room for many records comes from; nil: from the system.
     private let space: SortSpace?
+    private let ascendingBits: [Int]
     @exclusivity(unchecked) private var capacity: Int
     @exclusivity(unchecked) private var gathered = 0
     private var sortSpace: SortBuffer?
@@ -57,11 +58,15 @@ package final class RecordSorter {
     ///   - width: words a record, 1 to 8.
     ///   - memory: bytes to use; 64 KiB is the least that it keeps to.
     ///   - space: what others that sort before or after it use too; nil: it has memory of its own.
+    ///   - ascendingBits: numbers of the records' last bits that may ascend as they are appended, which spares sorting by
+    ///     them; 1 to 63 each, the likeliest first.
     package init(
         directory: WorkDirectory, name: String, width: Int, memory: Int, duplicates: Duplicates = .kept,
-        space: SortSpace? = nil
+        space: SortSpace? = nil, ascendingBits: [Int] = [32]
     ) {
         precondition(width >= 1 && width <= 8 && memory >= 0)
+        precondition(ascendingBits.allSatisfy { (1..<64).contains($0) })
+        self.ascendingBits = ascendingBits
         self.directory = directory
         self.name = name
         self.width = width
@@ -249,7 +254,10 @@ package final class RecordSorter {
             let isLarge = sortSpaceCapacity * 8 > Self.mapped
             sortSpace = SortBuffer(words: sortSpaceCapacity, of: isLarge ? space : nil)
         }
-        if let sortSpace { RecordOrder.sort(records, scratch: sortSpace.words, count: gathered, width: width) }
+        if let sortSpace {
+            RecordOrder.sort(
+                records, scratch: sortSpace.words, count: gathered, width: width, ascendingBits: ascendingBits)
+        }
         guard duplicates == .dropped, gathered > 1 else { return }
         var kept = 1
         for index in 1..<gathered {
