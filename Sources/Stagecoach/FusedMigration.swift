@@ -77,6 +77,7 @@ struct FusedMigration {
                 unit += 1
                 let part = unit == done ? resumed?.position : nil
                 if unit == done, part == nil { goOn() }
+                if unit >= done { try checkpoints?.beginUnit() }
                 if step.isFirst {
                     session.begin(.relate, names(step.mappings))
                     // A one-to-one pair is resolved with the first of its tables; the other's patches wait on disk.
@@ -126,6 +127,7 @@ struct FusedMigration {
                 guard unit >= done else { continue }
                 let part = unit == done ? resumed?.position : nil
                 if unit == done, part == nil { goOn() }
+                try checkpoints?.beginUnit()
                 session.begin(.load, [session.destinationSchema.joinTables[join].name])
                 var rows = JoinLinks(session: session, mappings: mappings, keys: keys, joinTable: join)
                 if try rows.ordered == nil { destination.indexSorts?.memory = indexMemory }
@@ -146,7 +148,7 @@ struct FusedMigration {
                         }
                         try checkpoints?.enter(unit: number, highest: highest)
                     }
-                    rows.written = part?.links ?? 0
+                    rows.part = part
                     links = try rows.load(into: writer)
                 }
                 checkpoints?.loaded = .init(isDone: true, links: links)

@@ -6,9 +6,9 @@ import Rows
 /// Entries ascend strictly, their rows' ids included; so a loop of pages is found, and the walk ends.
 ///
 /// Memory: 64 KiB of leaves and a page for each level.
-/// Complexity: O(pages of the index).
+/// Complexity: O(pages of the index that hold the pairs asked for).
 package final class PairScan {
-    /// Entries passed over because a key is NULL.
+    /// Entries passed over because a key is NULL, of those that were read.
     package private(set) var skipped = 0
 
     /// The leaf at hand.
@@ -51,17 +51,23 @@ package final class PairScan {
     private let way: TreeDescent
     private var leaf: Leaf
     private var last: Entry?
+    /// The pair that all entries are passed over up to, itself included; nil once one lies behind it.
+    private var after: (first: Int64, second: Int64)?
     private var isStarted = false
     private var isFinished = false
 
     /// - Parameters:
     ///   - root: the index's root page.
     ///   - slots: where the two columns' values go.
-    package init(file: PageFile, root: UInt32, table: String, slots: (Int, Int)) {
+    ///   - after: the pair of the columns' values behind which the scan begins; nil: at the beginning.
+    package init(
+        file: PageFile, root: UInt32, table: String, slots: (Int, Int), after: (first: Int64, second: Int64)? = nil
+    ) {
         self.file = file
         self.root = root
         self.table = table
         self.slots = (slots.0, slots.1)
+        self.after = after
         way = TreeDescent(file: file, root: root, interior: .indexInterior, leaf: .indexLeaf)
         leaf = Leaf(bytes: way.start)
     }
@@ -110,6 +116,25 @@ package final class PairScan {
     private func add(
         _ bytes: UnsafeRawPointer, _ start: Int, _ page: UInt32, _ batch: inout RowBatch
     ) throws(MigrationError) {
+        let entry = try entry(bytes, start, page)
+        if let last, !entry.follows(last) { throw file.damaged(page, "the index of \(table) is not in order") }
+        last = entry
+        guard let first = entry.first, let second = entry.second else {
+            skipped += 1
+            return
+        }
+        if let after {
+            if (first, second) <= after { return }
+            self.after = nil
+        }
+        let cells = batch.cells(ofRow: batch.appendRow(key: 0))
+        cells[slots.first] = .integer(first)
+        cells[slots.second] = .integer(second)
+    }
+
+    /// Reads the entry of a cell.
+    @inline(__always)
+    private func entry(_ bytes: UnsafeRawPointer, _ start: Int, _ page: UInt32) throws(MigrationError) -> Entry {
         let usable = file.usableSize
         var place = start
         // A record of three integers has 31 bytes at most.
@@ -126,16 +151,7 @@ package final class PairScan {
         guard let row = try value(record, 3, &body, Int(payload), page), body == Int(payload) else {
             throw file.damaged(page, "an entry does not fit its lengths")
         }
-        let entry = Entry(first: first, second: second, row: row)
-        if let last, !entry.follows(last) { throw file.damaged(page, "the index of \(table) is not in order") }
-        last = entry
-        guard let first, let second else {
-            skipped += 1
-            return
-        }
-        let cells = batch.cells(ofRow: batch.appendRow(key: 0))
-        cells[slots.first] = .integer(first)
-        cells[slots.second] = .integer(second)
+        return Entry(first: first, second: second, row: row)
     }
 
     @inline(__always)
@@ -173,6 +189,7 @@ package final class PairScan {
             }
             let index = level.next / 2
             level.next += 1
+            if level.next % 2 == 1, index < level.count, try isPassed(level, index) { continue }
             if level.next % 2 == 0 {
                 try add(UnsafeRawPointer(level.bytes), try level.cell(index) + 4, level.page, &batch)
                 return true
@@ -183,6 +200,14 @@ package final class PairScan {
             }
         }
         return false
+    }
+
+    /// Whether all entries of the child before a cell are passed over: that of the cell is.
+    private func isPassed(_ level: InteriorPage, _ index: Int) throws(MigrationError) -> Bool {
+        guard let after else { return false }
+        let divider = try entry(UnsafeRawPointer(level.bytes), try level.cell(index) + 4, level.page)
+        guard let first = divider.first, let second = divider.second else { return true }
+        return (first, second) <= after
     }
 
     private func openLeaf(_ bytes: UnsafeRawPointer, _ page: UInt32) throws(MigrationError) -> Leaf {

@@ -9,19 +9,24 @@ extension SourceStore {
     ///
     /// Slots: key of side 0, key of side 1, order of side 0 or null, order of side 1 or null.
     ///
+    /// - Parameter after: keys of the side and of the other one behind which the links begin; nil: all links.
     /// - Throws: `store.damaged`.
     /// - Complexity: O(links) along an index; where the file has none for the side (frameworks before 637), a sort
     ///   that spills into the temporary directory, or stays in memory without one.
     package func links(
-        joinTable: Int, in layout: StoreLayout, orderedBySide side: Int
+        joinTable: Int, in layout: StoreLayout, orderedBySide side: Int,
+        after: (first: Int64, second: Int64)? = nil
     ) throws(MigrationError) -> LinkReader {
         precondition(side == 0 || side == 1)
         let join = layout.joinTables[joinTable]
-        if let scan = try pairScan(join, side: side) { return LinkReader(store: self, scan: scan, table: join.name) }
+        if let scan = try pairScan(join, side: side, after: after) {
+            return LinkReader(store: self, scan: scan, table: join.name)
+        }
         let keys = join.sides.map(\.column.quoted)
         let orders = join.sides.map { $0.orderColumn?.quoted ?? "NULL" }
         let sql =
             "SELECT \((keys + orders).joined(separator: ", ")) FROM \(join.name.quoted) "
+            + (after.map { "WHERE (\(keys[side]), \(keys[1 - side])) > (\($0.first), \($0.second)) " } ?? "")
             + "ORDER BY \(keys[side]), \(keys[1 - side])"
         let statement = try blamingData { () throws(MigrationError) in try connection.prepare(sql) }
         return LinkReader(store: self, statement: statement, side: side, table: join.name)

@@ -28,7 +28,9 @@ extension SourceStore {
     }
 
     /// A scan of an index that has a join table's keys in the order of a side; nil where SQLite has to read them.
-    func pairScan(_ join: SourceJoinTable, side: Int) throws(MigrationError) -> PairScan? {
+    func pairScan(
+        _ join: SourceJoinTable, side: Int, after: (first: Int64, second: Int64)?
+    ) throws(MigrationError) -> PairScan? {
         guard readsPages else { return nil }
         guard join.sides.allSatisfy({ $0.orderColumn == nil }) else {
             noteFallback(join.name, "its links have places in an order")
@@ -42,7 +44,7 @@ extension SourceStore {
                 noteFallback(join.name, "no index has its two keys as integers in the order that is read")
                 return nil
             }
-            return PairScan(file: file, root: root, table: join.name, slots: (side, 1 - side))
+            return PairScan(file: file, root: root, table: join.name, slots: (side, 1 - side), after: after)
         }
     }
 

@@ -12,8 +12,8 @@ struct JoinLinks {
     let joinTable: Int
     /// Called with the number of records, just before the first is written.
     var prepare: (Int) throws -> Void = { _ in }
-    /// Links that a killed run had written: they are passed over.
-    var written = 0
+    /// Where a killed run stood: the links that it had written are passed over.
+    var part: RunRecord.LoadPosition?
 
     /// The way without a sort, where there is one.
     var ordered: OrderedJoinLinks? {
@@ -33,7 +33,7 @@ struct JoinLinks {
     /// - Complexity: O(n log n) in links, on disk above the session's share for sorting.
     func load(into writer: any TableWriter) throws -> Int {
         if let ordered = try ordered {
-            return try ordered.load(into: writer, prepare: prepare, passingOver: self.written)
+            return try ordered.load(into: writer, prepare: prepare, from: part)
         }
         let sorter = session.sorter(width: JoinLinks.width)
         try collect(into: sorter)
@@ -157,6 +157,9 @@ struct JoinLinks {
         var batch = session.destinationBatch(slots: 2 + orderWords.count)
         var written = 0
         let rejected = session.validation.rejected
+        let done = part?.links ?? 0
+        // They were counted before the run was killed.
+        let removedBefore = rejected?.removedReferences ?? 0
         try forEachMerged(sorted) { link in
             if let rejected,
                 try rejected.removesLink(
@@ -165,7 +168,10 @@ struct JoinLinks {
                 return
             }
             written += 1
-            guard written > self.written else { return }
+            guard written > done else {
+                if written == done { rejected?.removedReferences = removedBefore }
+                return
+            }
             let row = batch.appendRow(key: Int64(written))
             batch[row, 0] = .integer(SortKey.decode(link[0]))
             batch[row, 1] = .integer(SortKey.decode(link[1]))

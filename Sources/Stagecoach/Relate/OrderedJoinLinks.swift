@@ -55,29 +55,42 @@ struct OrderedJoinLinks {
     ///
     /// - Parameters:
     ///   - prepare: called before the first is written.
-    ///   - done: links that a killed run had written: they are passed over.
+    ///   - part: where a killed run stood: the reading goes on behind its last link.
     /// - Returns: links written.
     /// - Complexity: O(links); memory is two batches.
-    func load(into writer: any TableWriter, prepare: (Int) throws -> Void, passingOver done: Int) throws -> Int {
+    func load(
+        into writer: any TableWriter, prepare: (Int) throws -> Void, from part: RunRecord.LoadPosition?
+    ) throws -> Int {
         try prepare(0)
+        let start = part?.afterLink == nil ? nil : part
         let reader = try session.source.links(
-            joinTable: source.table, in: session.layout, orderedBySide: source.side)
+            joinTable: source.table, in: session.layout, orderedBySide: source.side, after: start?.afterLink)
         var links = session.sourceBatch(slots: 4)
         var batch = session.destinationBatch(slots: 2)
         let (firstKeys, secondKeys) = (OneMappingsKeys(keys[0]), OneMappingsKeys(keys[1]))
         let (firstSlot, secondSlot) = (source.side, 1 - source.side)
         let ends = LinkEnds(capacity: links.rowCapacity)
         let rejected = session.validation.rejected
-        var counts = ReferenceCounts()
+        var counts = start?.references ?? ReferenceCounts()
         var last: (first: Int64, second: Int64)?
-        var written = 0
-        func flush() throws {
+        // The last link of the batch before.
+        var before = start?.afterLink
+        // What a state without the place in the source tells of.
+        let done = start == nil ? part?.links ?? 0 : 0
+        var written = start?.links ?? 0
+        func sourceLink(_ row: Int) -> (first: Int64, second: Int64) {
+            (links[row, firstSlot].integerValue, links[row, secondSlot].integerValue)
+        }
+        /// - Parameter row: the first of the batch that was not looked at.
+        func flush(before row: Int) throws {
             guard !batch.isEmpty else { return }
             try writer.append(batch)
             session.progress.advance(rows: batch.count)
             batch.removeAll()
-            let links = written
-            try session.checkpoints?.tick(writer) { RunRecord.LoadPosition(links: links) }
+            try session.checkpoints?.tick(writer) {
+                RunRecord.LoadPosition(
+                    references: counts, links: written, afterLink: row > 0 ? sourceLink(row - 1) : before)
+            }
         }
         while try reader.next(into: &links) {
             try session.checkCancelled()
@@ -86,7 +99,7 @@ struct OrderedJoinLinks {
                 let (first, second) = (ends.first[row], ends.second[row])
                 guard ends.hasFirst[row], ends.hasSecond[row] else {
                     // An object without its partner: the partner is not migrated, or is not there at all.
-                    let (one, other) = (links[row, firstSlot].integerValue, links[row, secondSlot].integerValue)
+                    let (one, other) = sourceLink(row)
                     if ends.hasFirst[row] { try count(other, existing[1], &counts) }
                     if ends.hasSecond[row] { try count(one, existing[0], &counts) }
                     continue
@@ -94,15 +107,16 @@ struct OrderedJoinLinks {
                 if let last, last == (first, second) { continue }
                 last = (first, second)
                 if let rejected, try rejected.removesLink(first, second, joinTable: joinTable) { continue }
-                if batch.isFull { try flush() }
+                if batch.isFull { try flush(before: row) }
                 written += 1
                 guard written > done else { continue }
                 let target = batch.appendRow(key: Int64(written))
                 batch[target, 0] = .integer(first)
                 batch[target, 1] = .integer(second)
             }
+            before = sourceLink(links.count - 1)
         }
-        try flush()
+        try flush(before: 0)
         session.add(counts)
         return written
     }

@@ -126,11 +126,12 @@ final class KeyedLinks {
     /// The rows of a join table.
     ///
     /// - Parameters:
-    ///   - written: links that a killed run had written.
+    ///   - part: where a killed run stood in them; nil: nowhere.
     ///   - prepare: called with the number of records, just before the first is written.
-    func joinLinks(_ join: Int, written: Int, prepare: @escaping (Int) throws -> Void) -> JoinLinks {
+    func joinLinks(
+        _ join: Int, from part: RunRecord.LoadPosition?, prepare: @escaping (Int) throws -> Void
+    ) -> JoinLinks {
         JoinLinks(
-            session: session, mappings: mappings, keys: relating.keys, joinTable: join, prepare: prepare,
-            written: written)
+            session: session, mappings: mappings, keys: relating.keys, joinTable: join, prepare: prepare, part: part)
     }
 }

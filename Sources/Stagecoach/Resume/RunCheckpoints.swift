@@ -58,6 +58,8 @@ final class RunCheckpoints {
     private var unit = 0
     private var highest: [Int64] = []
     private var base: RunRecord.State?
+    /// What was counted, and what was referred to, when the step or join table at work began.
+    private var beginning: (counts: MigrationCounts, references: [UInt8]?)?
     private var turns = RunRecord.Turns()
     /// What the models that have run left.
     private var models: [UInt8]?
@@ -158,6 +160,12 @@ final class RunCheckpoints {
     }
 
     // MARK: - States
+
+    /// A step or a join table begins: what is counted from now on belongs to it.
+    func beginUnit() throws {
+        guard isResumable, isActive, let session else { return beginning = nil }
+        beginning = (countsBeforeRejects ?? session.counts, try references())
+    }
 
     /// A step begins, its links resolved: what its table's first row finds.
     func enter(unit: Int, highest: [Int64]) throws {
@@ -306,10 +314,15 @@ final class RunCheckpoints {
     /// SQLite is about to alter what pages have filled since the last state, which a run that goes on would cut off.
     private func settle() throws(MigrationError) {
         guard isResumable, isActive, !isBetweenSteps else { return }
-        // What was counted since belongs to rows that are written after it.
+        // A run that goes on begins with the step, and counts again what was counted for it.
         try Self.encoding {
             try session?.validation.ledger?.synchronize()
-            try commit(nil, base)
+            var known = base
+            if let beginning {
+                known?.progress.counts = beginning.counts
+                known?.references = beginning.references
+            }
+            try commit(nil, known)
             base?.stamp = destination?.stamp ?? 0
         }
     }
@@ -508,12 +521,6 @@ final class RunCheckpoints {
         }
         // The models that had run when no state was taken yet.
         if turns.done > 0, models == nil { models = try FinishedModels.bytes(session) }
-        var references: [UInt8]?
-        if stages == nil, let unmigrated = session.unmigrated {
-            var writer = StateWriter()
-            try unmigrated.save(to: &writer)
-            references = writer.bytes
-        }
         return RunRecord.State(
             stamp: destination.stamp, unit: unit, position: position,
             progress: .init(
@@ -522,6 +529,14 @@ final class RunCheckpoints {
                 highest: highest, missing: session.external?.allMissing ?? [:], rows: session.progress.snapshot.rows),
             knowledge: destination.knowledge, rejects: rejects, before: before,
             hasDuplicates: session.validation.ledger?.hasDuplicates ?? false, fill: fill, stages: stagesBytes,
-            turns: turns, appended: appended, models: models, references: references, ordinal: nextOrdinal)
+            turns: turns, appended: appended, models: models, references: try references(), ordinal: nextOrdinal)
+    }
+
+    /// References to what was not migrated, of a mapping model without user code.
+    private func references() throws -> [UInt8]? {
+        guard stages == nil, let unmigrated = session?.unmigrated else { return nil }
+        var writer = StateWriter()
+        try unmigrated.save(to: &writer)
+        return writer.bytes
     }
 }

@@ -17,6 +17,8 @@ extension RunRecord.LoadPosition {
         }
         writer.write(integers: [references.dangling, references.unmigrated, references.surplus, links])
         writer.write(highest)
+        writer.write(afterLink?.first)
+        writer.write(afterLink?.second)
     }
 
     /// - Throws: `journal.damaged`, as the others.
@@ -33,6 +35,8 @@ extension RunRecord.LoadPosition {
         (references.dangling, references.unmigrated) = (counts[0], counts[1])
         (references.surplus, links) = (counts[2], counts[3])
         highest = try reader.integer()
+        let (first, second) = (try reader.optionalInteger(), try reader.optionalInteger())
+        if let first, let second { afterLink = (first, second) }
     }
 }
 

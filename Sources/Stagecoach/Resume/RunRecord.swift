@@ -64,12 +64,15 @@ enum RunRecord {
         var after: Int64?
         /// Of the scan, by the mapping's index.
         var mappings: [Int: Mapping] = [:]
-        /// Of the scan.
+        /// Of the scan, or of a join table's links up to ``afterLink``.
         var references = ReferenceCounts()
         /// The highest key written in this step.
         var highest: Int64 = 0
         /// Links of a join table.
         var links = 0
+        /// The source's link behind which the reading goes on, the key of the side that it goes by first; nil: it begins
+        /// anew, and the links that were written are passed over.
+        var afterLink: (first: Int64, second: Int64)?
     }
 
     /// What a session has counted.

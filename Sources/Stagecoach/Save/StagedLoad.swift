@@ -37,7 +37,7 @@ struct StagedLoad {
             session.progress.enter(pass: number + 1, of: work.passes.count)
             // The rows of an open table stay where they are spilled: it is loaded when it closes.
             for step in pass.steps where step.isLast {
-                guard course.enterUnit() else {
+                guard try course.enterUnit() else {
                     _ = try links?.patches(of: step.table, isLoaded: { isLoaded($0, before: course.done) })
                     continue
                 }
@@ -48,7 +48,7 @@ struct StagedLoad {
                 try session.createIndexes(of: step.table, in: destination)
                 try checkpoints?.endStep(course.unit, highest: course.highest)
             }
-            for join in pass.joinTables where course.enterUnit() {
+            for join in pass.joinTables where try course.enterUnit() {
                 try load(join: join, links, into: destination, &course)
             }
         }
@@ -78,10 +78,12 @@ struct StagedLoad {
         /// Goes to the next unit.
         ///
         /// - Returns: whether it is still to be loaded, or a part of it.
-        mutating func enterUnit() -> Bool {
+        mutating func enterUnit() throws -> Bool {
             unit += 1
             if unit == done, resumed?.position == nil { goOn() }
-            return unit >= done
+            guard unit >= done else { return false }
+            try checkpoints?.beginUnit()
+            return true
         }
 
         /// Where the unit at work stands in the killed run; nil: at its beginning.
@@ -131,13 +133,12 @@ struct StagedLoad {
                 }
                 try checkpoints?.enter(unit: entered.unit, highest: entered.highest)
             }
-            let written = part?.links ?? 0
             if let links {
-                count = try links.joinLinks(join, written: written, prepare: prepare).load(into: writer)
+                count = try links.joinLinks(join, from: part, prepare: prepare).load(into: writer)
             } else {
                 count = try JoinLinks(
                     session: session, mappings: mappings, keys: SourceKeys(byMapping: [:], byTable: [:]),
-                    joinTable: join, prepare: prepare, written: written
+                    joinTable: join, prepare: prepare, part: part
                 ).load(try joinRecords(join), into: writer)
             }
             course = entered
