@@ -36,6 +36,7 @@ struct FusedMigration {
             mappings: mappings, source: session.layout.schema, destination: session.destinationSchema
         ).plan()
         let unasked = UnaskedKeys(session: session, mappings: mappings, work: work, links: links).tables
+        let asked = unasked.noting.filter { unasked.asked.contains($0.key) }
         let scan = try KeyScan(
             session: session, mappings: mappings, tables: work.tables, manager: manager, unasked: unasked
         ).run()
@@ -119,6 +120,9 @@ struct FusedMigration {
                     highest[step.table] = maximumKey(of: load.table, loaded: highest[step.table])
                     session.begin(.indexes, names(step.mappings))
                     try session.createIndexes(of: step.table, in: destination)
+                }
+                for (table, mapping) in asked where step.mappings.contains(mapping) {
+                    if let index = keys.byTable[table] { try checkpoints?.note(index, ofTable: table) }
                 }
                 try checkpoints?.endStep(unit, highest: highest)
             }

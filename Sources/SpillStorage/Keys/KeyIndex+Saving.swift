@@ -4,14 +4,17 @@ import Diagnostics
 extension KeyIndex {
     /// Bytes of chunks in memory up to which they are written with the state; more go to the file. A state stands in memory
     /// two or three times while it is on its way.
-    private static let mostWithState = 16 << 10
+    package static let mostWithState = 16 << 10
 
     /// Closes the range being filled and writes the set's state: its directory, and the chunks where they are few.
     ///
+    /// - Parameter most: bytes of chunks in memory up to which they are written with the state.
     /// - Throws: `spill.full`, `spill.io` (74), `spill.permission` (77).
-    package func save(to state: inout StateWriter) throws(MigrationError) {
+    package func save(
+        to state: inout StateWriter, upTo most: Int = KeyIndex.mostWithState
+    ) throws(MigrationError) {
         try seal()
-        if file == nil, residentBytes > Self.mostWithState { try spill() }
+        if file == nil, residentBytes > most { try spill() }
         state.write(lastKey)
         state.write(file != nil)
         file?.save(to: &state)
@@ -84,6 +87,7 @@ extension KeyIndex {
         }
         writtenChunks = file == nil ? 0 : chunkCount
         endRestoring(lastKey: last)
+        if file == nil { try spillIfNeeded() }
     }
 
     /// Keys that lie far apart, as they stand in memory.

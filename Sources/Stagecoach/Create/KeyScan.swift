@@ -69,6 +69,13 @@ struct KeyScan {
                 byTable[table] = only
                 continue
             }
+            if plain.count == 1, let only = plain.values.first,
+                try session.checkpoints?.restoreKeys(only, ofTable: table) ?? false
+            {
+                session.progress.advance(rows: only.count)
+                byTable[table] = only
+                continue
+            }
             try scan(table: table, all: all, byEntity: plain)
             // Rows of one entity only: its index is the table's.
             if plain.count == 1, let only = plain.values.first, only.count == all.count { all = only }

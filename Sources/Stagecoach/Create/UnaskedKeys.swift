@@ -14,6 +14,8 @@ struct UnaskedKeys {
     struct Tables {
         /// Those whose keys are noted, and the mapping whose load does.
         var noting: [Int: Int] = [:]
+        /// Those of them that later steps look into.
+        var asked: Set<Int> = []
         /// Those whose keys are of no use any more.
         var leftOut: Set<Int> = []
     }
@@ -44,6 +46,7 @@ struct UnaskedKeys {
             let last = max(asked.byOthers[table]?.max() ?? -1, asked.byItself[table]?.max() ?? -1)
             if step > done || step == done && resumed?.position == nil {
                 found.noting[table] = first
+                if last > step { found.asked.insert(table) }
             } else if last < done, reading.allSatisfy(isKept) {
                 found.leftOut.insert(table)
             }

@@ -24,6 +24,8 @@ final class WorkArea {
     let runJournalPath: String
     /// What it had done last.
     let recentStatePath: String
+    /// Keys of source tables that it has read.
+    let notedKeysPath: String
     private let lastJournalPath: String
     /// What a run left that did not end; nil where there was none, or it is not to be gone on with.
     let earlier: EarlierRun?
@@ -53,6 +55,7 @@ final class WorkArea {
         storePath = "\(place.workDirectory)/store.sqlite"
         runJournalPath = EarlierRun.journalPath(place)
         recentStatePath = "\(place.workDirectory)/run.recent"
+        notedKeysPath = "\(place.workDirectory)/run.keys"
         lastJournalPath = EarlierRun.lastJournalPath(place)
         do throws(MigrationError) {
             earlier = restarts ? nil : try EarlierRun.read(beside: place)
@@ -88,9 +91,8 @@ final class WorkArea {
     /// Removes the private store and what belongs to it: all begins anew.
     func removeFiles() {
         for path in [
-            storePath, storePath + "-journal", recentStatePath, checkpointPath, ledgerPath, ledgerPath + "-journal",
-            earlierFilesPath,
-            rejectLinesPath(after: 0), rejectLinesPath(after: 1),
+            storePath, storePath + "-journal", recentStatePath, notedKeysPath, checkpointPath, ledgerPath,
+            ledgerPath + "-journal", earlierFilesPath, rejectLinesPath(after: 0), rejectLinesPath(after: 1),
         ] { unlink(path) }
         FileSystem.removeTree(externalPath)
         try? spills.removeSpillFiles()

@@ -16,6 +16,7 @@ final class RunCheckpoints {
     private let journalPath: String
     private let recentPath: String
     private let recents: RecentStates
+    private let noted: NotedKeys
     private let storePath: String
     private let spills: WorkDirectory
     private let header: () throws -> RunRecord.Header
@@ -97,6 +98,7 @@ final class RunCheckpoints {
         let given = options.checkpointInterval ?? asked.map { .milliseconds($0) }
         intervals = (given ?? .milliseconds(30))...(given ?? .milliseconds(500))
         recents = RecentStates(area.recentStatePath, interval: given ?? .milliseconds(8))
+        noted = NotedKeys(area.notedKeysPath)
         journalFailure = options.journalFailure
     }
 
@@ -113,6 +115,7 @@ final class RunCheckpoints {
         // One that does not hold never will.
         if recent == nil { unlink(recentPath) }
         let state = recent ?? found
+        noted.find(of: earlier.header.uuid)
         ordinal = state.ordinal
         resumed = state
         rejects = state.rejects
@@ -159,11 +162,28 @@ final class RunCheckpoints {
         resumed = nil
     }
 
+    // MARK: - Keys
+
+    /// Gives an empty set the keys of a source table that an earlier run has noted.
+    ///
+    /// - Returns: false where there are none.
+    func restoreKeys(_ index: KeyIndex, ofTable table: Int) throws(MigrationError) -> Bool {
+        try noted.restore(index, ofTable: table)
+    }
+
+    /// All keys of a source table were read, and later steps look into them.
+    func note(_ index: KeyIndex, ofTable table: Int) throws(MigrationError) {
+        if isResumable { try noted.note(index, ofTable: table) }
+    }
+
     // MARK: - States
 
     /// A step or a join table begins: what is counted from now on belongs to it.
     func beginUnit() throws {
-        guard isResumable, isActive, let session else { return beginning = nil }
+        guard isResumable, isActive, let session else {
+            beginning = nil
+            return
+        }
         beginning = (countsBeforeRejects ?? session.counts, try references())
     }
 
@@ -300,6 +320,7 @@ final class RunCheckpoints {
         self.unit = unit + 1
         self.highest = highest
         guard isResumable, isActive || isDue else { return }
+        defer { if isActive, let run = try? header().uuid { noted.write(run: run) } }
         // Where pages filled all there is, no transaction has to end: the first row of the next table is preceded by a state
         // that stands on the disk (``passed(_:)``). A store that may be gone back from is told by its number from what it
         // is gone back to (``loadAgain(_:)``).
