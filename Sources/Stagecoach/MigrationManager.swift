@@ -37,7 +37,8 @@ open class MigrationManager: NSObject {
     private let cancellation = CancellationFlag()
     /// A run that the manager did not start itself: nil while there is none.
     private let taken = Mutex<TakenRun?>(nil)
-    private var running: StagedRuntime?
+    // Asked for by every default method; one thread sets it.
+    @exclusivity(unchecked) private var running: StagedRuntime?
     /// What ``registerFunctions(_:)`` registered; nil until somebody asks.
     var functions: RegisteredFunctions?
     /// The associations of earlier calls, until ``reset()``.

@@ -60,6 +60,14 @@ final class MigrationSession {
     /// Those of earlier mapping models.
     private(set) var earlierUnmigrated: [UnmigratedReferences] = []
 
+    /// Leads to the session as long as it lives. A weak reference would make every strong one cost twice as much.
+    final class Anchor {
+        fileprivate(set) unowned(unsafe) var session: MigrationSession?
+    }
+    let anchor = Anchor()
+
+    deinit { anchor.session = nil }
+
     init(
         source: SourceStore, layout: StoreLayout, destinationSchema: StoreSchema, work: WorkDirectory,
         budget: MemoryShares, options: MigrationOptions, progress: ProgressCounter, cancellation: CancellationFlag,
@@ -83,6 +91,7 @@ final class MigrationSession {
         self.options = options
         self.progress = progress
         self.cancellation = cancellation
+        anchor.session = self
     }
 
     /// Whether a row was there before the mapping model at work.

@@ -389,6 +389,8 @@ struct StagedMigration {
         }
         var lane = session.worksAhead && creation.mayWorkAhead ? PolicyLane(creation: creation, table: table) : nil
         defer { lane?.end() }
+        if lane == nil { creation.beginPreparing() }
+        defer { creation.endPreparing() }
         var rounds = lane.map { PolicyRounds(lane: $0, isForced: session.options.worksAhead == true) }
         for range in ranges {
             let reader = try SourceReader(
@@ -412,16 +414,17 @@ struct StagedMigration {
                     if rounds?.isOfNoUse ?? false {
                         lane?.end()
                         (lane, rounds) = (nil, nil)
+                        creation.beginPreparing()
                     }
                 }
-                let first = row
                 while row < count {
-                    try creation.create(row: row, table: table)
-                    row += 1
                     // User code may take long: a state is not put off to the batch's end.
-                    guard (row - first) % 32 == 0 || row == count else { continue }
-                    try advance((row - first - 1) % 32 + 1, last: row - 1)
+                    let next = min(row + 32, count)
+                    try creation.create(rows: row..<next, table: table)
+                    try advance(next - row, last: next - 1)
+                    row = next
                 }
+                try creation.finishBatch()
             }
         }
     }

@@ -35,6 +35,8 @@ final class StagedRuntime {
     private(set) var dynamicValues: DynamicValues?
     /// The program whose slots the sources' window has.
     @exclusivity(unchecked) var scanning: CreationProgram?
+    /// Rows that the default creation method takes where its turn has come for them.
+    @exclusivity(unchecked) private var prepared: PreparedRows?
     @exclusivity(unchecked) private var lastPlanned: PlannedMapping?
     /// What a lookup found; kept for the next one.
     private var found: [ObjectReference] = []
@@ -115,22 +117,15 @@ final class StagedRuntime {
         return program
     }
 
-    /// Runs a policy's creation method for one source object, and tells whether anything was associated with it.
-    func creating(_ mapping: PlannedMapping, from key: Int64, _ body: () throws -> Void) throws -> Bool {
-        creatingFrom = (mapping.index, key)
-        isAssociated = false
-        defer { creatingFrom = nil }
-        try body()
-        return isAssociated
-    }
-
-    /// A call that a second thread began ahead goes on when its turn has come.
-    func goOnCreating(_ mapping: Int, from key: Int64, isAssociated: Bool) {
+    /// A policy's creation method is called for a source object, or goes on that a second thread has begun ahead.
+    ///
+    /// - Parameter isAssociated: whether anything was associated with the source object already.
+    func beginCreating(_ mapping: Int, from key: Int64, isAssociated: Bool = false) {
         creatingFrom = (mapping, key)
         self.isAssociated = isAssociated
     }
 
-    /// Such a call is over.
+    /// The call is over.
     ///
     /// - Returns: whether anything was associated with its source object.
     func endCreating() -> Bool {
@@ -187,8 +182,21 @@ final class StagedRuntime {
         return made
     }
 
+    /// Lets the default creation method take rows that are prepared; nil: it makes its own.
+    func prepare(_ rows: PreparedRows?, of mapping: PlannedMapping) {
+        prepared = rows
+        associations[mapping.index].prepared = rows
+    }
+
     /// What the default creation method does: one object, its attributes, the association.
     func createDefault(for source: ManagedObject, in mapping: EntityMapping) throws {
+        // The mapping's own source object: another one's pair is a late one.
+        if let prepared, let creatingFrom, creatingFrom.key == source.key, source.context === sourceContext,
+            try prepared.take(source, for: mapping)
+        {
+            isAssociated = true
+            return
+        }
         if let lane, lane.isAhead {
             if try lane.createDefault(for: source, in: mapping) { return }
             lane.takeTurn()

@@ -231,6 +231,34 @@ package final class AssociationTable {
 
     // MARK: Adding
 
+    /// Adds a pair for each of some sources: with the next destination.
+    ///
+    /// - Parameters:
+    ///   - sources: keys, ascending.
+    ///   - entity: of the sources.
+    ///   - first: the key of the first one's destination; the others' follow it.
+    ///   - destinationEntity: of the destinations.
+    /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
+    /// - Complexity: O(sources) where they are numbered along, else as ``add(source:destination:)`` for each.
+    package func add(
+        sources: UnsafeBufferPointer<Int64>, of entity: UInt32, destinations first: Int64, of destinationEntity: UInt32
+    ) throws(MigrationError) {
+        guard let least = sources.first, let greatest = sources.last else { return }
+        if let form = monotonic, form.mayBeRanked, form.sourceEntity == entity,
+            form.destinationEntity == destinationEntity, least > form.keys.lastKey,
+            first == form.base &+ Int64(form.keys.count)
+        {
+            // They all have their own keys, or none has: else it is found out one by one.
+            let isIdentity = least == first && greatest &- least == Int64(sources.count) - 1
+            if !form.mayBeIdentity || isIdentity { return try form.keys.append(contentsOf: sources) }
+        }
+        for (place, source) in sources.enumerated() {
+            try add(
+                source: ObjectReference(entity: entity, key: source),
+                destination: ObjectReference(entity: destinationEntity, key: first &+ Int64(place)))
+        }
+    }
+
     private func addMonotonic(
         source: ObjectReference, destination: ObjectReference
     ) throws(MigrationError) -> Bool {

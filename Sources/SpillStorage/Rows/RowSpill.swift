@@ -79,7 +79,11 @@ package final class RowSpill {
         try append(rows: 0..<batch.count, of: batch)
     }
 
-    private func append(rows indices: Range<Int>, of batch: borrowing RowBatch) throws(MigrationError) {
+    /// Adds neighbouring rows of a batch.
+    ///
+    /// - Precondition: as that of ``append(contentsOf:)``.
+    /// - Throws: as ``append(row:of:)``.
+    package func append(rows indices: Range<Int>, of batch: borrowing RowBatch) throws(MigrationError) {
         precondition(batch.slots == slots)
         guard !indices.isEmpty else { return }
         let run: RowRun

@@ -184,7 +184,7 @@ final class PolicyLane {
         } catch {
             runtime.failures.record(error)
         }
-        runtime.goOnCreating(creation.mapping.index, from: current.key, isAssociated: isAssociated)
+        runtime.beginCreating(creation.mapping.index, from: current.key, isAssociated: isAssociated)
     }
 
     /// Gives what was made ahead its keys.

@@ -37,7 +37,9 @@ final class DestinationRows {
     private let session: MigrationSession
     private let memory: RowMemory
     /// Rows without a mapping of their own come last.
-    @exclusivity(unchecked) private(set) var runs: [Run] = []
+    @exclusivity(unchecked) private var allRuns: [Run] = []
+    /// The rows that were taken of those prepared, and are not put down yet: the last ones of the last run.
+    @exclusivity(unchecked) private var prepared: PreparedRows?
     /// The key that the next inserted object gets.
     @exclusivity(unchecked) private(set) var nextKey: Int64
     @exclusivity(unchecked) private var scratch: RowBatch
@@ -63,7 +65,15 @@ final class DestinationRows {
         nextKey = firstKey
         scratch = RowBatch(slots: columns, rowCapacity: 1, byteTarget: 4096)
         present = RowBatch(slots: columns, rowCapacity: 1, byteTarget: 4096)
-        runs.append(makeRun(keys: []))
+        allRuns.append(makeRun(keys: []))
+    }
+
+    /// The runs with all their rows; that of rows without a mapping of their own comes last.
+    var runs: [Run] {
+        get throws(MigrationError) {
+            try putTaken()
+            return allRuns
+        }
     }
 
     /// Lays the table on the rows that it has already.
@@ -115,16 +125,17 @@ final class DestinationRows {
     /// A run for the rows of a mapping that keeps its keys.
     func addRun(for keys: MappingKeys) -> Run {
         let run = makeRun(keys: [keys])
-        runs.insert(run, at: runs.count - 1)
+        allRuns.insert(run, at: allRuns.count - 1)
         open(run)
         return run
     }
 
     /// The run that inserted objects and sequential rows go to.
-    private var lastRun: Run { runs[runs.count - 1] }
+    private var lastRun: Run { allRuns[allRuns.count - 1] }
 
     /// The last run, ready for rows.
     func openLastRun() -> Run {
+        assert(prepared == nil, "rows come in the order of their keys")
         let run = lastRun
         open(run)
         return run
@@ -161,6 +172,7 @@ final class DestinationRows {
     func insert(
         entityNumber: Int, _ fill: (inout RowBatch, Int, Int64) throws(MigrationError) -> Void
     ) throws(MigrationError) -> Int64 {
+        try putTaken()
         let key = try reserveKeys(1) + 1
         try changes?.note(key)
         let run = openLastRun()
@@ -176,6 +188,7 @@ final class DestinationRows {
     ///
     /// - Returns: the first one's key.
     func append(_ batch: borrowing RowBatch) throws(MigrationError) -> Int64 {
+        try putTaken()
         let base = try reserveKeys(batch.count)
         let run = openLastRun()
         for row in 0..<batch.count {
@@ -188,6 +201,41 @@ final class DestinationRows {
         return base + 1
     }
 
+    // MARK: - Rows that were prepared
+
+    /// Gives the next key to one of the rows that were prepared, which is put down later.
+    func take(_ rows: PreparedRows) throws(MigrationError) {
+        let key = try reserveKeys(1) + 1
+        if let changes { try changes.note(key) }
+        if prepared == nil { prepared = rows }
+    }
+
+    /// Copies the rows that were taken to the last run's open batch: somebody asks for them.
+    func putTaken() throws(MigrationError) {
+        guard let prepared else { return }
+        self.prepared = nil
+        let run = openLastRun()
+        try prepared.put { batch, rows throws(MigrationError) in
+            for row in rows {
+                if run.open.isFull { try flush(run) }
+                let target = run.open.appendRow(key: batch.key(row))
+                for slot in 0..<columns { run.open.copy(batch[row, slot], from: batch, row: target, slot: slot) }
+            }
+        }
+    }
+
+    /// Spills the rows that were taken as they are: nobody asked for them.
+    func spillTaken() throws(MigrationError) {
+        guard let prepared else { return }
+        self.prepared = nil
+        let run = lastRun
+        try flush(run)
+        try prepared.put { batch, rows throws(MigrationError) in try run.spill.append(rows: rows, of: batch) }
+    }
+
+    /// Forgets the rows that were taken: the run has failed.
+    func dropTaken() { prepared = nil }
+
     /// Spills the rows of a run's open batch.
     func flush(_ run: Run) throws(MigrationError) {
         guard !run.open.isEmpty else { return }
@@ -197,7 +245,7 @@ final class DestinationRows {
 
     /// Spills every run's open batch and gives it back.
     func seal() throws(MigrationError) {
-        for run in runs where !run.isSealed {
+        for run in try runs where !run.isSealed {
             try flush(run)
             try run.spill.seal()
             run.open = closedBatch()
@@ -210,6 +258,7 @@ final class DestinationRows {
 
     /// Writes the rows in memory to the spills, and the table's state.
     func save(to state: inout StateWriter) throws(MigrationError) {
+        let runs = try runs
         state.write(nextKey)
         state.write(hasDeletedStored)
         state.write(runs.count)
@@ -226,18 +275,18 @@ final class DestinationRows {
     func restore(from state: inout StateReader, keys: [Int: MappingKeys]) throws(MigrationError) {
         nextKey = try state.integer()
         hasDeletedStored = try state.flag()
-        runs = []
+        allRuns = []
         for _ in 0..<(try state.count(upTo: 1 << 20)) {
             let run = makeRun(keys: try state.integers().compactMap { keys[$0] })
             try run.spill.restore(from: &state)
-            runs.append(run)
+            allRuns.append(run)
         }
-        guard !runs.isEmpty else { throw StateReader.damaged("rows without a run") }
+        guard !allRuns.isEmpty else { throw StateReader.damaged("rows without a run") }
     }
 
     /// The run of the rows that one mapping makes, ready for more.
     func reopenRun(for keys: MappingKeys) -> Run {
-        guard keys.mode == .kept, let run = runs.dropLast().first(where: { $0.keys.contains { $0 === keys } }) else {
+        guard keys.mode == .kept, let run = allRuns.dropLast().first(where: { $0.keys.contains { $0 === keys } }) else {
             return openLastRun()
         }
         open(run)
@@ -251,13 +300,13 @@ final class DestinationRows {
     func joinRuns(most: Int) throws {
         precondition(most > 1)
         try seal()
-        while runs.count > most {
+        while allRuns.count > most {
             // The earliest runs go first; the last one stays the last.
-            let number = min(most, runs.count - most + 1)
-            let joined = makeRun(keys: runs[..<number].flatMap(\.keys))
+            let number = min(most, allRuns.count - most + 1)
+            let joined = makeRun(keys: allRuns[..<number].flatMap(\.keys))
             var batch = session.destinationBatch(slots: columns)
             // The runs that were joined are dropped: nothing reads them again.
-            try forEachRow(of: Array(runs[..<number]), isLast: true) { row in
+            try forEachRow(of: Array(allRuns[..<number]), isLast: true) { row in
                 if batch.isFull {
                     for row in 0..<batch.count { try joined.spill.append(row: row, of: batch) }
                     batch.removeAll()
@@ -266,10 +315,10 @@ final class DestinationRows {
             }
             for row in 0..<batch.count { try joined.spill.append(row: row, of: batch) }
             try joined.spill.seal()
-            runs.removeFirst(number)
-            runs.append(joined)
+            allRuns.removeFirst(number)
+            allRuns.append(joined)
             // In one go over all runs, then again: each row is written as often.
-            runs.swapAt(runs.count - 1, runs.count - 2)
+            allRuns.swapAt(allRuns.count - 1, allRuns.count - 2)
         }
     }
 
@@ -313,7 +362,7 @@ final class DestinationRows {
         from key: Int64 = .min, isLast: Bool, _ body: (inout RowBatch) throws -> Void
     ) throws -> Bool {
         try seal()
-        let filled = runs.filter { $0.lastKey != nil }
+        let filled = allRuns.filter { $0.lastKey != nil }
         guard filled.count <= 1 else { return false }
         guard let run = filled.first else { return true }
         let reader = run.spill.makeReader(from: key, isLast: isLast)
@@ -358,7 +407,8 @@ final class DestinationRows {
     // MARK: - One row
 
     private func run(of key: Int64) throws(MigrationError) -> Run {
-        for run in runs.dropLast() {
+        try putTaken()
+        for run in allRuns.dropLast() {
             for keys in run.keys where try keys.index.contains(key) { return run }
         }
         return lastRun

@@ -10,15 +10,24 @@ final class MappingAssociations {
     let keys: MappingKeys?
     /// Whether the mapping's turn in stage 1 has come: before it, nothing is associated.
     var isCreated = false
+    private let table: AssociationTable
+    /// What was taken of rows that were prepared is associated when somebody looks.
+    @exclusivity(unchecked) var prepared: PreparedRows?
+
     /// Pairs that policies associated. A source's `entity` is its table, a destination's its entity index.
-    let pairs: AssociationTable
+    var pairs: AssociationTable {
+        get throws(MigrationError) {
+            if let prepared { try prepared.rows.putTaken() }
+            return table
+        }
+    }
 
     init(
         mapping: PlannedMapping, keys: MappingKeys?, directory: WorkDirectory, memory: Int, logs: RecordMemory
     ) {
         self.mapping = mapping
         self.keys = keys
-        pairs = AssociationTable(directory: directory, name: "pairs-\(mapping.index)", memory: memory, logs: logs)
+        table = AssociationTable(directory: directory, name: "pairs-\(mapping.index)", memory: memory, logs: logs)
     }
 
     /// Puts the keys and pairs on disk.
@@ -29,7 +38,7 @@ final class MappingAssociations {
 
     private var probe: [ObjectReference] = []
     /// Whether policies associated anything for the mapping.
-    private(set) var hasPairs = false
+    @exclusivity(unchecked) private(set) var hasPairs = false
 
     /// Whether a source object was associated at another time than in its own creation call.
     var hasLatePairs = false
@@ -60,9 +69,23 @@ final class MappingAssociations {
 
     /// Associates by hand.
     func add(source: ObjectReference, destination: ObjectReference) throws(MigrationError) {
+        noteAddition()
+        try pairs.add(source: source, destination: destination)
+    }
+
+    /// A pair is to be added.
+    func noteAddition() {
         hasPairs = true
         additions += 1
-        try pairs.add(source: source, destination: destination)
+    }
+
+    /// Adds pairs that were noted: the source objects of a table, in ascending order, and destination objects with the next
+    /// keys.
+    func addNoted(
+        _ sources: UnsafeBufferPointer<Int64>, table source: Int, destinations first: Int64, of entity: EntityDescription
+    ) throws(MigrationError) {
+        try table.add(
+            sources: sources, of: UInt32(source), destinations: first, of: UInt32(entity.index))
     }
 
     /// The key of the row that the mapping itself made of a source row.

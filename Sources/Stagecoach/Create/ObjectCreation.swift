@@ -15,6 +15,8 @@ final class ObjectCreation {
     private let failure: (any Error, ManagedObject) -> any Error
     /// The mapping's counts.
     @exclusivity(unchecked) var line: MigrationCounts.Mapping
+    /// What the default method takes rows from; nil where it makes its own.
+    @exclusivity(unchecked) private var prepared: PreparedRows?
     /// The source object at work.
     @exclusivity(unchecked) private var held: ManagedObject?
 
@@ -50,6 +52,41 @@ final class ObjectCreation {
         try filter?.passes(runtime.sources.window, row, object: { nil }, variables: variables) ?? true
     }
 
+    /// Lets rows be prepared for the default method, where it can be known what it will make.
+    func beginPreparing() {
+        guard filter == nil, mapping.dynamicAttributes.isEmpty, !program.attributes.handlesFiles,
+            let entity = mapping.destination, !entity.isAbstract, let sourceTable = mapping.sourceTable
+        else { return }
+        let rows = PreparedRows(
+            mapping: mapping, entity: entity, sourceTable: sourceTable, program: program.attributes, runtime: runtime)
+        prepared = rows
+        runtime.prepare(rows, of: mapping)
+    }
+
+    /// The batch at hand is done.
+    func finishBatch() throws(MigrationError) { try prepared?.finishBatch() }
+
+    /// No row is prepared any more; those that were taken and not put down are lost.
+    func endPreparing() {
+        guard let prepared else { return }
+        prepared.rows.dropTaken()
+        runtime.prepare(nil, of: mapping)
+        self.prepared = nil
+    }
+
+    /// Creates the objects of neighbouring rows of the batch at hand, which are done one after the other from the first on.
+    func create(rows: Range<Int>, table: Int) throws {
+        // Named once for all rows: each mention of a class's variable counts references.
+        let (sources, context, entity) = (runtime.sources, runtime.sourceContext, source)
+        var line = line
+        defer { self.line = line }
+        for row in rows {
+            if let prepared, row >= prepared.end { try prepared.prepare(from: row) }
+            context.renew(&held, entity: entity, table: table, key: sources.window.key(row))
+            try create(row, &line)
+        }
+    }
+
     /// Creates the objects of a row of the batch at hand.
     func create(row: Int, table: Int) throws {
         try create(source, table, runtime.sources.window.key(row), row)
@@ -60,6 +97,11 @@ final class ObjectCreation {
     /// - Parameter row: where it is in the batch at hand; nil where it is not.
     func create(_ entity: EntityDescription, _ table: Int, _ key: Int64, _ row: Int?) throws {
         runtime.sourceContext.renew(&held, entity: entity, table: table, key: key)
+        try create(row, &line)
+    }
+
+    /// Creates the objects of the source object at hand.
+    private func create(_ row: Int?, _ line: inout MigrationCounts.Mapping) throws {
         guard let object = held else { return }
         if let filter, let row,
             try !filter.passes(runtime.sources.window, row, object: { object }, variables: variables)
@@ -67,11 +109,11 @@ final class ObjectCreation {
             line.filtered += 1
             return
         }
+        let runtime = runtime
         try runtime.failures.rethrow()
-        let isAssociated = try runtime.creating(mapping, from: key) {
-            try call(object) { try runtime.failures.rethrow() }
-        }
-        if isAssociated { line.migrated += 1 } else { line.droppedByPolicy += 1 }
+        runtime.beginCreating(mapping.index, from: object.key)
+        try call(object) { try runtime.failures.rethrow() }
+        if runtime.endCreating() { line.migrated += 1 } else { line.droppedByPolicy += 1 }
     }
 
     /// Calls the policy for a source object.

@@ -31,7 +31,8 @@ final class RunCheckpoints {
     private let journalFailure: Int?
     private var writer: JournalWriter?
     private var last = ContinuousClock.now
-    private weak var session: MigrationSession?
+    private var anchor: MigrationSession.Anchor?
+    private var session: MigrationSession? { anchor?.session }
     /// The stages of a mapping model with user code; nil while none is at work.
     weak var stages: StagedCheckpoints? {
         didSet { if stages != nil { isStaged = true } }
@@ -134,7 +135,7 @@ final class RunCheckpoints {
     }
 
     /// Says which session's work is noted.
-    func attach(_ session: MigrationSession) { self.session = session }
+    func attach(_ session: MigrationSession) { anchor = session.anchor }
 
     /// Says which store is filled.
     func fill(_ destination: DestinationStore) {

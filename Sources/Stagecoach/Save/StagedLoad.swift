@@ -213,7 +213,7 @@ struct StagedLoad {
         var last = Int64.min
         // Several runs are read ahead of what is written: a state's rows would be given back.
         let givesBack = isLast && session.checkpoints?.isResumable != true
-        try rows.forEachRow(of: rows.runs, from: first, isLast: givesBack) { row in
+        try rows.forEachRow(of: try rows.runs, from: first, isLast: givesBack) { row in
             if out.isFull { try write(&out) }
             assert(row.key > last, "rows come in order, each once")
             last = row.key

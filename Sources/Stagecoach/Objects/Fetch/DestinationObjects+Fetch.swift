@@ -196,7 +196,7 @@ final class TableFollower {
                 }
             }
         }
-        for run in rows.runs {
+        for run in try rows.runs {
             if let last = run.lastKey { nextKeys[ObjectIdentifier(run)] = last == .max ? .max : last + 1 }
         }
         try rows.changes?.drain()

@@ -36,7 +36,7 @@ final class DestinationScan {
         capacity: Int? = nil, session: MigrationSession
     ) throws(MigrationError) {
         self.stored = stored
-        let runs = rows.runs.filter { run in run.lastKey.map { $0 >= key(run) } ?? false }
+        let runs = try rows.runs.filter { run in run.lastKey.map { $0 >= key(run) } ?? false }
         let isEmpty = runs.isEmpty && stored == nil
         let most = isEmpty ? 1 : min(capacity ?? .max, session.fetchCapacity(slots: rows.columns))
         batch = RowBatch(slots: rows.columns, rowCapacity: most, byteTarget: session.budget.batch)
