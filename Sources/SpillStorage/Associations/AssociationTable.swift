@@ -93,6 +93,11 @@ package final class AssociationTable {
     /// counted, nor are pairs that fit no such set.
     package var bytesInMemory: Int { ascending?.bytesInMemory ?? monotonic?.keys.bytesInMemory ?? 0 }
 
+    /// The distinct destinations, where they are known without looking at each pair; nil where they are not.
+    ///
+    /// In sets of keys every pair has a destination of its own.
+    package var countOfDestinations: Int? { forward == nil ? ascending?.count ?? monotonic?.keys.count ?? 0 : nil }
+
     /// Adds a pair, unless it is there.
     ///
     /// - Precondition: neither is ``ObjectReference/none``.

@@ -31,9 +31,11 @@ enum RowCodec {
     static func append(
         key: Int64, row: Int, of batch: borrowing RowBatch, slots: Int, to target: RawBuffer, _ huge: HugeReferences
     ) throws(MigrationError) {
+        precondition(slots <= batch.slots)
+        let cells = batch.cells(ofRow: row)
         var most = headerBytes
         for slot in 0..<slots {
-            let cell = batch[row, slot]
+            let cell = cells[slot]
             most += cell.hasBytes ? Int(cell.length) + 6 : cell.kind == .huge ? 32 : 16
         }
         guard most <= BlockFile.largestBlock - 1024 else {
@@ -46,7 +48,7 @@ enum RowCodec {
         let start = target.start + target.count
         var place = begin(start, key: key, flags: 0)
         for slot in 0..<slots {
-            let cell = batch[row, slot]
+            let cell = cells[slot]
             place.storeBytes(of: cell.kind.rawValue, as: UInt8.self)
             place += 1
             switch cell.kind {
@@ -112,14 +114,16 @@ enum RowCodec {
     static func fill(
         _ slice: Slice, slots: Int, into batch: inout RowBatch, row: Int, _ huge: HugeReferences
     ) -> Bool {
+        precondition(slots <= batch.slots)
         let cells = slice.cells
+        let targets = batch.cells(ofRow: row)
         var offset = 0
         for slot in 0..<slots {
             guard offset < cells.count, let kind = CellKind(rawValue: cells[offset]) else { return false }
             offset += 1
-            let isOpen = batch[row, slot].kind == .absent
+            let isOpen = targets[slot].kind == .absent
             switch kind {
-            case .null: if isOpen { batch[row, slot] = .null }
+            case .null: if isOpen { targets[slot] = .null }
             case .absent, .encoded: break
             case .huge:
                 guard let number = varint(cells, &offset), let source = huge.source(number),
@@ -130,14 +134,14 @@ enum RowCodec {
                     source: source, key: Int64(bitPattern: unzigzag(key)), count: Int(count),
                     isText: cells[offset] == 1)
                 offset += 1
-                if isOpen { batch[row, slot] = batch.store(value) }
+                if isOpen { targets[slot] = batch.store(value) }
             case .integer:
                 guard let number = varint(cells, &offset) else { return false }
-                if isOpen { batch[row, slot] = Cell(bits: unzigzag(number), length: 0, kind: .integer) }
+                if isOpen { targets[slot] = Cell(bits: unzigzag(number), length: 0, kind: .integer) }
             case .real:
                 guard cells.count - offset >= 8 else { return false }
                 let bits = UInt64(littleEndian: cells.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
-                if isOpen { batch[row, slot] = Cell(bits: bits, length: 0, kind: .real) }
+                if isOpen { targets[slot] = Cell(bits: bits, length: 0, kind: .real) }
                 offset += 8
             case .text, .blob:
                 guard let length = varint(cells, &offset), length <= UInt64(cells.count - offset),
@@ -146,7 +150,7 @@ enum RowCodec {
                 let end = offset + Int(length)
                 if isOpen {
                     let bytes = UnsafeRawBufferPointer(rebasing: cells[offset..<end])
-                    batch[row, slot] = batch.store(bytes, kind: kind)
+                    targets[slot] = batch.store(bytes, kind: kind)
                 }
                 offset = end
             case .reference:
@@ -154,7 +158,7 @@ enum RowCodec {
                     let number = varint(cells, &offset)
                 else { return false }
                 if isOpen {
-                    batch[row, slot] = Cell(
+                    targets[slot] = Cell(
                         bits: unzigzag(number), length: UInt32(truncatingIfNeeded: entity), kind: .reference)
                 }
             }

@@ -133,25 +133,29 @@ final class RowRun {
     /// Blocks in the file.
     var blockCount: Int { index.count }
 
-    /// Adds a row of a batch.
+    /// Adds neighbouring rows of a batch.
     ///
-    /// - Precondition: its key is larger than those of all rows in the run.
+    /// - Precondition: keys ascend, from those of all rows in the run.
     /// - Throws: `spill.rowTooLarge` (65), `spill.full`, `spill.io` (74).
-    func append(key: Int64, row: Int, of batch: borrowing RowBatch, slots: Int) throws(MigrationError) {
-        let open = open
+    func append(rows: Range<Int>, of batch: borrowing RowBatch, slots: Int) throws(MigrationError) {
+        // Named once for all rows: each mention counts references.
+        let (open, huge, blockBytes) = (open, huge, blockBytes)
         let buffer = open.buffer
-        let offset = buffer.count
-        try RowCodec.append(key: key, row: row, of: batch, slots: slots, to: buffer, huge)
-        if offset > 0 && buffer.count > blockBytes * 2 {
-            // A huge row gets a block of its own, so that nothing else needs its memory.
-            buffer.count = offset
-            try flush()
+        for row in rows {
+            let key = batch.key(row)
+            let offset = buffer.count
             try RowCodec.append(key: key, row: row, of: batch, slots: slots, to: buffer, huge)
-            open.note(key, at: 0)
-        } else {
-            open.note(key, at: offset)
+            if offset > 0 && buffer.count > blockBytes * 2 {
+                // A huge row gets a block of its own, so that nothing else needs its memory.
+                buffer.count = offset
+                try flush()
+                try RowCodec.append(key: key, row: row, of: batch, slots: slots, to: buffer, huge)
+                open.note(key, at: 0)
+            } else {
+                open.note(key, at: offset)
+            }
+            if buffer.count >= blockBytes { try flush() }
         }
-        if buffer.count >= blockBytes { try flush() }
     }
 
     /// Adds the mark that a row is deleted.

@@ -93,14 +93,15 @@ package final class RowSpill {
             run = try newRun(.rows, level: 0, blockBytes: Self.blockBytes)
             rows = run
         }
-        let slots = slots
+        var last = lastKey
         for row in indices {
             let key = batch.key(row)
-            precondition(lastKey.map { key > $0 } ?? true, "rows are appended in ascending order of their keys")
-            try run.append(key: key, row: row, of: batch, slots: slots)
-            lastKey = key
-            appended += 1
+            precondition(last.map { key > $0 } ?? true, "rows are appended in ascending order of their keys")
+            last = key
         }
+        try run.append(rows: indices, of: batch, slots: slots)
+        lastKey = last
+        appended += indices.count
     }
 
     /// Changes slots of a row: every cell of the patch that is not of kind absent takes the place of what was there.
@@ -268,7 +269,7 @@ package final class RowSpill {
             if try applyBufferedPatches(key, into: &batch, row: row) {
                 try run.appendDeletion(key: key)
             } else {
-                try run.append(key: key, row: row, of: batch, slots: slots)
+                try run.append(rows: row..<row + 1, of: batch, slots: slots)
             }
         }
         try run.seal()
@@ -305,7 +306,7 @@ package final class RowSpill {
             if isDeleted {
                 try merged.appendDeletion(key: key)
             } else {
-                try merged.append(key: key, row: row, of: batch, slots: slots)
+                try merged.append(rows: row..<row + 1, of: batch, slots: slots)
             }
         }
         try merged.seal()

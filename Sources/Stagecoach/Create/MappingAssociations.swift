@@ -153,6 +153,7 @@ final class MappingAssociations {
 
     /// How many distinct destination objects there are, that still exist or not.
     func countOfDestinations() throws -> Int {
+        if let known = try pairs.countOfDestinations { return known }
         var count = 0
         let cursor = try pairs.destinationsInOrderOfFirstAssociation()
         while try cursor.next() != nil { count += 1 }
