@@ -8,14 +8,20 @@ package enum ColumnAffinity: UInt8, Sendable {
 
     /// SQLite's rules for a declared type, in their order.
     package init(declaredType: String) {
-        let type = declaredType.uppercased()
-        if type.contains("INT") {
+        // Bytes, not characters: a store's start asks for each column's several times.
+        let type = Array(declaredType.utf8.map { $0 >= 0x61 && $0 <= 0x7A ? $0 - 0x20 : $0 })
+        func has(_ word: StaticString) -> Bool {
+            let word = UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount)
+            return type.count >= word.count
+                && (0...type.count - word.count).contains { type[$0..<$0 + word.count].elementsEqual(word) }
+        }
+        if has("INT") {
             self = .integer
-        } else if type.contains("CHAR") || type.contains("CLOB") || type.contains("TEXT") {
+        } else if has("CHAR") || has("CLOB") || has("TEXT") {
             self = .text
-        } else if type.contains("BLOB") || type.isEmpty {
+        } else if has("BLOB") || type.isEmpty {
             self = .blob
-        } else if type.contains("REAL") || type.contains("FLOA") || type.contains("DOUB") {
+        } else if has("REAL") || has("FLOA") || has("DOUB") {
             self = .real
         } else {
             self = .numeric

@@ -10,33 +10,38 @@ extension RowBatch {
     mutating func read(
         _ statement: OpaquePointer, column: Int32, row: Int, slot: Int, isUTF8: Bool = false
     ) -> Bool {
+        guard let cell = cell(of: statement, column: column, isUTF8: isUTF8) else { return false }
+        self[row, slot] = cell
+        return true
+    }
+
+    /// A cell for a column of a statement's current row, its storage class kept. Text becomes UTF-8; bytes go to the arena.
+    ///
+    /// - Returns: nil where SQLite had no memory for the value.
+    @inline(__always)
+    mutating func cell(of statement: OpaquePointer, column: Int32, isUTF8: Bool) -> Cell? {
         // The connection has no mutex and one thread: a value may be asked without SQLite's guarding each call.
-        guard let value = sqlite3_column_value(statement, column) else { return false }
+        guard let value = sqlite3_column_value(statement, column) else { return nil }
         switch sqlite3_value_type(value) {
-        case SQLITE_INTEGER: self[row, slot] = .integer(sqlite3_value_int64(value))
-        case SQLITE_FLOAT: self[row, slot] = .real(sqlite3_value_double(value))
+        case SQLITE_INTEGER: return .integer(sqlite3_value_int64(value))
+        case SQLITE_FLOAT: return .real(sqlite3_value_double(value))
         case SQLITE_TEXT where isUTF8:
             // As they stand in the page: asked for as text they are copied, to end with a zero.
             let bytes = sqlite3_value_blob(value)
             let count = Int(sqlite3_value_bytes(value))
-            if bytes == nil && count > 0 { return false }
-            setBytes(
-                UnsafeRawBufferPointer(start: bytes, count: bytes == nil ? 0 : count), kind: .text, row: row,
-                slot: slot)
+            if bytes == nil && count > 0 { return nil }
+            return store(UnsafeRawBufferPointer(start: bytes, count: bytes == nil ? 0 : count), kind: .text)
         case SQLITE_TEXT:
             // In this order: the text call converts, only then the count is that of the UTF-8.
-            guard let text = sqlite3_value_text(value) else { return false }
+            guard let text = sqlite3_value_text(value) else { return nil }
             let count = Int(sqlite3_value_bytes(value))
-            setBytes(UnsafeRawBufferPointer(start: text, count: count), kind: .text, row: row, slot: slot)
+            return store(UnsafeRawBufferPointer(start: text, count: count), kind: .text)
         case SQLITE_BLOB:
             let bytes = sqlite3_value_blob(value)
             let count = Int(sqlite3_value_bytes(value))
-            if bytes == nil && count > 0 { return false }
-            setBytes(
-                UnsafeRawBufferPointer(start: bytes, count: bytes == nil ? 0 : count), kind: .blob, row: row,
-                slot: slot)
-        default: self[row, slot] = .null
+            if bytes == nil && count > 0 { return nil }
+            return store(UnsafeRawBufferPointer(start: bytes, count: bytes == nil ? 0 : count), kind: .blob)
+        default: return .null
         }
-        return true
     }
 }

@@ -86,7 +86,8 @@ final class SelectionReader: RowReader {
                 continue
             }
             guard code == SQLITE_ROW else { throw failure(code) }
-            let key = sqlite3_column_int64(handle, 0)
+            // The connection has no mutex and one thread.
+            let key = sqlite3_value_int64(sqlite3_column_value(handle, 0))
             // A damaged tree may give keys again or out of order, without end.
             if let lastKey, key <= lastKey {
                 isFinished = true
@@ -96,12 +97,13 @@ final class SelectionReader: RowReader {
                 )
             }
             lastKey = key
-            let row = batch.appendRow(key: key)
-            for slot in 0..<slots
-            where !batch.read(
-                handle, column: Int32(truncatingIfNeeded: slot) + 1, row: row, slot: slot, isUTF8: isUTF8)
-            {
-                throw failure(SQLITE_NOMEM)
+            let cells = batch.appendRowToFill(key: key)
+            for slot in 0..<slots {
+                let column = Int32(truncatingIfNeeded: slot) + 1
+                guard let cell = batch.cell(of: handle, column: column, isUTF8: isUTF8) else {
+                    throw failure(SQLITE_NOMEM)
+                }
+                cells[slot] = cell
             }
         }
         return !batch.isEmpty
