@@ -22,7 +22,7 @@ package final class ExpressionProgram: Sendable {
     /// The value where it is the same for all rows.
     package let constant: ProgramConstant?
     /// Nil where a cell is copied.
-    private let code: ProgramCode?
+    let code: ProgramCode?
     private let bytesKind: CellKind
     private let context: MigrationError.Context
 

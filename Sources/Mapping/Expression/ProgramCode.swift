@@ -30,6 +30,8 @@ final class ProgramCode: @unchecked Sendable {
     let readsRow: Bool
     let usesDecimals: Bool
     let usesScratch: Bool
+    /// Whether many rows may be computed together: see ``FloatingProgram``.
+    let isFloating: Bool
 
     init(_ draft: ProgramDraft) {
         instructions = UnsafeBufferPointer(Self.copy(draft.instructions))
@@ -41,6 +43,7 @@ final class ProgramCode: @unchecked Sendable {
         readsRow = draft.readsRow
         usesDecimals = draft.usesDecimals
         usesScratch = draft.usesScratch
+        isFloating = FloatingProgram.fits(draft)
     }
 
     private static func copy<Element>(_ elements: [Element]) -> UnsafeMutableBufferPointer<Element> {

@@ -266,14 +266,8 @@ final class AttributeProgram {
                 destination.fill(targets, slot: slot, with: destination[first, slot])
             case .compute(let computation):
                 let (program, column) = (computation.program, computation.column)
-                for row in rows {
-                    do throws(MigrationError) {
-                        try program.evaluate(
-                            source, row: row, into: &destination, destinationRow: first + row - rows.lowerBound,
-                            slot: column)
-                    } catch {
-                        return false
-                    }
+                guard program.evaluate(source, rows: rows, into: &destination, from: first, slot: column) else {
+                    return false
                 }
             case .fillNull(let value, let slot):
                 var cell: Cell?

@@ -134,12 +134,6 @@ enum InputDigest {
         model.entityVersionHashesByName.mapValues { $0.hexadecimal }
     }
 
-    /// A digest of all that a model says: default values, rules and labels too, which no version hash covers.
-    static func definition(_ model: ManagedObjectModel) -> String {
-        // What a store's cached model would be.
-        (try? ModelArchive.encode(model.whole)).map { SHA256.hash($0).hexadecimal } ?? ""
-    }
-
     /// Digests by entity mapping, over its form in JSON.
     ///
     /// A mapping model that was built in code may hold what JSON has no form for: then its names and its expressions'

@@ -131,7 +131,7 @@ extension RunRecord.Header {
         }
         self.policies = policies
         if !policies.isEmpty, !options.policyCode.isEmpty { policyCode = options.policyCode }
-        models = [migration.sourceModel, migration.destinationModel].map(InputDigest.definition)
+        models = [migration.sourceModel, migration.destinationModel].map(\.definitionDigest.hexadecimal)
         let steps = prepared.turns.flatMap { turn in
             turn.work.passes.flatMap { pass in
                 pass.steps.map { step in

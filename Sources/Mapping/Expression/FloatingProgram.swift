@@ -1,0 +1,140 @@
+import Diagnostics
+import Rows
+
+/// Runs programs of nothing but floating arithmetic over many rows, each instruction over all of them: a row alone costs ten
+/// times what it computes.
+///
+/// A value that is refused, or that has no limit, is left to ``ProgramRun``, which says what is wrong with it.
+enum FloatingProgram {
+    /// Rows at a time: a bit of a word each.
+    private static let most = 64
+
+    /// Whether a program is one.
+    static func fits(_ code: ProgramDraft) -> Bool {
+        code.registers <= 64
+            && code.instructions.allSatisfy { step in
+                switch step.operation {
+                case .loadReal, .loadNull, .nothing: true
+                case .realArithmetic: step.n <= ArithmeticOperator.divide.code
+                case .loadConstant:
+                    code.constants[Int(step.n)].kind == .real || code.constants[Int(step.n)].kind == .null
+                default: false
+                }
+            }
+    }
+
+    /// Fills a slot of neighbouring rows.
+    ///
+    /// - Precondition: the code fits.
+    /// - Parameter first: the destination's row for the first of the source's.
+    /// - Returns: false where a row has to be looked at alone.
+    static func run(
+        _ code: ProgramCode, _ source: borrowing RowBatch, rows: Range<Int>, into destination: inout RowBatch,
+        from first: Int, slot: Int
+    ) -> Bool {
+        precondition(code.isFloating)
+        return withUnsafeTemporaryAllocation(of: Double.self, capacity: code.registers * most) { values in
+            withUnsafeTemporaryAllocation(of: UInt64.self, capacity: code.registers) { nulls in
+                values.initialize(repeating: 0)
+                var start = rows.lowerBound
+                while start < rows.upperBound {
+                    let count = min(most, rows.upperBound - start)
+                    // What no instruction has set is null.
+                    nulls.initialize(repeating: .max)
+                    guard compute(code, source, start..<start + count, values, nulls) else { return false }
+                    let target = first + start - rows.lowerBound
+                    for place in 0..<count {
+                        destination[target + place, slot] =
+                            nulls[0] >> UInt64(place) & 1 != 0 ? .null : .real(values[place])
+                    }
+                    start += count
+                }
+                return true
+            }
+        }
+    }
+
+    /// Leaves the values of some rows in the first register.
+    private static func compute(
+        _ code: ProgramCode, _ source: borrowing RowBatch, _ rows: Range<Int>,
+        _ values: UnsafeMutableBufferPointer<Double>, _ nulls: UnsafeMutableBufferPointer<UInt64>
+    ) -> Bool {
+        for step in code.instructions {
+            let d = Int(step.d)
+            let target = UnsafeMutableBufferPointer(rebasing: values[d * most..<d * most + rows.count])
+            switch step.operation {
+            case .loadReal:
+                var missing: UInt64 = 0
+                for (place, row) in rows.enumerated() {
+                    let cell = source[row, Int(step.n)]
+                    switch cell.kind {
+                    case .real: target[place] = cell.realValue
+                    case .integer: target[place] = Double(cell.integerValue)
+                    case .null, .absent, .encoded:
+                        target[place] = 0
+                        missing |= 1 << UInt64(place)
+                    default: return false
+                    }
+                }
+                nulls[d] = missing
+            case .loadConstant:
+                let constant = code.constants[Int(step.n)]
+                target.update(repeating: constant.isNull ? 0 : constant.realValue)
+                nulls[d] = constant.isNull ? .max : 0
+            case .loadNull:
+                target.update(repeating: 0)
+                nulls[d] = .max
+            case .realArithmetic:
+                let missing = nulls[Int(step.a)] | nulls[Int(step.b)]
+                let a = UnsafePointer(values.baseAddress.unsafelyUnwrapped) + Int(step.a) * most
+                let b = UnsafePointer(values.baseAddress.unsafelyUnwrapped) + Int(step.b) * most
+                switch step.n {
+                case ArithmeticOperator.add.code: for place in 0..<rows.count { target[place] = a[place] + b[place] }
+                case ArithmeticOperator.subtract.code:
+                    for place in 0..<rows.count { target[place] = a[place] - b[place] }
+                case ArithmeticOperator.multiply.code:
+                    for place in 0..<rows.count { target[place] = a[place] * b[place] }
+                default: for place in 0..<rows.count { target[place] = a[place] / b[place] }
+                }
+                for place in 0..<rows.count where !target[place].isFinite {
+                    guard missing >> UInt64(place) & 1 != 0 else { return false }
+                    target[place] = 0
+                }
+                nulls[d] = missing
+            default: break
+            }
+        }
+        return true
+    }
+}
+
+extension ExpressionProgram {
+    /// Computes the values for neighbouring source rows, as ``evaluate(_:row:into:destinationRow:slot:)`` does each.
+    ///
+    /// - Parameter first: the destination row for the first of them.
+    /// - Returns: false where a value cannot be computed: what the rows' slot holds then is worth nothing.
+    package func evaluate(
+        _ source: borrowing RowBatch, rows: Range<Int>, into destination: inout RowBatch, from first: Int, slot: Int
+    ) -> Bool {
+        if let code = floating,
+            FloatingProgram.run(code, source, rows: rows, into: &destination, from: first, slot: slot)
+        {
+            return true
+        }
+        for row in rows {
+            do throws(MigrationError) {
+                try evaluate(
+                    source, row: row, into: &destination, destinationRow: first + row - rows.lowerBound, slot: slot)
+            } catch {
+                return false
+            }
+        }
+        return true
+    }
+
+    /// The program, where it is one of floating arithmetic alone and reads the row.
+    private var floating: ProgramCode? {
+        guard constant == nil, let code, code.isFloating else { return nil }
+        return code
+    }
+}
