@@ -193,4 +193,45 @@ private struct PlainAssociations {
         }
         #expect(checked > 5)
     }
+
+    @Test("Pairs that are added together are those that are added one by one", arguments: RandomSeeds.seeds(12))
+    func together(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        let folder = try TemporaryFolder()
+        let work = try WorkDirectory(path: folder.path)
+        let together = AssociationTable(directory: work, name: "together", memory: 512 << 10)
+        let single = AssociationTable(directory: work, name: "single", memory: 512 << 10)
+        // Their own keys at first, or numbers; a gap that ends that; a destination that was passed over.
+        var (source, destination) = (Int64(1), random.chance(2) ? Int64(1) : 100)
+        for _ in 0..<40 {
+            if random.chance(3) { source += Int64(random.below(4)) }
+            if random.chance(12) { destination += Int64(1 + random.below(3)) }
+            if random.chance(20) { source = max(1, source - 3) }
+            let keys = (0..<Int64(1 + random.below(70))).map { step -> Int64 in
+                if step > 0 { source += random.chance(40) ? 2 : 1 }
+                return source
+            }
+            try keys.withUnsafeBufferPointer { try together.add(sources: $0, of: 3, destinations: destination, of: 8) }
+            for (place, key) in keys.enumerated() {
+                try single.add(
+                    source: ObjectReference(entity: 3, key: key),
+                    destination: ObjectReference(entity: 8, key: destination + Int64(place)))
+            }
+            source += 1
+            destination += Int64(keys.count)
+            #expect(try together.count() == single.count(), "seed \(seed)")
+            #expect(together.isMonotonic == single.isMonotonic, "seed \(seed)")
+        }
+        let (found, expected) = (
+            try together.destinationsInOrderOfFirstAssociation(), try single.destinationsInOrderOfFirstAssociation()
+        )
+        var distinct = 0
+        while let pair = try expected.next() {
+            distinct += 1
+            let other = try #require(try found.next())
+            #expect(other.destination == pair.destination && other.firstSource == pair.firstSource, "seed \(seed)")
+        }
+        #expect(try found.next() == nil)
+        if let known = together.countOfDestinations { #expect(known == distinct, "seed \(seed)") }
+    }
 }
