@@ -1,6 +1,7 @@
 import Diagnostics
 import Glibc
 import SpillStorage
+import Synchronization
 
 /// The end of a database file, to which pages are added: one ascending stream, whatever tree a page belongs to.
 ///
@@ -11,12 +12,15 @@ import SpillStorage
 /// smaller than the first buffer is written as any other. From 128 MiB on a full buffer is written while the next one is filled
 /// (``StreamWriter``).
 ///
-/// Memory: 128 pages; where they were full once, 512, and until those are written 640.
+/// Memory: 128 pages, which the next output takes over; where they were full once, 512 more.
 final class PageOutput {
     /// Pages of the first buffer, and of the two that follow it: each write costs the system as much as some pages, and the
     /// two are one huge page.
     private static let firstPages: UInt32 = 128
     private static let laterPages = UInt32(LargeMemory.hugePage / PageGeometry.pageSize / 2)
+
+    /// The first buffer of an output that has ended: to touch new memory costs more than to fill it.
+    private static let spare = Mutex<UInt?>(nil)
 
     let path: String
     private let calls: any FileCalls
@@ -51,8 +55,12 @@ final class PageOutput {
             let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
             try Self.write(rest, at: place + done, descriptor, path, calls)
         }
-        let first = UnsafeMutableRawPointer.allocate(
-            byteCount: Int(Self.firstPages) * PageGeometry.pageSize, alignment: 4096)
+        let spare = Self.spare.withLock { spare in
+            defer { spare = nil }
+            return spare.flatMap { UnsafeMutableRawPointer(bitPattern: $0) }
+        }
+        let first =
+            spare ?? .allocate(byteCount: Int(Self.firstPages) * PageGeometry.pageSize, alignment: 4096)
         buffer = first
         self.first = first
         pageCount = 0
@@ -63,8 +71,20 @@ final class PageOutput {
         // Whoever wants to know has waited.
         try? stream.wait()
         _ = calls.close(descriptor)
-        first?.deallocate()
+        leaveFirst()
         later?.deallocate()
+    }
+
+    /// Leaves the first buffer to the next output, unless one has been left to it.
+    private func leaveFirst() {
+        guard let buffer = first else { return }
+        first = nil
+        let isLeft = Self.spare.withLock { spare in
+            guard spare == nil else { return false }
+            spare = UInt(bitPattern: buffer)
+            return true
+        }
+        if !isLeft { buffer.deallocate() }
     }
 
     /// Says how many pages the file has; the next one comes behind them.
@@ -142,8 +162,7 @@ final class PageOutput {
         // The write before has ended: its buffer is free.
         let half = LargeMemory.hugePage / 2
         if let later {
-            first?.deallocate()
-            first = nil
+            leaveFirst()
             buffer = buffer == later ? later + half : later
         } else {
             let made = LargeMemory.allocate(byteCount: LargeMemory.hugePage)

@@ -53,6 +53,9 @@ final class JournalWriter: @unchecked Sendable {
         }
     }
 
+    /// Bytes of a state that leaves gaps worth giving back.
+    private static let largeState = 32 << 10
+
     /// Whether a record is on its way.
     var isBusy: Bool { busy.load(ordering: .acquiring) }
 
@@ -78,8 +81,9 @@ final class JournalWriter: @unchecked Sendable {
             } catch {
                 failure.withLock { $0 = error }
             }
-            // A state is encoded in many small pieces, and what a stage takes next is other ones.
-            ProcessMemory.trim()
+            // A state of stages is encoded in many small pieces, and what a stage takes next is other ones. What a load's
+            // state leaves is used again at once: to touch it anew costs more than the state.
+            if state.body.count > Self.largeState { ProcessMemory.trim() }
             busy.store(false, ordering: .releasing)
         }
     }
