@@ -120,7 +120,8 @@ struct XMLScanner {
             throw offset < bytes.count ? failure("a name is missing") : failure(Self.endsEarly)
         }
         let name = String(decoding: bytes[start..<offset], as: UTF8.self)
-        guard name != "xmlns", !name.contains(":") || name.hasPrefix("xml:") else {
+        let hasColon = bytes[start..<offset].contains(UInt8(ascii: ":"))
+        guard name != "xmlns", !hasColon || name.hasPrefix("xml:") else {
             throw Malformation(problem: "it uses a namespace, which models have none of", offset: start)
         }
         return name

@@ -40,7 +40,7 @@ final class JournalWriter: @unchecked Sendable {
         failAfter = failure
         self.storePath = storePath
         self.spills = spills
-        killAfter = ProcessInfo.processInfo.environment["STAGECOACH_KILL_AT_RECORD"].flatMap(Int.init)
+        killAfter = RunCheckpoints.setting("STAGECOACH_KILL_AT_RECORD")
         if let earlier {
             journal = try RunJournal(goingOn: path, after: earlier.journal)
             headerPlace = earlier.journal.places.first ?? 0

@@ -84,7 +84,7 @@ final class RecentStates {
     init(_ path: String, interval: Duration) {
         self.path = path
         self.interval = interval
-        killAfter = ProcessInfo.processInfo.environment["STAGECOACH_KILL_AT_RECENT"].flatMap(Int.init)
+        killAfter = RunCheckpoints.setting("STAGECOACH_KILL_AT_RECENT")
     }
 
     /// Whether the journal's states are left out, so that a test gets to its kill.

@@ -135,7 +135,8 @@ extension RunRecord.Header {
         let steps = prepared.turns.flatMap { turn in
             turn.work.passes.flatMap { pass in
                 pass.steps.map { step in
-                    "\(step.table) \(step.mappings) \(step.after ?? .min) \(step.through ?? .max) \(step.isLast)"
+                    let mappings = step.mappings.map(String.init).joined(separator: ",")
+                    return "\(step.table) \(mappings) \(step.after ?? .min) \(step.through ?? .max) \(step.isLast)"
                 } + pass.joinTables.map { "join \($0)" }
             }
         }

@@ -95,13 +95,16 @@ final class RunCheckpoints {
         self.earlier = earlier
         self.isResumable = isResumable
         self.cancellation = cancellation
-        let asked = ProcessInfo.processInfo.environment["STAGECOACH_CHECKPOINT_INTERVAL"].flatMap(Int.init)
+        let asked = RunCheckpoints.setting("STAGECOACH_CHECKPOINT_INTERVAL")
         let given = options.checkpointInterval ?? asked.map { .milliseconds($0) }
         intervals = (given ?? .milliseconds(30))...(given ?? .milliseconds(500))
         recents = RecentStates(area.recentStatePath, interval: given ?? .milliseconds(8))
         noted = NotedKeys(area.notedKeysPath)
         journalFailure = options.journalFailure
     }
+
+    /// A number that a variable of the environment gives.
+    static func setting(_ name: String) -> Int? { getenv(name).flatMap { Int(String(cString: $0)) } }
 
     // MARK: - Going on
 
