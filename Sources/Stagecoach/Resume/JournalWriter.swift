@@ -53,9 +53,6 @@ final class JournalWriter: @unchecked Sendable {
         }
     }
 
-    /// Bytes of a state that leaves gaps worth giving back.
-    private static let largeState = 32 << 10
-
     /// Whether a record is on its way.
     var isBusy: Bool { busy.load(ordering: .acquiring) }
 
@@ -67,8 +64,13 @@ final class JournalWriter: @unchecked Sendable {
     /// - Parameters:
     ///   - ordinal: the state's.
     ///   - everything: whether other files were written too since the last state.
+    ///   - trims: whether gaps in memory are given back: a state of stages is encoded in many small pieces, and what a stage
+    ///     takes next is other ones. What the state of a row path's load leaves is used again at once: to touch it anew would
+    ///     cost more than the state.
     /// - Throws: what an earlier one failed with.
-    func append(_ state: RunJournal.Record, ordinal: Int, everything: Bool) throws(MigrationError) {
+    func append(
+        _ state: RunJournal.Record, ordinal: Int, everything: Bool, trims: Bool
+    ) throws(MigrationError) {
         try rethrow()
         busy.store(true, ordering: .releasing)
         let files = spills.saveState()
@@ -81,9 +83,7 @@ final class JournalWriter: @unchecked Sendable {
             } catch {
                 failure.withLock { $0 = error }
             }
-            // A state of stages is encoded in many small pieces, and what a stage takes next is other ones. What a load's
-            // state leaves is used again at once: to touch it anew costs more than the state.
-            if state.body.count > Self.largeState { ProcessMemory.trim() }
+            if trims { ProcessMemory.trim() }
             busy.store(false, ordering: .releasing)
         }
     }

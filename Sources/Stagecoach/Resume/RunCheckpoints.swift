@@ -290,7 +290,7 @@ final class RunCheckpoints {
         if cancellation.error != nil {
             try journal().appendNow(record, synchronizes: true, everything: everything)
         } else {
-            try journal().append(record, ordinal: state.ordinal, everything: everything)
+            try journal().append(record, ordinal: state.ordinal, everything: everything, trims: isStaged)
         }
         activate()
     }
