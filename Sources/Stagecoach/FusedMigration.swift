@@ -19,7 +19,7 @@ struct FusedMigration {
     typealias Outcome = (highest: [Int64], associations: [MappingAssociations])
 
     /// Memory limits up to here are small beside a program's own code.
-    private static let smallLimit = 128 << 20
+    static let smallLimit = 128 << 20
 
     /// Loads all tables.
     func run(into destination: DestinationStore) throws -> Outcome {

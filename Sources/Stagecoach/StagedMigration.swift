@@ -114,6 +114,10 @@ struct StagedMigration {
                         runtime.objects.place(entity: schema.model.entity(at: entry.entity), key: entry.key))
                 }, in: schema)
         }
+        // The load runs no code of policies, expressions and fetches. What a short run would save is less than it costs.
+        if session.budget.limit <= FusedMigration.smallLimit, RunCheckpoints.processorSeconds > 1 {
+            ProcessMemory.releaseCode()
+        }
         let loading = StagedLoad(
             session: session, mappings: mappings, work: work, runtime: runtime, excuses: excuses,
             relating: relating)

@@ -242,7 +242,8 @@ final class RunCheckpoints {
         return .seconds(passed) >= intervals.lowerBound && passed >= (processor - start) / 10
     }
 
-    private static var processorSeconds: Double {
+    /// Processor time of the thread so far.
+    static var processorSeconds: Double {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
         return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
