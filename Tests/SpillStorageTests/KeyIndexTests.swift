@@ -116,6 +116,40 @@ import Testing
         if index.isSpilled { #expect(index.residentBytes <= max(memory, 4 * KeyContainer.bitmapBytes * 2)) }
     }
 
+    @Test("Small sets with holes answer like a sorted array, with bitmaps beside them and without", arguments: [1, 30])
+    func bitmaps(sets: Int) throws {
+        let fixture = try SpillFixture()
+        var random = SeededGenerator(seed: 32)
+        // Thirty sets have more chunks than there are bitmaps for.
+        var made: [(index: KeyIndex, keys: [Int64])] = []
+        for number in 0..<sets {
+            let index = KeyIndex(directory: fixture.directory, name: "keys-\(number)", memory: 1 << 30)
+            var keys: [Int64] = []
+            for (range, holes) in [129, 900, 2047].enumerated() {
+                var missing: Set<Int> = []
+                while missing.count < holes { missing.insert(random.below(32_767) * 2 + 1) }
+                let base = range * 65_536 - 131_072
+                keys += (0..<65_536).filter { !missing.contains($0) }.map { Int64(base + $0) }
+            }
+            // The last range ends early; then others come, and the set has more chunks than have bitmaps.
+            keys += (0..<20_000).filter { $0 % 50 != 7 }.map { Int64(65_536 + $0) }
+            for key in keys { try index.append(key) }
+            try index.seal()
+            made.append((index, keys))
+        }
+        for (index, keys) in made { try check(index, keys, &random) }
+        for place in made.indices {
+            let more = (0..<30_000).filter { $0 % 40 != 9 }.map { Int64(3 * 65_536 + $0) }
+            for key in more { try made[place].index.append(key) }
+            made[place].keys += more
+            try check(made[place].index, made[place].keys, &random)
+        }
+        for (index, keys) in made {
+            try index.park()
+            try check(index, keys, &random)
+        }
+    }
+
     @Test("Ranges with few, just few enough and too many holes answer like a sorted array", arguments: [0, 1 << 30])
     func holes(memory: Int) throws {
         let fixture = try SpillFixture()

@@ -28,7 +28,7 @@ enum KeyContainer: UInt8 {
     /// Missing offsets that are compared at once.
     private static let holesAtOnce = 32
     /// Words before the missing offsets: the largest offset, and where each block's begin.
-    private static let holesStart = 1 + rangeSize / 512 + 1
+    static let holesStart = 1 + rangeSize / 512 + 1
     static let mostSparse = 2_048
     /// Fewer keys than this in a range are kept as sparse keys, so that the directory stays small.
     static let fewestInRange = 1_024
@@ -314,7 +314,7 @@ enum KeyContainer: UInt8 {
         return (.holes, payload, bytes)
     }
 
-    private static func holeParts(
+    static func holeParts(
         _ payload: UnsafeMutableRawPointer
     ) -> (missing: UnsafeMutablePointer<UInt16>, last: Int) {
         let words = payload.assumingMemoryBound(to: UInt16.self)

@@ -145,6 +145,11 @@ extension KeyIndex {
                 first: chunk.firstKey, last: last, payload: nil, rank: chunk.rank, keys: keysIn(number), kind: .full)
         }
         guard let payload = chunk.payload else { return nil }
+        if chunk.kind == .holes, let bitmap = bitmap(ofHoles: number, payload) {
+            return DenseRange(
+                first: chunk.firstKey, last: last, payload: bitmap, rank: chunk.rank, keys: keysIn(number),
+                kind: .bitmap)
+        }
         return DenseRange(
             first: chunk.firstKey, last: last, payload: payload, rank: chunk.rank, keys: keysIn(number),
             kind: chunk.kind)

@@ -8,6 +8,7 @@ extension KeyIndex {
     /// - Throws: `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func park() throws(MigrationError) {
         try seal()
+        dropBitmaps()
         guard residentBytes > 64 << 10 else { return }
         try spill()
         for slot in slotChunks.indices { empty(slot) }

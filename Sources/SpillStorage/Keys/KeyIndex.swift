@@ -53,6 +53,8 @@ package final class KeyIndex {
         var firstRange: Int64 = 0
         /// Around the key that was looked up last by itself.
         var span = Span()
+        /// Of the first chunks, where they are asked for often; nil: none was made.
+        var bitmaps: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
     }
 
     let hot: UnsafeMutablePointer<Hot>
@@ -99,6 +101,7 @@ package final class KeyIndex {
         hot.pointee.rangeTable.deallocate()
         hot.pointee.live?.deallocate()
         hot.pointee.far?.deallocate()
+        dropBitmaps()
         hot.deallocate()
     }
 

@@ -34,7 +34,8 @@ package enum ProcessMemory {
         var limit: Int?
         func consider(_ path: String) {
             guard let text = contents(path).map({ String(decoding: $0, as: UTF8.self) }),
-                let bytes = Int(text.filter { $0.isNumber }), bytes > 0 else { return }
+                let bytes = Int(text.filter { $0.isNumber }), bytes > 0
+            else { return }
             // Version 1 says "no limit" as a number just under 2^63.
             guard bytes < 1 << 60 else { return }
             limit = min(limit ?? Int.max, bytes)

@@ -79,13 +79,13 @@ final class MappingAssociations {
         additions += 1
     }
 
-    /// Adds pairs that were noted: the source objects of a table, in ascending order, and destination objects with the next
-    /// keys.
+    /// Adds pairs that were noted: the source objects of a table, in ascending order, and destination objects whose keys follow
+    /// each other.
     func addNoted(
-        _ sources: UnsafeBufferPointer<Int64>, table source: Int, destinations first: Int64, of entity: EntityDescription
+        _ sources: UnsafeBufferPointer<Int64>, table source: Int, destinations first: Int64,
+        of entity: EntityDescription
     ) throws(MigrationError) {
-        try table.add(
-            sources: sources, of: UInt32(source), destinations: first, of: UInt32(entity.index))
+        try table.add(sources: sources, of: UInt32(source), destinations: first, of: UInt32(entity.index))
     }
 
     /// The key of the row that the mapping itself made of a source row.
