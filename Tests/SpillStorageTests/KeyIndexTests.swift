@@ -128,20 +128,21 @@ import Testing
             for (range, holes) in [129, 900, 2047].enumerated() {
                 var missing: Set<Int> = []
                 while missing.count < holes { missing.insert(random.below(32_767) * 2 + 1) }
-                let base = range * 65_536 - 131_072
-                keys += (0..<65_536).filter { !missing.contains($0) }.map { Int64(base + $0) }
+                let base = Int64(range * 65_536 - 131_072)
+                for offset in 0..<65_536 where !missing.contains(offset) { keys.append(base + Int64(offset)) }
             }
             // The last range ends early; then others come, and the set has more chunks than have bitmaps.
-            keys += (0..<20_000).filter { $0 % 50 != 7 }.map { Int64(65_536 + $0) }
+            for offset: Int64 in 0..<20_000 where offset % 50 != 7 { keys.append(65_536 + offset) }
             for key in keys { try index.append(key) }
             try index.seal()
             made.append((index, keys))
         }
         for (index, keys) in made { try check(index, keys, &random) }
         for place in made.indices {
-            let more = (0..<30_000).filter { $0 % 40 != 9 }.map { Int64(3 * 65_536 + $0) }
-            for key in more { try made[place].index.append(key) }
-            made[place].keys += more
+            for offset: Int64 in 0..<30_000 where offset % 40 != 9 {
+                try made[place].index.append(196_608 + offset)
+                made[place].keys.append(196_608 + offset)
+            }
             try check(made[place].index, made[place].keys, &random)
         }
         for (index, keys) in made {
