@@ -107,4 +107,26 @@ struct MemoryTests {
         #expect(outcome.peakMemory < Self.limit, "\(outcome.peakMemory >> 10) KiB")
         #expect(try shape.digest(of: output) == shape.digest(of: folder.file("source.sqlite")))
     }
+
+    @Test(
+        "Long texts that expressions make go under 64 MiB, row by row, with and without policies",
+        arguments: [[], ["--policy", "create"]])
+    func madeTexts(way: [String]) throws {
+        let scene = try MemoryScene(people: 300)
+        let text = String(repeating: "x", count: 400_000)
+        let mapping = """
+            {"formatVersion": 2, "entityMappings": [{"name": "P", "sourceEntity": "Person", "destinationEntity": "Person",
+            "attributes": {"title": "FUNCTION($source.label, 'stringByAppendingString:', '\(text)')"}}]}
+            """
+        try mapping.write(toFile: scene.folder.file("long.json"), atomically: false, encoding: .utf8)
+        let output = scene.folder.file("out.sqlite")
+        let child = try MemoryChild(
+            ["--store", scene.storePath, "--from", scene.sourceModelPath, "--to", scene.destinationModelPath]
+                + ["--mapping", scene.folder.file("long.json"), "--output", output, "--memory-limit", "64M"] + way)
+        let outcome = try #require(child.outcome, "exit code \(child.code): \(child.errors)")
+        #expect(outcome.peakMemory < Self.limit, "\(outcome.peakMemory >> 10) KiB")
+        let made = try Connection(path: output, flags: SQLITE_OPEN_READONLY).prepare(
+            "SELECT count(*), min(length(ZTITLE)) FROM ZPERSON")
+        #expect(try made.step() && made.integer(0) == 300 && made.integer(1) > 400_000)
+    }
 }

@@ -11,7 +11,7 @@ import Rows
 /// A row whose values cannot be computed is not among them: it is refused where its call makes it. Nothing is noted or
 /// counted ahead, so a call that takes no row leaves nothing behind.
 ///
-/// Memory: cells of ``mostCells`` at the most, and the bytes of computed texts; others stay in the source's batch.
+/// Memory: ``mostCells`` cells at the most, and 32 KiB of texts that are made, or one; others stay in the source's batch.
 final class PreparedRows {
     /// What the rows are made by: a call with another mapping, or after an expression was changed, makes its own.
     let mapping: EntityMapping
@@ -88,15 +88,21 @@ final class PreparedRows {
             pause -= 1
             return
         }
-        let first = batch.appendRows(keys: sources.window.keys(range), clearing: openColumns)
-        let all = first..<first + range.count
+        _ = batch.appendRows(keys: sources.window.keys(range), clearing: openColumns)
+        let all = 0..<range.count
         batch.fill(all, slot: EntityTable.entityColumn, with: .integer(Int64(objects.schema.number(of: entity))))
         batch.fill(all, slot: EntityTable.lockColumn, with: .integer(1))
         if program.fillsRowsTogether {
-            if !program.run(sources.window, rows: range, into: &batch, from: first) { batch.removeRows(from: 0) }
+            if !program.run(sources.window, rows: range, into: &batch, from: 0) { batch.removeRows(from: 0) }
             return
         }
         for (place, row) in range.enumerated() {
+            // Texts that are made may be of any length: the rest has its turn when these are put down.
+            guard batch.arenaCount < batch.byteTarget else {
+                batch.removeRows(from: place)
+                end = row
+                return
+            }
             do throws(MigrationError) {
                 try program.run(sources.window, row: row, into: &batch, destinationRow: place, borrows: true)
             } catch {
