@@ -48,6 +48,15 @@ extension RowBatch {
         }
     }
 
+    /// Adds a copy of a row of another batch, its bytes included.
+    ///
+    /// - Precondition: both have as many slots, and there is room for it.
+    package mutating func append(row: Int, of source: borrowing RowBatch, key: Int64) {
+        precondition(source.slots == slots)
+        let new = appendRow(key: key)
+        for slot in 0..<slots { copy(source[row, slot], from: source, row: new, slot: slot) }
+    }
+
     /// Takes cells of a row of another batch over, as ``borrow(_:from:row:slot:)`` takes each, and encoded ones as they are.
     ///
     /// - Parameters:

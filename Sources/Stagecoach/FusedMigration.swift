@@ -18,9 +18,6 @@ struct FusedMigration {
     /// Z_MAX by destination table, and the mappings' association tables, for later mapping models.
     typealias Outcome = (highest: [Int64], associations: [MappingAssociations])
 
-    /// Memory limits up to here are small beside a program's own code.
-    static let smallLimit = 128 << 20
-
     /// Loads all tables.
     func run(into destination: DestinationStore) throws -> Outcome {
         session.beginReferences(mayBeSet: false)
@@ -31,7 +28,7 @@ struct FusedMigration {
             try session.work.removeUnclaimed()
         }
         session.begin(.keys)
-        if session.budget.limit <= Self.smallLimit { ProcessMemory.releaseCode() }
+        session.releaseCode()
         let links = LinkPlanner(
             mappings: mappings, source: session.layout.schema, destination: session.destinationSchema
         ).plan()

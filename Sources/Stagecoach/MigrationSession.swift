@@ -155,6 +155,14 @@ final class MigrationSession {
         progress.spilled(bytes: work.bytesWritten)
     }
 
+    /// Memory limits up to here are small beside a program's own code.
+    private static let smallLimit = 128 << 20
+
+    /// Gives the code back that ran so far, where the limit is small: what comes next runs other code.
+    func releaseCode() {
+        if budget.limit <= Self.smallLimit { ProcessMemory.releaseCode() }
+    }
+
     /// Whether policies that may be are called by two threads.
     var worksAhead: Bool { options.worksAhead ?? (ProcessInfo.processInfo.activeProcessorCount > 1) }
 

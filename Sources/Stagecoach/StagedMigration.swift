@@ -115,9 +115,7 @@ struct StagedMigration {
                 }, in: schema)
         }
         // The load runs no code of policies, expressions and fetches. What a short run would save is less than it costs.
-        if session.budget.limit <= FusedMigration.smallLimit, RunCheckpoints.processorSeconds > 1 {
-            ProcessMemory.releaseCode()
-        }
+        if session.checkpoints?.processorSeconds ?? 0 > 1 { session.releaseCode() }
         let loading = StagedLoad(
             session: session, mappings: mappings, work: work, runtime: runtime, excuses: excuses,
             relating: relating)
@@ -408,7 +406,7 @@ struct StagedMigration {
                 while rounds != nil, row < count {
                     guard
                         let (done, ahead) = try rounds?.run(
-                            row..<count, create: { try creation.create(row: $0, table: table) })
+                            row..<count, create: { try creation.create(rows: $0, table: table) })
                     else { break }
                     creation.line.migrated += ahead.migrated
                     creation.line.droppedByPolicy += ahead.dropped

@@ -177,13 +177,6 @@ struct ConcurrentPolicyTests {
         override var execution: PolicyExecution { .concurrent }
     }
 
-    /// What came of a migration.
-    private struct Ending {
-        var store: ReferenceStore?
-        var report: MigrationReport?
-        var error: String?
-    }
-
     private let fixture: PolicyFixture
 
     init() throws {
@@ -192,33 +185,17 @@ struct ConcurrentPolicyTests {
         fixture.mapping.entityMappingsByName["Persons"]?.entityMigrationPolicyClassName = "P"
     }
 
-    private func run(_ isConcurrent: Bool, _ change: (MigrationManager) -> Void = { _ in }) -> Ending {
+    private func run(_ isConcurrent: Bool, _ change: (MigrationManager) -> Void = { _ in }) -> PolicyEnding {
         let manager = fixture.manager()
         manager.policies.register("P") { isConcurrent ? ConcurrentPolicy() : IsolatedPolicy() }
         manager.options.worksAhead = true
         change(manager)
-        var ending = Ending()
-        do {
-            ending.store = try fixture.run(manager)
-            ending.report = manager.report
-        } catch {
-            ending.error = "\(error)"
-        }
-        return ending
+        return PolicyEnding(of: fixture, by: manager)
     }
 
     private func differences(_ change: (MigrationManager) -> Void = { _ in }) throws -> [String] {
-        let (expected, found) = (run(false, change), run(true, change))
-        guard expected.error == found.error else {
-            return ["expected \(expected.error ?? "success")", "found \(found.error ?? "success")"]
-        }
-        guard let before = expected.store, let after = found.store else { return [] }
-        var lines = after.differences(from: before)
-        if expected.report?.counts != found.report?.counts {
-            lines.append("counts \(String(describing: found.report?.counts))")
-        }
-        if expected.report?.rejects?.objects != found.report?.rejects?.objects { lines.append("rejects") }
-        return lines
+        let expected = run(false, change)
+        return run(true, change).differences(from: expected)
     }
 
     private func reset() {
@@ -312,7 +289,7 @@ struct ConcurrentPolicyTests {
         var generator = SeededGenerator(seed: seed)
         let expected = try #require(run(false).store)
         var attempts = 0
-        var ending = Ending()
+        var ending = PolicyEnding()
         try? FileManager.default.removeItem(at: fixture.destinationURL)
         while ending.store == nil {
             attempts += 1

@@ -116,37 +116,17 @@ struct PreparedRowsTests {
         return steps
     }
 
-    private struct Ending {
-        var store: ReferenceStore?
-        var report: MigrationReport?
-        var error: String?
-    }
-
-    private func ending(_ isPrepared: Bool, _ change: (MigrationManager) -> Void = { _ in }) throws -> Ending {
+    private func ending(_ isPrepared: Bool, _ change: (MigrationManager) -> Void = { _ in }) throws -> PolicyEnding {
         let persons = try #require(fixture.mapping.entityMappingsByName["Persons"])
         persons.sourceFilter = isPrepared ? nil : try SourcePredicate(format: "age > -1 OR age == nil")
         let manager = fixture.manager()
         change(manager)
-        do {
-            let store = try fixture.run(manager)
-            return Ending(store: store, report: manager.report)
-        } catch {
-            return Ending(error: "\(error)")
-        }
+        return PolicyEnding(of: fixture, by: manager)
     }
 
     private func differences(_ change: (MigrationManager) -> Void = { _ in }) throws -> [String] {
-        let (expected, found) = (try ending(false, change), try ending(true, change))
-        guard expected.error == found.error else {
-            return ["expected \(expected.error ?? "success")", "found \(found.error ?? "success")"]
-        }
-        guard let before = expected.store, let after = found.store else { return [] }
-        var lines = after.differences(from: before)
-        if expected.report?.counts != found.report?.counts {
-            lines.append("counts \(String(describing: found.report?.counts))")
-        }
-        if expected.report?.rejects?.objects != found.report?.rejects?.objects { lines.append("rejects") }
-        return lines
+        let expected = try ending(false, change)
+        return try ending(true, change).differences(from: expected)
     }
 
     @Test("Whatever calls do, nothing shows that rows were prepared", arguments: RandomSeeds.seeds(24))

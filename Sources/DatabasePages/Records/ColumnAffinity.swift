@@ -9,7 +9,7 @@ package enum ColumnAffinity: UInt8, Sendable {
     /// SQLite's rules for a declared type, in their order.
     package init(declaredType: String) {
         // Bytes, not characters: a store's start asks for each column's several times.
-        let type = Array(declaredType.utf8.map { $0 >= 0x61 && $0 <= 0x7A ? $0 - 0x20 : $0 })
+        let type = declaredType.utf8.map { $0 >= 0x61 && $0 <= 0x7A ? $0 - 0x20 : $0 }
         func has(_ word: StaticString) -> Bool {
             let word = UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount)
             return type.count >= word.count

@@ -6,8 +6,6 @@ import Synchronization
 /// Memory: 8.25 KiB for each of a set's first four chunks at the most, made when they are first asked for; of all sets of the
 /// process ``mostOfAll``.
 extension KeyIndex {
-    /// The chunks that may have one: keys in any order go from one to the other.
-    static let mostBitmaps = 4
     /// Bitmaps of all sets: half a mebibyte.
     private static let mostOfAll = 64
     private static let inUse = Atomic<Int>(0)
@@ -16,38 +14,26 @@ extension KeyIndex {
 
     /// The bitmap of a chunk that is kept as its holes; nil where they have to do.
     func bitmap(ofHoles number: Int, _ payload: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
-        guard number < Self.mostBitmaps else { return nil }
-        if let known = hot.pointee.bitmaps?[number] { return known }
-        guard chunkCount <= Self.mostBitmaps, file == nil, KeyContainer.holeCount(payload) > Self.fewHoles else {
-            return nil
-        }
-        guard Self.inUse.add(1, ordering: .relaxed).newValue <= Self.mostOfAll else {
-            Self.inUse.subtract(1, ordering: .relaxed)
-            return nil
-        }
-        let bitmaps: UnsafeMutablePointer<UnsafeMutableRawPointer?>
-        if let known = hot.pointee.bitmaps {
-            bitmaps = known
-        } else {
-            bitmaps = .allocate(capacity: Self.mostBitmaps)
-            bitmaps.initialize(repeating: nil, count: Self.mostBitmaps)
-            hot.pointee.bitmaps = bitmaps
-        }
+        guard number < hot.pointee.bitmaps.count else { return nil }
+        if let known = hot.pointee.bitmaps[number] { return known }
+        // Two threads that ask at once may make one more than there are to be.
+        guard chunkCount <= hot.pointee.bitmaps.count, file == nil, KeyContainer.holeCount(payload) > Self.fewHoles,
+            Self.inUse.load(ordering: .relaxed) < Self.mostOfAll
+        else { return nil }
+        Self.inUse.add(1, ordering: .relaxed)
         let made = KeyContainer.makeBitmap(ofHoles: payload)
-        bitmaps[number] = made
+        hot.pointee.bitmaps[number] = made
         return made
     }
 
     /// Gives the bitmaps back.
     func dropBitmaps() {
-        guard let bitmaps = hot.pointee.bitmaps else { return }
-        for number in 0..<Self.mostBitmaps {
-            guard let bitmap = bitmaps[number] else { continue }
+        for number in hot.pointee.bitmaps.indices {
+            guard let bitmap = hot.pointee.bitmaps[number] else { continue }
             bitmap.deallocate()
+            hot.pointee.bitmaps[number] = nil
             Self.inUse.subtract(1, ordering: .relaxed)
         }
-        bitmaps.deallocate()
-        hot.pointee.bitmaps = nil
     }
 }
 

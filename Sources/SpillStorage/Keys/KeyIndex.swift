@@ -53,8 +53,8 @@ package final class KeyIndex {
         var firstRange: Int64 = 0
         /// Around the key that was looked up last by itself.
         var span = Span()
-        /// Of the first chunks, where they are asked for often; nil: none was made.
-        var bitmaps: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
+        /// Of the first chunks, where they were asked for: keys in any order go from one to the other.
+        var bitmaps: InlineArray<4, UnsafeMutableRawPointer?> = .init(repeating: nil)
     }
 
     let hot: UnsafeMutablePointer<Hot>

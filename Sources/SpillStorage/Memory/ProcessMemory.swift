@@ -33,14 +33,12 @@ package enum ProcessMemory {
     package static func cgroupLimit(root: String = "/sys/fs/cgroup") -> Int? {
         var limit: Int?
         func consider(_ path: String) {
-            guard let text = contents(path).map({ String(decoding: $0, as: UTF8.self) }),
-                let bytes = Int(text.filter { $0.isNumber }), bytes > 0
-            else { return }
+            guard let text = contents(path), let bytes = Int(text.filter { $0.isNumber }), bytes > 0 else { return }
             // Version 1 says "no limit" as a number just under 2^63.
             guard bytes < 1 << 60 else { return }
             limit = min(limit ?? Int.max, bytes)
         }
-        for line in String(decoding: contents("/proc/self/cgroup") ?? [], as: UTF8.self).split(separator: "\n") {
+        for line in (contents("/proc/self/cgroup") ?? "").split(separator: "\n") {
             let fields = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
             guard fields.count == 3 else { continue }
             let isUnified = fields[1].isEmpty
@@ -62,34 +60,24 @@ package enum ProcessMemory {
 
     /// A number of /proc/self/status, in the unit that it has there.
     static func statusField(_ name: String) -> Int? {
-        // Bytes, not characters: a run's start asks for several.
         guard let text = contents("/proc/self/status") else { return nil }
-        let name = Array(name.utf8)
-        for line in text.split(separator: UInt8(ascii: "\n")) where line.starts(with: name) {
-            var number: Int?
-            for byte in line.dropFirst(name.count) {
-                guard byte >= 0x30, byte <= 0x39 else {
-                    if number != nil { break }
-                    continue
-                }
-                let (product, overflow) = (number ?? 0).multipliedReportingOverflow(by: 10)
-                guard !overflow else { return nil }
-                number = product &+ Int(byte &- 0x30)
-            }
-            return number
+        // Bytes, not characters: a run's start asks for several.
+        for line in text.utf8.split(separator: UInt8(ascii: "\n")) where line.starts(with: name.utf8) {
+            let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+            return Int(
+                String(decoding: line.drop { !digits.contains($0) }.prefix { digits.contains($0) }, as: UTF8.self))
         }
         return nil
     }
 
     /// A small file of the kernel's, whole.
-    private static func contents(_ path: String) -> [UInt8]? {
+    private static func contents(_ path: String) -> String? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
         var bytes = [UInt8](repeating: 0, count: 16 * 1024)
         let count = bytes.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, $0.count, 0) }
         guard count >= 0 else { return nil }
-        bytes.removeLast(bytes.count - count)
-        return bytes
+        return String(decoding: bytes.prefix(count), as: UTF8.self)
     }
 }

@@ -137,7 +137,7 @@ final class PolicyLane {
                     try create(row, &held)
                     if isWorkingAhead { outcome.ahead += 1 }
                 } else {
-                    try creation.create(row: row, table: table)
+                    try creation.create(rows: row..<row + 1, table: table)
                 }
             }
         } catch {

@@ -33,10 +33,10 @@ struct PolicyRounds {
     ///
     /// - Parameters:
     ///   - rows: what is left of the batch, at least one.
-    ///   - create: what the first thread does for a row.
+    ///   - create: what the first thread does for rows.
     /// - Returns: how many of the rows are done, and what the lane did.
     mutating func run(
-        _ rows: Range<Int>, create: (Int) throws -> Void
+        _ rows: Range<Int>, create: (Range<Int>) throws -> Void
     ) throws -> (count: Int, lane: PolicyLane.Outcome) {
         let count = min(size, rows.count)
         let ahead = min(count - 1, Int(Double(count) * share))
@@ -45,7 +45,7 @@ struct PolicyRounds {
         if ahead > 0 { lane.begin(middle..<middle + ahead) }
         var failure: (any Error)?
         do {
-            for row in rows.lowerBound..<middle { try create(row) }
+            try create(rows.lowerBound..<middle)
         } catch {
             failure = error
         }

@@ -195,8 +195,7 @@ final class DestinationRows {
             let key = base + 1 + Int64(row)
             try changes?.note(key)
             if run.open.isFull { try flush(run) }
-            let target = run.open.appendRow(key: key)
-            for slot in 0..<columns { run.open.copy(batch[row, slot], from: batch, row: target, slot: slot) }
+            run.open.append(row: row, of: batch, key: key)
         }
         return base + 1
     }
@@ -206,7 +205,7 @@ final class DestinationRows {
     /// Gives the next key to one of the rows that were prepared, which is put down later.
     func take(_ rows: PreparedRows) throws(MigrationError) {
         let key = try reserveKeys(1) + 1
-        if let changes { try changes.note(key) }
+        try changes?.note(key)
         if prepared == nil { prepared = rows }
     }
 
@@ -218,8 +217,7 @@ final class DestinationRows {
         try prepared.put { batch, rows throws(MigrationError) in
             for row in rows {
                 if run.open.isFull { try flush(run) }
-                let target = run.open.appendRow(key: batch.key(row))
-                for slot in 0..<columns { run.open.copy(batch[row, slot], from: batch, row: target, slot: slot) }
+                run.open.append(row: row, of: batch, key: batch.key(row))
             }
         }
     }
@@ -391,8 +389,7 @@ final class DestinationRows {
 
         /// Adds the row to a batch.
         func copy(to out: inout RowBatch) {
-            let target = out.appendRow(key: key)
-            for slot in 0..<batch.slots { out.copy(batch[row, slot], from: batch, row: target, slot: slot) }
+            out.append(row: row, of: batch, key: key)
         }
 
         fileprivate func advance() throws(MigrationError) {

@@ -78,18 +78,11 @@ final class ObjectCreation {
     func create(rows: Range<Int>, table: Int) throws {
         // Named once for all rows: each mention of a class's variable counts references.
         let (sources, context, entity) = (runtime.sources, runtime.sourceContext, source)
-        var line = line
-        defer { self.line = line }
         for row in rows {
             if let prepared, row >= prepared.end { try prepared.prepare(from: row) }
             context.renew(&held, entity: entity, table: table, key: sources.window.key(row))
-            try create(row, &line)
+            try create(row)
         }
-    }
-
-    /// Creates the objects of a row of the batch at hand.
-    func create(row: Int, table: Int) throws {
-        try create(source, table, runtime.sources.window.key(row), row)
     }
 
     /// Creates the objects of a source object.
@@ -97,11 +90,11 @@ final class ObjectCreation {
     /// - Parameter row: where it is in the batch at hand; nil where it is not.
     func create(_ entity: EntityDescription, _ table: Int, _ key: Int64, _ row: Int?) throws {
         runtime.sourceContext.renew(&held, entity: entity, table: table, key: key)
-        try create(row, &line)
+        try create(row)
     }
 
     /// Creates the objects of the source object at hand.
-    private func create(_ row: Int?, _ line: inout MigrationCounts.Mapping) throws {
+    private func create(_ row: Int?) throws {
         guard let object = held else { return }
         if let filter, let row,
             try !filter.passes(runtime.sources.window, row, object: { object }, variables: variables)

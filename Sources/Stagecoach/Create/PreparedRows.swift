@@ -117,15 +117,13 @@ final class PreparedRows {
     /// - Returns: false where there is no such row, or its turn is over.
     /// - Throws: `plan.keysExhausted` (65), what writing a spill throws.
     func take(_ source: ManagedObject, for mapping: EntityMapping) throws(MigrationError) -> Bool {
-        guard mapping === self.mapping, source.place.table == sourceTable, version == PropertyMapping.changes,
-            var place = Optional(taken.upperBound), place < batch.count
-        else { return false }
-        // The next one mostly: calls that take none are passed over.
-        let sourceKey = source.key
-        while batch.key(place) != sourceKey {
-            guard batch.key(place) < sourceKey, place + 1 < batch.count else { return false }
-            place += 1
+        guard mapping === self.mapping, source.place.table == sourceTable, version == PropertyMapping.changes else {
+            return false
         }
+        // The next one mostly: calls that take none are passed over.
+        var place = taken.upperBound
+        while place < batch.count, batch.key(place) < source.key { place += 1 }
+        guard place < batch.count, batch.key(place) == source.key else { return false }
         if taken.isEmpty || place != taken.upperBound || rows.nextKey != firstKey &+ Int64(taken.count) {
             try rows.putTaken()
             taken = place..<place

@@ -242,8 +242,10 @@ final class RunCheckpoints {
         return .seconds(passed) >= intervals.lowerBound && passed >= (processor - start) / 10
     }
 
-    /// Processor time of the thread so far.
-    static var processorSeconds: Double {
+    /// Processor time of the run's thread since the run began.
+    var processorSeconds: Double { Self.processorSeconds - start }
+
+    private static var processorSeconds: Double {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
         return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9

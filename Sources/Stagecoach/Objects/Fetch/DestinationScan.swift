@@ -102,10 +102,7 @@ final class DestinationScan {
             while index < open, run.open.key(index) < nextKey { index += 1 }
             while index < open, !target.isFull {
                 let key = run.open.key(index)
-                let new = target.appendRow(key: key)
-                for slot in 0..<target.slots {
-                    target.copy(run.open[index, slot], from: run.open, row: new, slot: slot)
-                }
+                target.append(row: index, of: run.open, key: key)
                 pass(key)
                 index += 1
             }
@@ -128,8 +125,7 @@ final class DestinationScan {
 
         /// Moves the row whose key was asked for.
         func move(to target: inout RowBatch) {
-            let new = target.appendRow(key: page.key(row))
-            for slot in 0..<target.slots { target.copy(page[row, slot], from: page, row: new, slot: slot) }
+            target.append(row: row, of: page, key: page.key(row))
             row += 1
         }
     }

@@ -134,7 +134,7 @@ final class FetchSorter {
         let order = order()
         if let needed, needed <= batch.count / 2 {
             var kept = FetchSorter.batch(slots: batch.slots, session)
-            for index in order.prefix(needed) { FetchSorter.append(batch, index, to: &kept, key: batch.key(index)) }
+            for index in order.prefix(needed) { kept.append(row: index, of: batch, key: batch.key(index)) }
             // Where the kept rows alone are too many bytes, they become a run.
             if !kept.isFull {
                 batch = kept
@@ -150,7 +150,7 @@ final class FetchSorter {
         var out = RowBatch(slots: batch.slots, rowCapacity: 1, byteTarget: 4096)
         for (place, index) in order.prefix(needed ?? .max).enumerated() {
             out.removeAll()
-            FetchSorter.append(batch, index, to: &out, key: Int64(place))
+            out.append(row: index, of: batch, key: Int64(place))
             try run.append(row: 0, of: out)
         }
         runs.append(run)
@@ -159,11 +159,6 @@ final class FetchSorter {
     }
 
     private static let fanIn = 16
-
-    private static func append(_ from: borrowing RowBatch, _ row: Int, to target: inout RowBatch, key: Int64) {
-        let new = target.appendRow(key: key)
-        for slot in 0..<from.slots { target.copy(from[row, slot], from: from, row: new, slot: slot) }
-    }
 
     private func mergeRuns() throws(MigrationError) {
         let run = RowSpill(
@@ -175,7 +170,7 @@ final class FetchSorter {
         heads.removeAll { $0.isAtEnd }
         while let least = least(of: heads) {
             out.removeAll()
-            FetchSorter.append(heads[least].batch, heads[least].row, to: &out, key: place)
+            out.append(row: heads[least].row, of: heads[least].batch, key: place)
             try run.append(row: 0, of: out)
             place += 1
             try heads[least].advance()
