@@ -137,6 +137,37 @@ package final class IndexSorter {
         }
     }
 
+    /// Adds the entries of the rows that a scan reads next, as long as they are ordinary ones.
+    ///
+    /// - Parameters:
+    ///   - fields: of the index's columns, in the table's records.
+    ///   - most: rows, at most.
+    ///   - settled: gets the key of the last of ``settledRows`` where these have become more.
+    /// - Returns: the rows whose entries were added; fewer than `most` at the end, and where a row has to be read otherwise.
+    /// - Throws: `store.damaged`, `store.io`, `spill.…`.
+    package func append(
+        rowsOf scan: TableScan, fields: [Int], upTo most: Int, settled: (Int64) -> Void
+    ) throws(MigrationError) -> Int {
+        guard let halves, let form, !isTooLarge, fields.first != fields.last || fields.count == 1 else { return 0 }
+        let fields = EntryFields(fields, form: form)
+        var known = settledRows
+        var added = 0
+        var isOrdinary = true
+        try halves.append(upTo: most) { room, most throws(MigrationError) in
+            let now = settledRows
+            if now != known, let key = scan.lastKey {
+                known = now
+                settled(key)
+            }
+            guard isOrdinary else { return 0 }
+            let written = try scan.entries(of: fields, upTo: most, into: room)
+            isOrdinary = written == most
+            added += written
+            return written
+        }
+        return added
+    }
+
     /// Adds a row's entry as words, where all its values have some.
     private func appendWords(_ batch: borrowing RowBatch, _ row: Int, _ firstID: Int64?) throws(MigrationError) {
         let (terms, words) = (terms, words)

@@ -11,7 +11,7 @@ import Rows
 /// Complexity: O(pages of the key range).
 package final class TableScan {
     /// The leaf at hand.
-    private struct Leaf {
+    struct Leaf {
         var bytes: UnsafeRawPointer
         var page: UInt32 = 0
         var count = 0
@@ -19,16 +19,16 @@ package final class TableScan {
         var upper: Int64?
     }
 
-    private let file: PageFile
+    let file: PageFile
     private let root: UInt32
-    private let after: Int64?
-    private let through: Int64?
+    let after: Int64?
+    let through: Int64?
     private let decoder: RecordDecoder
     private let way: TreeDescent
-    @exclusivity(unchecked) private var leaf: Leaf
-    @exclusivity(unchecked) private var lastKey: Int64?
+    @exclusivity(unchecked) var leaf: Leaf
+    @exclusivity(unchecked) var lastKey: Int64?
     @exclusivity(unchecked) private var isStarted = false
-    @exclusivity(unchecked) private var isFinished = false
+    @exclusivity(unchecked) private(set) var isFinished = false
 
     /// - Parameter root: the table's root page.
     /// - Precondition: fields and slots are those of the batches that are filled.
@@ -143,6 +143,17 @@ package final class TableScan {
     }
 
     // MARK: - The walk
+
+    /// Has a row at hand, where there is one left.
+    func stand(at leaf: inout Leaf) throws(MigrationError) -> Bool {
+        if !isStarted {
+            try start()
+            leaf = self.leaf
+        }
+        if leaf.next < leaf.count { return true }
+        isFinished = try !nextLeaf(&leaf)
+        return !isFinished
+    }
 
     private func start() throws(MigrationError) {
         isStarted = true

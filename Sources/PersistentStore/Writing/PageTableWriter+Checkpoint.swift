@@ -200,13 +200,19 @@ extension PageTableWriter {
                 .init(field: slot + (target.isKeyed ? 1 : 0), slot: slot, affinity: target.affinities[slot]))
         }
         let scan = TableScan(file: file, root: target.root, request: request)
+        let places = target.indexes.indices.filter { target.indexes[$0].sorter != nil }
         var batch = RowBatch(slots: target.affinities.count, rowCapacity: 1000, byteTarget: 128 << 10)
         var read = settled.rows
         while true {
+            // An index alone needs no batches, as long as its rows are ordinary.
+            if places.count == 1, let place = places.first {
+                read += try sortOrdinary(&target, place, scan, after: read)
+            }
             batch.removeAll()
             try scan.fill(&batch)
             if batch.isEmpty { break }
-            for (place, index) in target.indexes.enumerated() {
+            for place in places {
+                let index = target.indexes[place]
                 let first = Int(clamping: index.settled.rows - read)
                 guard let sorter = index.sorter, first < batch.count else { continue }
                 try sorter.append(batch, from: max(0, first), firstID: nil)
@@ -218,5 +224,28 @@ extension PageTableWriter {
             read += Int64(batch.count)
         }
         guard read == rows else { throw StateReader.damaged("\(read) rows in the place of \(rows)") }
+    }
+
+    /// Gives the sorter of an index the entries of the rows that a scan reads next, up to one that is not ordinary.
+    ///
+    /// - Parameter read: rows before them.
+    /// - Returns: the rows.
+    private func sortOrdinary(
+        _ target: inout Target, _ place: Int, _ scan: TableScan, after read: Int64
+    ) throws(MigrationError) -> Int64 {
+        guard let sorter = target.indexes[place].sorter, target.indexes[place].settled.rows <= read else { return 0 }
+        let fields = target.indexes[place].slots.map { $0 + (target.isKeyed ? 1 : 0) }
+        var settled = target.indexes[place].settled
+        defer { target.indexes[place].settled = settled }
+        var added: Int64 = 0
+        while true {
+            let most = Int(clamping: min(4096, rows - read - added))
+            guard most > 0 else { return added }
+            let more = try sorter.append(rowsOf: scan, fields: fields, upTo: most) {
+                settled = (Int64(sorter.settledRows), $0)
+            }
+            added += Int64(more)
+            if more < most { return added }
+        }
     }
 }

@@ -62,7 +62,8 @@ package final class PageTableWriter: TableWriter {
     var savedSorts: [UInt8] = []
     var pendingSorts: [UInt8] = []
     private var isFinished = false
-    /// Called when the first row has come, and when something long is done after the last: times for a checkpoint.
+    /// Called when the first row has come, and after the last one before and after each thing that takes long: times for a
+    /// checkpoint.
     package var passed: ((PageTableWriter) throws(MigrationError) -> Void)?
 
     /// - Parameters:
@@ -113,6 +114,10 @@ package final class PageTableWriter: TableWriter {
         return (settled, isKeyed ? batch.key(place) : settled)
     }
 
+    /// Whether all rows are in, and the entries of an index are sorted and built into its tree next: not to be gone on from
+    /// in between.
+    package var sortsNext: Bool { isComplete && open?.target.indexes.contains { $0.sorter != nil } ?? false }
+
     private func opened() throws(MigrationError) -> Open {
         if let open { return open }
         let made = Open(try begin(nil), file: try DatabaseFileWriter(path: path))
@@ -151,6 +156,7 @@ package final class PageTableWriter: TableWriter {
             try open.table.finish()
             try open.primary?.finish()
             isComplete = true
+            if sortsNext { try passed?(self) }
         }
         for (place, index) in open.target.indexes.enumerated() {
             guard let sorter = index.sorter else { continue }

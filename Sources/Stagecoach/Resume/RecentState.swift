@@ -108,11 +108,12 @@ final class RecentStates {
         (base, pending) = (known, nil)
     }
 
-    /// Whether it is time for one.
+    /// Whether it is time for one: earlier where there can be none for a while.
     func isDue(_ writer: PageTableWriter) -> Bool {
         guard base != nil, table === writer else { return false }
         let now = ContinuousClock.now
-        return last.duration(to: now) >= max(interval, interval == .zero ? .zero : start.duration(to: now) / 50)
+        let least = max(interval, interval == .zero ? .zero : start.duration(to: now) / 50)
+        return last.duration(to: now) >= (writer.sortsNext ? least / 8 : least)
     }
 
     /// Writes a state down. Where that fails there are no more of them.

@@ -1,0 +1,144 @@
+import Diagnostics
+import SpillStorage
+
+/// Reads the entries of an index from its table's rows without putting the rows into a batch.
+extension TableScan {
+    /// Writes the entries of the next rows, until one comes that is out of the ordinary: ``fill(_:)`` takes that one, or finds
+    /// what is wrong with it.
+    ///
+    /// An ordinary row has a record of numbers up to the last of the fields, all in its leaf, and values that are halves.
+    ///
+    /// - Parameters:
+    ///   - most: rows, one at least.
+    ///   - room: for so many entries of `form.width` words.
+    /// - Returns: the rows that were read; fewer than `most` where one is out of the ordinary, and at the end.
+    /// - Throws: `store.damaged`, naming the page; `store.io`.
+    func entries(
+        of fields: EntryFields, upTo most: Int, into room: UnsafeMutablePointer<UInt64>
+    ) throws(MigrationError) -> Int {
+        guard !isFinished else { return 0 }
+        var leaf = self.leaf
+        var written = 0
+        while written < most, try stand(at: &leaf) {
+            // Keys that may come: those behind the last one, in the leaf's bounds and in the range.
+            var last = max(lastKey ?? .min, after ?? .min)
+            let next = fields.entries(
+                in: leaf.bytes, cells: leaf.next..<min(leaf.count, leaf.next + most - written), of: leaf.count,
+                usable: file.usableSize, after: &last, through: min(leaf.upper ?? .max, through ?? .max),
+                into: room + written * fields.form.width)
+            guard next > leaf.next else { break }
+            written += next - leaf.next
+            leaf.next = next
+            lastKey = last
+        }
+        self.leaf = leaf
+        return written
+    }
+}
+
+/// Where the values of an index's entries stand in the records of its table, and what half words they make.
+struct EntryFields {
+    let form: HalfWords
+    private let first: Int
+    /// -1 where the index is over one column.
+    private let second: Int
+    /// Fields that are looked at.
+    private let count: Int
+    // Above all halves and ids that an entry has room for.
+    private let firstLimit: UInt64
+    private let secondLimit: UInt64
+    private let idLimit: UInt64
+
+    /// - Parameter fields: one, or two different ones.
+    init(_ fields: [Int], form: HalfWords) {
+        precondition(fields.count == 1 || fields.count == 2 && fields[0] != fields[1])
+        self.form = form
+        first = fields[0]
+        second = fields.count == 2 ? fields[1] : -1
+        count = max(first, second) + 1
+        let isOne = form.width == 1
+        firstLimit = 1 << min(32, isOne ? 64 - form.secondBits - form.idBits : 32)
+        secondLimit = 1 << form.secondBits
+        idLimit = isOne ? 1 << form.idBits : .max
+    }
+
+    /// Writes the entries of rows of a leaf, one by one, up to one that is out of the ordinary.
+    ///
+    /// Pointers and numbers only: what a row costs is this loop.
+    ///
+    /// - Parameters:
+    ///   - bytes: of the page; seven behind it may be loaded too.
+    ///   - total: cells of the page.
+    ///   - last: the key that all others are greater than; becomes that of the last entry.
+    ///   - most: the greatest key that is taken.
+    /// - Returns: the first cell that was not read.
+    @inline(never)
+    func entries(
+        in bytes: UnsafeRawPointer, cells: Range<Int>, of total: Int, usable: Int, after last: inout Int64,
+        through most: Int64, into room: UnsafeMutablePointer<UInt64>
+    ) -> Int {
+        let (first, second, count, isOne) = (first, second, count, form.width == 1)
+        let (firstLimit, secondLimit, idLimit) = (firstLimit, secondLimit, idLimit)
+        let (firstShift, idBits) = (form.secondBits &+ form.idBits, form.idBits)
+        let least = PageKind.tableLeaf.headerSize &+ 2 &* total
+        var room = room
+        var before = last
+        defer { last = before }
+        for cell in cells {
+            let pointer = PageKind.tableLeaf.headerSize &+ 2 &* cell
+            var place = Int(UInt16(bigEndian: bytes.loadUnaligned(fromByteOffset: pointer, as: UInt16.self)))
+            guard place >= least, place <= usable &- 4 else { return cell }
+            let size = Int(bytes.load(fromByteOffset: place, as: UInt8.self))
+            place &+= 1
+            guard size < 0x80, let word = RecordForm.keyVarint(bytes, &place, end: usable) else { return cell }
+            let key = Int64(bitPattern: word)
+            guard key > before, key <= most, size > 0, size <= usable &- place else { return cell }
+            let record = bytes + place
+            let headerSize = Int(record.load(as: UInt8.self))
+            guard headerSize > count, headerSize <= size else { return cell }
+            var body = headerSize
+            var (high, low): (UInt64, UInt64) = (0, 0)
+            for field in 0..<count {
+                let serial = UInt64(record.load(fromByteOffset: field &+ 1, as: UInt8.self))
+                let width = Self.width(ofSerial: serial)
+                // A text, or a type that no file has.
+                guard serial < 10, width <= size &- body else { return cell }
+                if field == first {
+                    high = Self.half(record + body, serial, width)
+                } else if field == second {
+                    low = Self.half(record + body, serial, width)
+                }
+                body &+= width
+            }
+            guard headerSize > count &+ 1 || body == size, high < firstLimit, low < secondLimit, word < idLimit else {
+                return cell
+            }
+            if isOne {
+                room[0] = high &<< firstShift | low &<< idBits | word
+                room += 1
+            } else {
+                room[0] = high &<< 32 | low
+                room[1] = SortKey.encode(key)
+                room += 2
+            }
+            before = key
+        }
+        return cells.upperBound
+    }
+
+    /// Bytes of a value, for types below 10.
+    @inline(__always)
+    private static func width(ofSerial serial: UInt64) -> Int {
+        // Four bits for each type.
+        Int(truncatingIfNeeded: 0x0088_6432_10 &>> (serial &* 4) & 0xF)
+    }
+
+    /// The half of a value, as ``HalfWords/half(of:)``; above all of them where there is none: a negative number, a real.
+    @inline(__always)
+    private static func half(_ bytes: UnsafeRawPointer, _ serial: UInt64, _ width: Int) -> UInt64 {
+        if width == 0 { return serial == 0 ? 0 : serial &- 7 }
+        let value = Int64(bitPattern: UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)))
+        let half = UInt64(bitPattern: value &>> Int64(truncatingIfNeeded: 64 &- 8 &* width) &+ 1)
+        return half == 0 || serial == 7 ? .max : half
+    }
+}
