@@ -136,7 +136,9 @@ extension Migration {
         for table in archive?.rejectingTables ?? [] where hasRows.indices.contains(table) { hasRows[table] = true }
         var sizes = RowSizes(
             source: source, layout: layout, destination: schema,
-            samples: describes || source.file.size > RowSizes.smallStore, isEmpty: expected != nil)
+            rows: describes
+                ? RowSizes.describedSample : source.file.size > RowSizes.smallStore ? RowSizes.sample : 0,
+            isEmpty: expected != nil)
         let sampled = try expected == nil ? sizes.sourceBytes(rows: census.rows) : 0
         let scale = sampled < 4096 ? 1 : min(20, max(0.05, Double(source.file.size) / sampled))
         var mappings = archive?.mappings ?? []

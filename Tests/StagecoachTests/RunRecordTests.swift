@@ -92,6 +92,34 @@ import Testing
         #expect(RunRecord.state(.init(kind: record.kind, body: record.body + [0])) == nil)
     }
 
+    @Test("What a run was begun with reads as it was written, and cut short at any byte it is none", arguments: 1...20)
+    func headers(seed: Int) throws {
+        var random = SeededGenerator(seed: UInt64(seed))
+        func text() -> String { ["", "a", "Größe", "\u{0}'\""].randomElement(using: &random) ?? "" }
+        func texts() -> [String] { (0..<random.below(4)).map { _ in text() } }
+        func named() -> [String: String] { Dictionary(texts().map { ($0, text()) }) { $1 } }
+        func store() -> MigrationPlan.Store? {
+            guard !random.chance(3) else { return nil }
+            return .init(
+                uuid: text(), size: Int64(random.below(1 << 40)), changeCounter: .max, schemaCookie: 7,
+                logSize: random.chance(2) ? nil : 4096, logFrame: -1, logHash: text())
+        }
+        let header = RunRecord.Header(
+            inputs: .init(
+                source: store(), destination: store(), sourceModel: named(), destinationModel: named(),
+                mappingModels: texts().map { _ in texts().map { .init(name: $0, digest: text()) } }, options: named()),
+            options: named(), policies: named(), policyCode: random.chance(2) ? nil : texts(), models: texts(),
+            work: text(), started: -0.1 * Double(seed), uuid: text())
+        let record = RunRecord.record(header)
+        let read = try #require(RunRecord.header(record))
+        #expect(Self.fields(read) == Self.fields(header))
+        #expect(RunRecord.record(read) == record)
+        for count in record.body.indices {
+            #expect(RunRecord.header(.init(kind: record.kind, body: Array(record.body.prefix(count)))) == nil)
+        }
+        #expect(RunRecord.header(.init(kind: record.kind, body: record.body + [0])) == nil)
+    }
+
     @Test("What is known of indexes that are away reads as it was written")
     func knowledge() throws {
         let folder = try TemporaryFolder()

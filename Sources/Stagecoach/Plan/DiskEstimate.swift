@@ -12,18 +12,20 @@ struct RowSizes {
     private let layout: StoreLayout
     private let destination: StoreSchema
     private var averages: [Int: [Double]] = [:]
-    /// Rows of a table that are looked at, at either end.
-    private static let sample = 64
+    /// Rows of a table that are looked at, at either end: where the plan is what is wanted, and where a run needs to know
+    /// whether the disk has room.
+    static let (describedSample, sample) = (64, 12)
     /// Bytes of a store whose own size says enough of the disk that it needs.
     static let smallStore: Int64 = 1 << 20
-    private let samples: Bool
+    private let rows: Int
     private let isEmpty: Bool
 
     /// - Parameters:
-    ///   - samples: whether rows are looked at; else an attribute takes nothing, and the file's size has to say the rest.
+    ///   - rows: of a table that are looked at, at either end; none: an attribute takes nothing, and the file's size has to
+    ///     say the rest.
     ///   - isEmpty: whether the source's rows do not exist yet: every attribute takes what its type takes as a rule.
-    init(source: SourceStore, layout: StoreLayout, destination: StoreSchema, samples: Bool, isEmpty: Bool = false) {
-        self.samples = samples
+    init(source: SourceStore, layout: StoreLayout, destination: StoreSchema, rows: Int, isEmpty: Bool = false) {
+        self.rows = rows
         self.isEmpty = isEmpty
         self.source = source
         self.layout = layout
@@ -70,8 +72,8 @@ struct RowSizes {
     private mutating func columns(of table: Int) throws(MigrationError) -> [Double] {
         if let known = averages[table] { return known }
         let sampled =
-            try samples
-            ? source.averageBytes(table: table, rows: RowSizes.sample, in: layout)
+            try rows > 0
+            ? source.averageBytes(table: table, rows: rows, in: layout)
             : Array(repeating: 0, count: layout.tables[table].columns.count)
         averages[table] = sampled
         return sampled

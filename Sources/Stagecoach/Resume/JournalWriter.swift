@@ -47,7 +47,7 @@ final class JournalWriter: @unchecked Sendable {
             latest = earlier.statePlaces
         } else {
             journal = try RunJournal(creating: path)
-            headerPlace = try journal.append(try RunRecord.record(header))
+            headerPlace = try journal.append(RunRecord.record(header))
             try journal.synchronizeFolder()
             countAppended()
         }

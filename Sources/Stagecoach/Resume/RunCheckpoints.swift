@@ -98,7 +98,7 @@ final class RunCheckpoints {
         let asked = RunCheckpoints.setting("STAGECOACH_CHECKPOINT_INTERVAL")
         let given = options.checkpointInterval ?? asked.map { .milliseconds($0) }
         intervals = (given ?? .milliseconds(30))...(given ?? .milliseconds(500))
-        recents = RecentStates(area.recentStatePath, interval: given ?? .milliseconds(8))
+        recents = RecentStates(area.recentStatePath, interval: given ?? .milliseconds(4))
         noted = NotedKeys(area.notedKeysPath)
         journalFailure = options.journalFailure
     }

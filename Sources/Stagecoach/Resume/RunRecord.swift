@@ -5,12 +5,12 @@ import SpillStorage
 
 /// What the journal of a run says: the first record what the run was begun with, later ones what was done.
 enum RunRecord {
-    static let headerKind: UInt32 = 1
+    static let headerKind: UInt32 = 2
     static let stateKind: UInt32 = 4
     static let publicationKind: UInt32 = 3
 
     /// What a run was begun with.
-    struct Header: Codable {
+    struct Header {
         var inputs: MigrationPlan.Inputs
         /// Options beyond those of a plan that change what the destination holds, as the command spells them.
         var options: [String: String]
@@ -210,8 +210,10 @@ enum RunRecord {
         var report: MigrationReport
     }
 
-    static func record(_ header: Header) throws -> RunJournal.Record {
-        RunJournal.Record(kind: headerKind, body: Array(try JSONEncoder().encode(header)))
+    static func record(_ header: Header) -> RunJournal.Record {
+        var writer = StateWriter(capacity: 4096)
+        header.write(to: &writer)
+        return RunJournal.Record(kind: headerKind, body: writer.bytes)
     }
 
     static func record(_ publication: Publication) throws -> RunJournal.Record {
@@ -227,7 +229,8 @@ enum RunRecord {
 
     static func header(_ record: RunJournal.Record) -> Header? {
         guard record.kind == headerKind else { return nil }
-        return try? JSONDecoder().decode(Header.self, from: Data(record.body))
+        var reader = StateReader(record.body)
+        return try? Header(from: &reader)
     }
 
     static func publication(_ record: RunJournal.Record) -> Publication? {
