@@ -69,11 +69,13 @@ extension Migration {
     ///
     /// - Parameter temporaryDirectory: where SQLite's own sorts of source rows will go; nil: where the spills go. It may
     ///   be made later.
+    ///   - earlier: a run to the destination that did not end: what it has counted of the same source is not counted again.
     ///   - describes: whether the plan is what is wanted. A run that is given none needs no digests of its inputs, and of
     ///   a small store no sampled sizes.
     /// - Throws: `plan.outdated`, `plan.edited` (78) for a plan to run that does not fit; what the inputs throw.
     func prepare(
-        _ place: DestinationPath, appends: Bool, temporaryDirectory: String? = nil, describes: Bool = false
+        _ place: DestinationPath, appends: Bool, earlier: EarlierRun? = nil, temporaryDirectory: String? = nil,
+        describes: Bool = false
     ) throws -> Prepared {
         let describes = describes || options.plan != nil
         ProcessMemory.returnFreedBlocks()
@@ -110,6 +112,7 @@ extension Migration {
         let expected = link?.expected
         let census =
             try expected.map { SourceCensus(expecting: $0, layout: layout) }
+            ?? earlier?.header.census(of: source, layout)
             ?? SourceCensus(source: source, layout: layout)
         var known = archive?.mappings ?? []
         let resolved = try mappingModels.map { model in

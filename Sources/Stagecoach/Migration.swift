@@ -136,7 +136,7 @@ public final class Migration {
         let appends = try options.appendsToExisting && DestinationPath(path: destinationPath).exists()
         let place = appends ? DestinationPath(path: destinationPath).resolved : DestinationPath(path: destinationPath)
         progress.begin(.opening)
-        let prepared = try prepare(place, appends: appends)
+        let prepared = try prepare(place, appends: appends, earlier: seen)
         progress.trace?.note(prepared.plan)
         try checkHashes(prepared, appends: appends)
         let isPublished = try seen?.isPublished() ?? false

@@ -64,7 +64,7 @@ enum FuzzJournals {
             options: ["keys": "kept"])
         let header = RunRecord.Header(
             inputs: inputs, options: ["strict": "yes"], policies: ["AuthorToAuthor": "P"], models: ["a", "b"],
-            work: "w", started: 7.5, uuid: "B")
+            work: "w", sourceRows: [[0: 3], [1: 4, 2: 5]], strays: 1, started: 7.5, uuid: "B")
         let progress = RunRecord.Progress(
             counts: MigrationCounts(), rowsWritten: [1, 2], linksWritten: [3], highest: [4, 5], missing: [:], rows: 3)
         var state = RunRecord.State(

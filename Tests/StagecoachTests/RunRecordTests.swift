@@ -109,7 +109,10 @@ import Testing
                 source: store(), destination: store(), sourceModel: named(), destinationModel: named(),
                 mappingModels: texts().map { _ in texts().map { .init(name: $0, digest: text()) } }, options: named()),
             options: named(), policies: named(), policyCode: random.chance(2) ? nil : texts(), models: texts(),
-            work: text(), started: -0.1 * Double(seed), uuid: text())
+            work: text(),
+            sourceRows: texts().map { _ in Dictionary(texts().map { _ in (random.below(9), random.below(1000)) }) { $1 }
+            },
+            strays: random.below(3), started: -0.1 * Double(seed), uuid: text())
         let record = RunRecord.record(header)
         let read = try #require(RunRecord.header(record))
         #expect(Self.fields(read) == Self.fields(header))

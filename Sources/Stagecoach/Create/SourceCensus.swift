@@ -30,6 +30,21 @@ struct SourceCensus {
         self.strays = Int(strays)
     }
 
+    /// What an earlier run over the same source has counted; nil where it does not fit the tables.
+    ///
+    /// - Parameters:
+    ///   - rows: as ``rows``.
+    ///   - strays: as ``strays``.
+    init?(counted rows: [[Int: Int]], strays: Int, layout: StoreLayout) {
+        guard rows.count == layout.schema.tables.count, strays >= 0 else { return nil }
+        for (table, counts) in zip(layout.schema.tables, rows) {
+            guard counts.allSatisfy({ table.entities.contains($0.key) && $0.value >= 0 }) else { return nil }
+        }
+        self.layout = layout
+        self.rows = rows
+        self.strays = strays
+    }
+
     /// What a source that does not stand yet is expected to hold, by entity name.
     init(expecting objects: [String: Int], layout: StoreLayout) {
         self.layout = layout

@@ -98,6 +98,12 @@ struct Resumption {
 }
 
 extension RunRecord.Header {
+    /// What the run counted, where it was begun with the source as it is now; nil elsewhere. A run of other models is refused.
+    func census(of source: SourceStore, _ layout: StoreLayout) -> SourceCensus? {
+        guard inputs.source == .init(source.fingerprint, uuid: source.metadata.uuid) else { return nil }
+        return SourceCensus(counted: sourceRows, strays: strays, layout: layout)
+    }
+
     /// What a run is begun with.
     init(
         _ migration: Migration, _ prepared: Migration.Prepared, appends: Bool, started: Double, uuid: String
@@ -131,6 +137,7 @@ extension RunRecord.Header {
         }
         self.policies = policies
         if !policies.isEmpty, !options.policyCode.isEmpty { policyCode = options.policyCode }
+        (sourceRows, strays) = (prepared.census.rows, prepared.census.strays)
         models = [migration.sourceModel, migration.destinationModel].map(\.definitionDigest.hexadecimal)
         let steps = prepared.turns.flatMap { turn in
             turn.work.passes.flatMap { pass in

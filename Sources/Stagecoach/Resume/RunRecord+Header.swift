@@ -13,6 +13,13 @@ extension RunRecord.Header {
         writer.write(texts: policyCode ?? [])
         writer.write(texts: models)
         writer.write(work)
+        writer.write(list: sourceRows) { rows, writer in
+            writer.write(list: rows.sorted { $0.key < $1.key }) {
+                $1.write($0.key)
+                $1.write($0.value)
+            }
+        }
+        writer.write(strays)
         writer.write(started.bitPattern)
         writer.write(uuid)
     }
@@ -27,6 +34,15 @@ extension RunRecord.Header {
         policyCode = hasCode ? code : nil
         models = try reader.texts(upTo: 1 << 16)
         work = try reader.text()
+        for _ in 0..<(try reader.count(upTo: 1 << 24)) {
+            var rows: [Int: Int] = [:]
+            for _ in 0..<(try reader.count(upTo: 1 << 24)) {
+                let entity = try reader.signed()
+                rows[entity] = try reader.signed()
+            }
+            sourceRows.append(rows)
+        }
+        strays = try reader.signed()
         started = Double(bitPattern: try reader.word())
         uuid = try reader.text()
         try reader.finish()

@@ -22,6 +22,9 @@ enum RunRecord {
         var models: [String] = []
         /// A digest of the steps of the work, in order.
         var work: String
+        /// Rows of the source by table and entity index, and those of no entity.
+        var sourceRows: [[Int: Int]] = []
+        var strays = 0
         /// Seconds since 2001 at which the run began: what `now()` is.
         var started: Double
         /// The destination's UUID.
