@@ -3,5 +3,5 @@ import StagecoachCommand
 
 @main
 struct Main {
-    static func main() { exit(CommandProcess.run()) }
+    static func main() { exit(PolicyProgram.takeOver(CommandLine.arguments) ?? CommandProcess.run()) }
 }

@@ -37,7 +37,7 @@ enum PolicyLibrary {
             throw MigrationError(
                 "policies.staticProgram", .configuration,
                 "This program has Swift's libraries linked into it and cannot load a library of policies",
-                remedy: "Run a stagecoach that was built without --static-swift-stdlib", context: .init(path: path))
+                remedy: "Build stagecoach-policies without --static-swift-stdlib", context: .init(path: path))
         }
         let digest = try InputFile.digest(path, what: "library of policies")
         // Without a slash the loader would search its own folders.

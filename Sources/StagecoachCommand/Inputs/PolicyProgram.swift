@@ -1,0 +1,48 @@
+import Diagnostics
+import Glibc
+
+/// The program that loads libraries of policies.
+///
+/// `stagecoach` has Swift's libraries linked into it: it starts in two thirds of the time, and needs no Swift where it runs.
+/// A library of policies takes Swift's libraries, and Stagecoach itself, from the program that loads it; so where
+/// `--policies` is given, `stagecoach-policies` takes the process over, which is the same command linked in that way.
+package enum PolicyProgram {
+    private static let name = "stagecoach-policies"
+
+    /// Replaces the program of this process where the command line asks for libraries of policies.
+    ///
+    /// - Parameter line: the command line, the program's name first.
+    /// - Returns: nil where it asks for none; else the exit code of a failure, which has been told: 78 where the program is
+    ///   not there.
+    package static func takeOver(_ line: [String]) -> Int32? {
+        guard asksForPolicies(line.dropFirst()) else { return nil }
+        let path = beside("/proc/self/exe")
+        var words: [UnsafeMutablePointer<CChar>?] = line.map { strdup($0) } + [nil]
+        defer { for word in words { free(word) } }
+        execv(path, &words)
+        let error = missing(path, reason: String(cString: strerror(errno)))
+        DescriptorSink(STDERR_FILENO).write(ErrorWording.text(error))
+        return ErrorWording.exitCode(error)
+    }
+
+    /// Whether an option names a library.
+    static func asksForPolicies(_ arguments: ArraySlice<String>) -> Bool {
+        arguments.prefix { $0 != "--" }.contains { $0 == "--policies" || $0.hasPrefix("--policies=") }
+    }
+
+    /// The path of the program in the folder of another, whose path may be a link.
+    static func beside(_ program: String) -> String {
+        guard let resolved = realpath(program, nil) else { return name }
+        defer { free(resolved) }
+        let own = String(cString: resolved)
+        return (own.lastIndex(of: "/").map { String(own[...$0]) } ?? "") + name
+    }
+
+    static func missing(_ path: String, reason: String) -> MigrationError {
+        MigrationError(
+            "policies.noProgram", .configuration,
+            "The program that loads libraries of policies cannot be run: \(reason)",
+            remedy: "Put \(name) beside this program: swift build -c release --product \(name)",
+            context: .init(path: path))
+    }
+}
