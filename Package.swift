@@ -9,7 +9,7 @@ let ownSwift: [LinkerSetting] = [
     .unsafeFlags(
         [
             "-static-stdlib", "-lCoreFoundation", "-l_FoundationCShims", "-l_FoundationCollections", "-l_FoundationICU",
-            "-lstdc++",
+            "-lstdc++", "-use-ld=lld",
         ], .when(platforms: [.linux], configuration: .release))
 ]
 
