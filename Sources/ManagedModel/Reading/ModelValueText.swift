@@ -14,7 +14,7 @@ enum ModelValueText {
     /// A whole number; `2.0` is one, `YES` and `NO` are 1 and 0 (wire's `mutedStatus` has the default `NO`).
     static func integer(_ text: String) -> Int64? {
         if let flag = word(text) { return flag }
-        let trimmed = text.trimmingCharacters(in: .whitespaces)
+        let trimmed = trimmed(text)
         if let number = Int64(trimmed) { return number }
         return double(trimmed).flatMap { Int64(exactly: $0) }
     }
@@ -22,7 +22,7 @@ enum ModelValueText {
     /// A finite number.
     static func double(_ text: String) -> Double? {
         if let flag = word(text) { return Double(flag) }
-        let trimmed = text.trimmingCharacters(in: .whitespaces)
+        let trimmed = trimmed(text)
         // Swift's own parser also takes "nan", "inf" and hexadecimal forms.
         guard isDecimalNumber(trimmed), let number = Double(trimmed), number.isFinite else { return nil }
         return number
@@ -31,12 +31,19 @@ enum ModelValueText {
     /// A decimal number of at most 38 digits.
     static func decimal(_ text: String) -> Decimal? {
         if let flag = word(text) { return Decimal(flag) }
-        let trimmed = text.trimmingCharacters(in: .whitespaces)
+        let trimmed = trimmed(text)
         // Foundation's own parser stops at the first character it does not like.
         guard isDecimalNumber(trimmed), let number = Decimal(string: trimmed, locale: nil), !number.isNaN else {
             return nil
         }
         return number
+    }
+
+    private static func trimmed(_ text: String) -> String {
+        // Nearly all have nothing to trim; Foundation would make UTF-16 of them first.
+        func isPlain(_ byte: UInt8?) -> Bool { byte.map { $0 > 0x20 && $0 < 0x7F } ?? true }
+        if isPlain(text.utf8.first), isPlain(text.utf8.last) { return text }
+        return text.trimmingCharacters(in: .whitespaces)
     }
 
     private static func word(_ text: String) -> Int64? {

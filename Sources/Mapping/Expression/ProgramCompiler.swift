@@ -61,7 +61,7 @@ struct ProgramCompiler<Resolver: KeyPathResolver> {
         emit(.loadConstant, d, n: code.constants.count - 1)
     }
 
-    mutating func emitBytes(_ bytes: some Collection<UInt8>, _ d: Int) {
+    mutating func emitBytes(_ bytes: [UInt8], _ d: Int) {
         let offset = code.bytes.count
         code.bytes.append(contentsOf: bytes)
         emitConstant(
@@ -191,13 +191,13 @@ struct ProgramCompiler<Resolver: KeyPathResolver> {
             emitDecimal(ExactDecimal(value), d)
             return .decimal
         case .string(let value):
-            emitBytes(value.utf8, d)
+            emitBytes(Array(value.utf8), d)
             return .text
         case .date(let seconds):
             emitConstant(.real(seconds), d)
             return .date
         case .data(let value):
-            emitBytes(value, d)
+            emitBytes(Array(value), d)
             return .data
         }
     }

@@ -42,6 +42,14 @@ package final class SortSpace {
         base = nil
     }
 
+    /// Takes the end of a piece back: what is taken next may begin there. Only of the piece that was taken last.
+    fileprivate func trim(_ piece: UnsafeMutableRawPointer, byteCount: Int, to rest: Int) -> Bool {
+        precondition(rest >= 0 && rest <= byteCount)
+        guard let base, piece - base + (byteCount + 63) & ~63 == used else { return false }
+        used = piece - base + (rest + 63) & ~63
+        return true
+    }
+
     /// Takes a piece back.
     fileprivate func giveBack(_ piece: UnsafeMutableRawPointer, byteCount: Int) {
         precondition(taken > 0)
@@ -58,7 +66,7 @@ package final class SortSpace {
 /// Words to sort, of a ``SortSpace`` or by themselves; given back with it.
 final class SortBuffer {
     let words: UnsafeMutablePointer<UInt64>
-    private let byteCount: Int
+    private var byteCount: Int
     /// Where they are of; nil: they are by themselves.
     private let space: SortSpace?
 
@@ -72,6 +80,13 @@ final class SortBuffer {
             self.space = nil
             words = LargeMemory.allocate(words: count)
         }
+    }
+
+    /// Gives all but the first words back, where they are the last that were taken of their space: the scratch of a sort comes
+    /// next to what is sorted, and fewer pages are touched.
+    func trim(words count: Int) {
+        let rest = count * MemoryLayout<UInt64>.stride
+        if let space, space.trim(words, byteCount: byteCount, to: rest) { byteCount = rest }
     }
 
     deinit {

@@ -168,6 +168,7 @@ package final class RecordSorter {
         defer { dropSortSpace() }
         let sources: [RecordSource]
         if runs.isEmpty {
+            buffer.trim(words: gathered * width)
             sortGathered()
             dropSortSpace()
             sources = [RecordSource(taking: buffer, count: gathered)]
