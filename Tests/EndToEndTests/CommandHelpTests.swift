@@ -113,8 +113,7 @@ struct CommandHelpTests {
                       --policies LIBRARY    Shared library with migration policies, as
                                             libMyPolicies.so; it exports
                                             stagecoach_register_policies. May be given several
-                                            times. Needs a stagecoach that was built without
-                                            --static-swift-stdlib.
+                                            times. Needs stagecoach-policies beside stagecoach.
                       --memory-limit SIZE   Peak resident memory, as 64M or 1G. Left out: 256M,
                                             or three quarters of the cgroup's limit where that
                                             is lower.

@@ -106,6 +106,20 @@ struct PolicyLibraryTests {
         ] + libraries.flatMap { ["--policies", $0] }
     }
 
+    @Test("Without the program that loads them beside it, the command says what is missing, and does nothing")
+    func alone() throws {
+        let folder = try TemporaryFolder()
+        let source = try source(in: folder)
+        let command = folder.file("stagecoach")
+        try FileManager.default.copyItem(atPath: CommandBinary.path, toPath: command)
+        let outcome = try CommandBinary.run(
+            arguments(source, folder.file("new.sqlite"), folder.file("lib.so")), command: command)
+        #expect(outcome.code == 78 && outcome.output.isEmpty)
+        #expect(outcome.messages.contains("Put stagecoach-policies beside this program"), "\(outcome.messages)")
+        #expect(outcome.messages.contains(folder.file("stagecoach-policies")), "\(outcome.messages)")
+        #expect(!FileManager.default.fileExists(atPath: folder.file("new.sqlite")))
+    }
+
     @Test("The example's policies and functions run in the command's own Stagecoach", .timeLimit(.minutes(30)))
     func example() throws {
         let library = try Self.built.get().library

@@ -47,6 +47,28 @@ import Testing
         #expect(third.words[131_071] == 9)
     }
 
+    @Test("The end of the last piece is taken back, and of no other")
+    func trim() {
+        let space = SortSpace(byteCount: 1 << 20)
+        var first: SortBuffer? = SortBuffer(words: 50_000, of: space)
+        let start = first?.words
+        let second = SortBuffer(words: 50_000, of: space)
+        // Another one stands behind it.
+        first?.trim(words: 10)
+        #expect(start.map { second.words >= $0 + 50_000 } == true)
+        second.trim(words: 1000)
+        second.words.initialize(repeating: 7, count: 1000)
+        let third = SortBuffer(words: 70_000, of: space)
+        #expect(third.words == second.words + 1000)
+        third.words.initialize(repeating: 8, count: 70_000)
+        #expect(second.words[999] == 7)
+        third.trim(words: 0)
+        let fourth = SortBuffer(words: 70_000, of: space)
+        #expect(fourth.words == third.words)
+        first = nil
+        withExtendedLifetime((second, third, fourth)) {}
+    }
+
     @Test("Sorters that share it by turns and at the same time sort what they are given", arguments: [1, 2, 3])
     func sorters(width: Int) throws {
         let seed = UInt64(900 + width)

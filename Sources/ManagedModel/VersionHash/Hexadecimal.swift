@@ -14,7 +14,7 @@ extension UnsafeRawBufferPointer {
     }
 }
 
-extension Array<UInt8> {
+extension [UInt8] {
     /// Two lower-case hexadecimal digits for each byte.
     package var hexadecimal: String { withUnsafeBytes { $0.hexadecimal } }
 }

@@ -38,7 +38,7 @@ package enum CommandCatalog {
         .init(
             "policies", .text, "LIBRARY", isRepeatable: true,
             help:
-                "Shared library with migration policies, as libMyPolicies.so; it exports stagecoach_register_policies. May be given several times. Needs a stagecoach that was built without --static-swift-stdlib."
+                "Shared library with migration policies, as libMyPolicies.so; it exports stagecoach_register_policies. May be given several times. Needs stagecoach-policies beside stagecoach."
         ),
         .init(
             "memory-limit", .size, "SIZE",
