@@ -139,9 +139,7 @@ extension Migration {
         for table in archive?.rejectingTables ?? [] where hasRows.indices.contains(table) { hasRows[table] = true }
         var sizes = RowSizes(
             source: source, layout: layout, destination: schema,
-            rows: describes
-                ? RowSizes.describedSample : source.file.size > RowSizes.smallStore ? RowSizes.sample : 0,
-            isEmpty: expected != nil)
+            rows: sampledRows(of: source, earlier, describes: describes), isEmpty: expected != nil)
         let sampled = try expected == nil ? sizes.sourceBytes(rows: census.rows) : 0
         let scale = sampled < 4096 ? 1 : min(20, max(0.05, Double(source.file.size) / sampled))
         var mappings = archive?.mappings ?? []
@@ -198,6 +196,14 @@ extension Migration {
         return Prepared(
             limit: limit, budget: budget, source: source, layout: layout, schema: schema, turns: turns,
             mappings: mappings, census: census, plan: plan)
+    }
+
+    /// Rows of each table that are looked at, at either end, to estimate the destination's bytes: fewer where the plan is not
+    /// what is wanted, none where the file is small or an earlier run has found that the disk has room.
+    private func sampledRows(of source: SourceStore, _ earlier: EarlierRun?, describes: Bool) -> Int {
+        if describes { return RowSizes.describedSample }
+        guard source.file.size > RowSizes.smallStore, earlier?.states.isEmpty ?? true else { return 0 }
+        return RowSizes.sample
     }
 
     /// The planner of a mapping model's turn, once it is known what the earlier ones left.

@@ -14,6 +14,8 @@ extension KeyIndex {
         let rank: Int
         let keys: Int
         let kind: KeyContainer
+        /// Of a bitmap that stands beside holes: the keys before each of its words.
+        var wordRanks: UnsafePointer<UInt16>?
 
         @inline(__always)
         func holds(_ key: Int64) -> Bool { key >= first && key <= last }
@@ -48,6 +50,12 @@ extension KeyIndex {
                 return rank + Int(key - first)
             }
             let offset = Int(key & 0xFFFF)
+            if let wordRanks {
+                let word = payload.assumingMemoryBound(to: UInt64.self)[offset >> 6]
+                let bit = UInt64(1) << UInt64(offset & 63)
+                guard word & bit != 0 else { return -1 }
+                return rank &+ Int(wordRanks[offset >> 6]) &+ (word & (bit &- 1)).nonzeroBitCount
+            }
             if kind == .holes {
                 let (before, isMissing) = KeyContainer.holesBefore(payload, offset: offset)
                 guard !isMissing else { return -1 }
@@ -148,7 +156,7 @@ extension KeyIndex {
         if chunk.kind == .holes, let bitmap = bitmap(ofHoles: number, payload) {
             return DenseRange(
                 first: chunk.firstKey, last: last, payload: bitmap, rank: chunk.rank, keys: keysIn(number),
-                kind: .bitmap)
+                kind: .bitmap, wordRanks: KeyContainer.wordRanks(ofBitmap: bitmap))
         }
         return DenseRange(
             first: chunk.firstKey, last: last, payload: payload, rank: chunk.rank, keys: keysIn(number),
