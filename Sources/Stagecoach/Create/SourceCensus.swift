@@ -36,9 +36,13 @@ struct SourceCensus {
     ///   - rows: as ``rows``.
     ///   - strays: as ``strays``.
     init?(counted rows: [[Int: Int]], strays: Int, layout: StoreLayout) {
-        guard rows.count == layout.schema.tables.count, strays >= 0 else { return nil }
+        // What a file says is added up later.
+        let possible = 0...1 << 40
+        guard rows.count == layout.schema.tables.count, possible.contains(strays) else { return nil }
         for (table, counts) in zip(layout.schema.tables, rows) {
-            guard counts.allSatisfy({ table.entities.contains($0.key) && $0.value >= 0 }) else { return nil }
+            guard counts.allSatisfy({ table.entities.contains($0.key) && possible.contains($0.value) }) else {
+                return nil
+            }
         }
         self.layout = layout
         self.rows = rows
