@@ -31,6 +31,25 @@ package enum FileBytes {
         return bytes
     }
 
+    /// The names in a folder, in no order.
+    ///
+    /// - Throws: the failure of opening or reading it.
+    package static func names(in folder: String) throws(Failure) -> [String] {
+        guard let stream = opendir(folder) else { throw Failure(number: errno) }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while true {
+            errno = 0
+            guard let entry = readdir(stream) else { break }
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        guard errno == 0 else { throw Failure(number: errno) }
+        return names
+    }
+
     /// What stands at a path; nil where nothing does, or a path of that form cannot exist.
     ///
     /// - Throws: the failure of the call: nobody knows what stands there.

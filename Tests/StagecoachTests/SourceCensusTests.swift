@@ -6,13 +6,21 @@ import Testing
 
 /// What a run that goes on takes over of the earlier one's count.
 @Suite("Census of the source") struct SourceCensusTests {
-    @Test("A count is taken over where it fits the tables, and is that of the source; others are not believed")
-    func counted() throws {
-        let fixture = try PolicyFixture(persons: 7)
-        let store = try SourceStore(
+    private let fixture: PolicyFixture
+    private let store: SourceStore
+    private let layout: StoreLayout
+    private let counted: SourceCensus
+
+    init() throws {
+        fixture = try PolicyFixture(persons: 7)
+        store = try SourceStore(
             path: fixture.sourcePath, cacheBytes: 1 << 20, valueLimit: 1 << 20, temporaryDirectory: fixture.folder.path)
-        let layout = try store.layout(for: fixture.source)
-        let counted = try SourceCensus(source: store, layout: layout)
+        layout = try store.layout(for: fixture.source)
+        counted = try SourceCensus(source: store, layout: layout)
+    }
+
+    @Test("A count is taken over where it fits the tables, and is that of the source; others are not believed")
+    func takenOver() throws {
         #expect(counted.rows.map { $0.values.reduce(0, +) }.sorted() == [1, 7, 7] && counted.strays == 0)
         let taken = try #require(SourceCensus(counted: counted.rows, strays: 2, layout: layout))
         #expect(taken.rows == counted.rows && taken.strays == 2)
@@ -34,12 +42,7 @@ import Testing
     }
 
     @Test("It is taken from a run over the source as it is now, and from no other")
-    func source() throws {
-        let fixture = try PolicyFixture(persons: 3)
-        let store = try SourceStore(
-            path: fixture.sourcePath, cacheBytes: 1 << 20, valueLimit: 1 << 20, temporaryDirectory: fixture.folder.path)
-        let layout = try store.layout(for: fixture.source)
-        let counted = try SourceCensus(source: store, layout: layout)
+    func sameSource() throws {
         var known = MigrationPlan.Store(store.fingerprint, uuid: store.metadata.uuid)
         func header() -> RunRecord.Header {
             RunRecord.Header(

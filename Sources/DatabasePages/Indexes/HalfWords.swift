@@ -15,6 +15,10 @@ struct HalfWords: Equatable {
     let secondBits: UInt64
     /// Bits at the end of the first word that are the row's id; 0 where it has a word of its own.
     let idBits: UInt64
+    // Above all halves and ids that an entry has room for.
+    let firstLimit: UInt64
+    let secondLimit: UInt64
+    private let idLimit: UInt64
 
     /// How many times as many rows as values of a column a word of two columns has room for, in bits.
     private static let rowsPerValue: UInt64 = 5
@@ -23,14 +27,22 @@ struct HalfWords: Equatable {
     init?(_ terms: [IndexTerm]) {
         guard terms.count <= 2, terms.allSatisfy({ $0.affinity == .integer && $0.isAscending }) else { return nil }
         guard terms.count == 2 else {
-            (width, secondBits, idBits) = (1, 0, 32)
+            self.init(width: 1, secondBits: 0, idBits: 32)
             return
         }
         let bits = terms.map { term in term.mostExpected.map { Self.bits(upTo: $0) } ?? 32 }
         let rows = min(32, max(bits[0], bits[1]) + Self.rowsPerValue)
         let isPacked = bits[0] + bits[1] + rows <= 64
-        (width, secondBits) = isPacked ? (1, bits[1]) : (2, 32)
-        idBits = isPacked ? min(32, 64 - bits[0] - bits[1]) : 0
+        self.init(
+            width: isPacked ? 1 : 2, secondBits: isPacked ? bits[1] : 32,
+            idBits: isPacked ? min(32, 64 - bits[0] - bits[1]) : 0)
+    }
+
+    private init(width: Int, secondBits: UInt64, idBits: UInt64) {
+        (self.width, self.secondBits, self.idBits) = (width, secondBits, idBits)
+        firstLimit = 1 << min(32, width == 1 ? 64 - secondBits - idBits : 32)
+        secondLimit = 1 << secondBits
+        idLimit = 1 << idBits
     }
 
     /// Bits of the halves of values up to one.
@@ -48,9 +60,8 @@ struct HalfWords: Equatable {
     @inline(__always)
     func word(of first: UInt64, _ second: UInt64, id: Int64) -> UInt64? {
         let id = UInt64(bitPattern: id)
-        let left = first << (secondBits &+ idBits)
-        guard left >> (secondBits &+ idBits) == first, second >> secondBits == 0, id >> idBits == 0 else { return nil }
-        return left | second << idBits | id
+        guard first < firstLimit, second < secondLimit, id < idLimit else { return nil }
+        return first &<< (secondBits &+ idBits) | second &<< idBits | id
     }
 
     /// The first half of an entry.

@@ -75,10 +75,9 @@ enum RecordForm {
     /// Bytes of a value by its serial type below 12; more than any record has for the two types that no file has.
     @inline(__always)
     static func size(ofNumber serial: UInt64) -> Int {
-        // A byte for each of the first eight types; 8 and 9 take none.
-        let sizes: UInt64 = 0x0808_0604_0302_0100
-        if serial < 8 { return Int(truncatingIfNeeded: (sizes &>> (serial &* 8)) & 0xFF) }
-        return serial < 10 ? 0 : .max
+        // Four bits for each type; 8 and 9 take none.
+        let sizes: UInt64 = 0x0088_6432_10
+        return serial < 10 ? Int(truncatingIfNeeded: (sizes &>> (serial &* 4)) & 0xF) : .max
     }
 
     /// The integer of a serial type from 1 to 6, 8 or 9. Eight bytes are loaded whatever its size.

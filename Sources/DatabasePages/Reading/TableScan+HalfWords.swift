@@ -44,10 +44,6 @@ struct EntryFields {
     private let second: Int
     /// Fields that are looked at.
     private let count: Int
-    // Above all halves and ids that an entry has room for.
-    private let firstLimit: UInt64
-    private let secondLimit: UInt64
-    private let idLimit: UInt64
 
     /// - Parameter fields: one, or two different ones.
     init(_ fields: [Int], form: HalfWords) {
@@ -56,10 +52,6 @@ struct EntryFields {
         first = fields[0]
         second = fields.count == 2 ? fields[1] : -1
         count = max(first, second) + 1
-        let isOne = form.width == 1
-        firstLimit = 1 << min(32, isOne ? 64 - form.secondBits - form.idBits : 32)
-        secondLimit = 1 << form.secondBits
-        idLimit = isOne ? 1 << form.idBits : .max
     }
 
     /// Writes the entries of rows of a leaf, one by one, up to one that is out of the ordinary.
@@ -77,9 +69,7 @@ struct EntryFields {
         in bytes: UnsafeRawPointer, cells: Range<Int>, of total: Int, usable: Int, after last: inout Int64,
         through most: Int64, into room: UnsafeMutablePointer<UInt64>
     ) -> Int {
-        let (first, second, count, isOne) = (first, second, count, form.width == 1)
-        let (firstLimit, secondLimit, idLimit) = (firstLimit, secondLimit, idLimit)
-        let (firstShift, idBits) = (form.secondBits &+ form.idBits, form.idBits)
+        let (form, first, second, count) = (form, first, second, count)
         let least = PageKind.tableLeaf.headerSize &+ 2 &* total
         var room = room
         var before = last
@@ -100,9 +90,9 @@ struct EntryFields {
             var (high, low): (UInt64, UInt64) = (0, 0)
             for field in 0..<count {
                 let serial = UInt64(record.load(fromByteOffset: field &+ 1, as: UInt8.self))
-                let width = Self.width(ofSerial: serial)
-                // A text, or a type that no file has.
-                guard serial < 10, width <= size &- body else { return cell }
+                let width = RecordForm.size(ofNumber: serial)
+                // A text, and a type that no file has, are wider than all.
+                guard width <= size &- body else { return cell }
                 if field == first {
                     high = Self.half(record + body, serial, width)
                 } else if field == second {
@@ -110,13 +100,13 @@ struct EntryFields {
                 }
                 body &+= width
             }
-            guard headerSize > count &+ 1 || body == size, high < firstLimit, low < secondLimit, word < idLimit else {
-                return cell
-            }
-            if isOne {
-                room[0] = high &<< firstShift | low &<< idBits | word
+            guard headerSize > count &+ 1 || body == size else { return cell }
+            if form.width == 1 {
+                guard let entry = form.word(of: high, low, id: key) else { return cell }
+                room[0] = entry
                 room += 1
             } else {
+                guard high < form.firstLimit, low < form.secondLimit else { return cell }
                 room[0] = high &<< 32 | low
                 room[1] = SortKey.encode(key)
                 room += 2
@@ -126,19 +116,11 @@ struct EntryFields {
         return cells.upperBound
     }
 
-    /// Bytes of a value, for types below 10.
-    @inline(__always)
-    private static func width(ofSerial serial: UInt64) -> Int {
-        // Four bits for each type.
-        Int(truncatingIfNeeded: 0x0088_6432_10 &>> (serial &* 4) & 0xF)
-    }
-
     /// The half of a value, as ``HalfWords/half(of:)``; above all of them where there is none: a negative number, a real.
     @inline(__always)
     private static func half(_ bytes: UnsafeRawPointer, _ serial: UInt64, _ width: Int) -> UInt64 {
-        if width == 0 { return serial == 0 ? 0 : serial &- 7 }
-        let value = Int64(bitPattern: UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)))
-        let half = UInt64(bitPattern: value &>> Int64(truncatingIfNeeded: 64 &- 8 &* width) &+ 1)
+        if serial == 0 { return 0 }
+        let half = UInt64(bitPattern: RecordForm.integer(bytes, serial: serial, size: width) &+ 1)
         return half == 0 || serial == 7 ? .max : half
     }
 }

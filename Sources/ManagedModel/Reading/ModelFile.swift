@@ -57,19 +57,11 @@ enum ModelFile {
     ///
     /// - Throws: `model.permission` (77), `model.unreadable` (74).
     static func names(in folder: String) throws(MigrationError) -> [String] {
-        guard let stream = opendir(folder) else { throw unreadable(folder, FileBytes.Failure(number: errno)) }
-        defer { closedir(stream) }
-        var names: [String] = []
-        while true {
-            errno = 0
-            guard let entry = readdir(stream) else { break }
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            if name != ".", name != ".." { names.append(name) }
+        do throws(FileBytes.Failure) {
+            return try FileBytes.names(in: folder)
+        } catch {
+            throw unreadable(folder, error)
         }
-        guard errno == 0 else { throw unreadable(folder, FileBytes.Failure(number: errno)) }
-        return names
     }
 
     /// The error for a model that is not there (66).

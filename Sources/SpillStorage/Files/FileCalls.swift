@@ -66,16 +66,12 @@ package struct SystemFileCalls: FileCalls {
     package func removeDirectory(_ path: String) -> Int { Int(negative(Glibc.rmdir(path))) }
 
     package func names(in path: String) -> [String]? {
-        guard let stream = Glibc.opendir(path) else { return nil }
-        defer { Glibc.closedir(stream) }
-        var names: [String] = []
-        while let entry = Glibc.readdir(stream) {
-            let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            if name != "." && name != ".." { names.append(name) }
+        do throws(FileBytes.Failure) {
+            return try FileBytes.names(in: path)
+        } catch {
+            errno = error.number
+            return nil
         }
-        return names
     }
 
     package func open(_ path: String, flags: Int32, mode: UInt32) -> Int {

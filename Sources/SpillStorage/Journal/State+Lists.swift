@@ -29,10 +29,15 @@ extension StateWriter {
     package mutating func write(flags: [Bool]) { write(list: flags) { $1.write($0) } }
 
     /// Writes numbers by name, in the names' order.
-    package mutating func write(numbers: [String: Int]) {
-        write(list: numbers.sorted { $0.key < $1.key }) {
+    package mutating func write(numbers: [String: Int]) { write(byName: numbers) { $1.write($0) } }
+
+    /// The same for texts.
+    package mutating func write(texts: [String: String]) { write(byName: texts) { $1.write($0) } }
+
+    private mutating func write<Value>(byName values: [String: Value], _ body: (Value, inout StateWriter) -> Void) {
+        write(list: values.sorted { $0.key < $1.key }) {
             $1.write($0.key)
-            $1.write($0.value)
+            body($0.value, &$1)
         }
     }
 }
@@ -85,11 +90,21 @@ extension StateReader {
 
     /// Numbers by name.
     package mutating func numbers() throws(MigrationError) -> [String: Int] {
-        var numbers: [String: Int] = [:]
+        try byName { reader throws(MigrationError) in try reader.signed() }
+    }
+    /// The same for texts.
+    package mutating func textsByName() throws(MigrationError) -> [String: String] {
+        try byName { reader throws(MigrationError) in try reader.text() }
+    }
+
+    private mutating func byName<Value>(
+        _ body: (inout StateReader) throws(MigrationError) -> Value
+    ) throws(MigrationError) -> [String: Value] {
+        var values: [String: Value] = [:]
         for _ in 0..<(try count(upTo: 1 << 24)) {
             let name = try text()
-            numbers[name] = try signed()
+            values[name] = try body(&self)
         }
-        return numbers
+        return values
     }
 }

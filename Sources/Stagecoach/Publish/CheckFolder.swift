@@ -49,15 +49,7 @@ final class CheckFolder {
     ///
     /// Errors are passed over: what cannot be removed hurts nobody but its disk.
     static func removeAbandoned(in place: String) {
-        guard let folder = opendir(place) else { return }
-        defer { closedir(folder) }
-        var names: [String] = []
-        while let entry = readdir(folder) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            if name.hasPrefix(prefix) { names.append(name) }
-        }
+        let names = ((try? FileBytes.names(in: place)) ?? []).filter { $0.hasPrefix(prefix) }
         for name in names {
             guard let descriptor = lock("\(place)/\(name)") else { continue }
             try? FileManager.default.removeItem(atPath: "\(place)/\(name)")

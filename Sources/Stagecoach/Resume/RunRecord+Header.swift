@@ -70,14 +70,10 @@ extension MigrationPlan.Inputs {
         destination = try reader.flag() ? try MigrationPlan.Store(from: &reader) : nil
         sourceModel = try reader.textsByName()
         destinationModel = try reader.textsByName()
-        mappingModels = []
-        for _ in 0..<(try reader.count(upTo: 1 << 16)) {
-            var digests: [MigrationPlan.MappingDigest] = []
-            for _ in 0..<(try reader.count(upTo: 1 << 24)) {
-                let name = try reader.text()
-                digests.append(.init(name: name, digest: try reader.text()))
+        mappingModels = try reader.list { reader throws(MigrationError) in
+            try reader.list { reader throws(MigrationError) in
+                MigrationPlan.MappingDigest(name: try reader.text(), digest: try reader.text())
             }
-            mappingModels.append(digests)
         }
         options = try reader.textsByName()
     }
@@ -102,25 +98,5 @@ extension MigrationPlan.Store {
         self.init(
             uuid: uuid, size: size, changeCounter: counter, schemaCookie: cookie, logSize: logSize, logFrame: logFrame,
             logHash: try reader.text())
-    }
-}
-
-extension StateWriter {
-    fileprivate mutating func write(texts: [String: String]) {
-        write(list: texts.sorted { $0.key < $1.key }) {
-            $1.write($0.key)
-            $1.write($0.value)
-        }
-    }
-}
-
-extension StateReader {
-    fileprivate mutating func textsByName() throws(MigrationError) -> [String: String] {
-        var texts: [String: String] = [:]
-        for _ in 0..<(try count(upTo: 1 << 24)) {
-            let name = try text()
-            texts[name] = try text()
-        }
-        return texts
     }
 }
