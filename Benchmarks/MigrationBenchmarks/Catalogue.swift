@@ -13,9 +13,7 @@ struct Catalogue {
     let mapping: MappingModel
 
     /// The folder of the fixtures in the repository that this program was built from.
-    static let folder = URL(fileURLWithPath: #filePath)
-        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        .appendingPathComponent("Fixtures/Benchmark").path
+    static let folder = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/") + "/Fixtures/Benchmark"
     static let sourcePath = folder + "/Catalogue.xcdatamodeld:Catalogue 1"
     static let destinationPath = folder + "/Catalogue.xcdatamodeld:Catalogue 2"
     static let mappingPath = folder + "/catalogue.json"
