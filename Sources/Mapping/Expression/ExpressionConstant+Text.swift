@@ -60,6 +60,10 @@ extension ExpressionConstant {
 
     /// A string in single quotes, escaped where needed.
     static func quoted(_ value: String) -> String {
+        func isPlain(_ byte: UInt8) -> Bool {
+            byte >= 0x20 && byte != 0x7F && byte != UInt8(ascii: "'") && byte != UInt8(ascii: "\\")
+        }
+        if value.utf8.allSatisfy(isPlain) { return "'" + value + "'" }
         var text = "'"
         for scalar in value.unicodeScalars {
             switch scalar {

@@ -202,6 +202,7 @@ struct JSONParser {
     private mutating func string() throws(MigrationError) -> String {
         let start = position
         advance()
+        if let plain = plainString() { return plain }
         var scalars = String.UnicodeScalarView()
         while let byte = peek {
             if byte == Byte.quote {
@@ -211,6 +212,21 @@ struct JSONParser {
             scalars.append(try character())
         }
         throw failure("The string that begins here has no end", at: start)
+    }
+
+    /// A string of ASCII characters without escapes, as nearly all are, with its end; nil, and nothing is read, for others.
+    private mutating func plainString() -> String? {
+        guard
+            let end = bytes[offset...].firstIndex(where: {
+                $0 < 0x20 || $0 >= 0x80 || $0 == Byte.backslash || $0 == Byte.quote
+            }),
+            bytes[end] == Byte.quote
+        else { return nil }
+        defer {
+            position.column += end + 1 - offset
+            offset = end + 1
+        }
+        return String(decoding: bytes[offset..<end], as: UTF8.self)
     }
 
     /// One character of a string, escaped or not.

@@ -36,6 +36,12 @@ struct JSONWriter {
     /// A string. Escaped is what must be, and nothing else.
     mutating func string(_ value: String) {
         text.append("\"")
+        defer { text.append("\"") }
+        // As nearly all are.
+        if value.utf8.allSatisfy({ $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }) {
+            text += value
+            return
+        }
         for scalar in value.unicodeScalars {
             switch scalar {
             case "\"": text += "\\\""
@@ -49,7 +55,6 @@ struct JSONWriter {
             default: text.unicodeScalars.append(scalar)
             }
         }
-        text.append("\"")
     }
 
     private mutating func newLine() {
