@@ -71,10 +71,18 @@ struct EntryFields {
     ) -> Int {
         let (form, first, second, count) = (form, first, second, count)
         let least = PageKind.tableLeaf.headerSize &+ 2 &* total
+        let isPair = second >= 0 && count == 2
         var room = room
         var before = last
         defer { last = before }
-        for cell in cells {
+        var cell = cells.lowerBound
+        while cell < cells.upperBound {
+            if isPair {
+                pairs(
+                    in: bytes, from: &cell, upTo: cells.upperBound, least: least, usable: usable, after: &before,
+                    through: most, into: &room)
+                guard cell < cells.upperBound else { break }
+            }
             let pointer = PageKind.tableLeaf.headerSize &+ 2 &* cell
             var place = Int(UInt16(bigEndian: bytes.loadUnaligned(fromByteOffset: pointer, as: UInt16.self)))
             guard place >= least, place <= usable &- 4 else { return cell }
@@ -112,8 +120,56 @@ struct EntryFields {
                 room += 2
             }
             before = key
+            cell &+= 1
         }
         return cells.upperBound
+    }
+
+    /// Writes the entries of rows whose records are two integers and nothing else, as those of link tables nearly all are, up
+    /// to one of another form: NULL, 0 or 1 among them.
+    ///
+    /// - Parameter least: the least place of a cell.
+    @inline(__always)
+    private func pairs(
+        in bytes: UnsafeRawPointer, from cell: inout Int, upTo end: Int, least: Int, usable: Int,
+        after before: inout Int64, through most: Int64, into room: inout UnsafeMutablePointer<UInt64>
+    ) {
+        let (form, isSwapped) = (form, first == 1)
+        let isOneWord = form.width == 1
+        while cell < end {
+            let pointer = PageKind.tableLeaf.headerSize &+ 2 &* cell
+            var place = Int(UInt16(bigEndian: bytes.loadUnaligned(fromByteOffset: pointer, as: UInt16.self)))
+            guard place >= least, place <= usable &- 8 else { return }
+            let size = Int(bytes.load(fromByteOffset: place, as: UInt8.self))
+            place &+= 1
+            guard size < 0x80, let word = RecordForm.keyVarint(bytes, &place, end: usable) else { return }
+            let key = Int64(bitPattern: word)
+            guard key > before, key <= most, size > 4, size <= usable &- place else { return }
+            let record = bytes + place
+            // The header's size and two types, of integers of 1 to 6 or of 8 bytes.
+            let header = UInt32(littleEndian: record.loadUnaligned(as: UInt32.self))
+            let (left, right) = (UInt64(header &>> 8 & 0xFF), UInt64(header &>> 16 & 0xFF))
+            guard header & 0xFF == 3, left &- 1 < 6, right &- 1 < 6 else { return }
+            let (leftSize, rightSize) = (RecordForm.size(ofNumber: left), RecordForm.size(ofNumber: right))
+            guard 3 &+ leftSize &+ rightSize == size else { return }
+            let one = RecordForm.integer(record + 3, serial: left, size: leftSize)
+            let other = RecordForm.integer(record + 3 + leftSize, serial: right, size: rightSize)
+            guard one | other >= 0 else { return }
+            let high = UInt64(bitPattern: isSwapped ? other : one) &+ 1
+            let low = UInt64(bitPattern: isSwapped ? one : other) &+ 1
+            guard high < form.firstLimit, low < form.secondLimit else { return }
+            if isOneWord {
+                guard let entry = form.word(of: high, low, id: key) else { return }
+                room[0] = entry
+                room += 1
+            } else {
+                room[0] = high &<< 32 | low
+                room[1] = SortKey.encode(key)
+                room += 2
+            }
+            before = key
+            cell &+= 1
+        }
     }
 
     /// The half of a value, as ``HalfWords/half(of:)``; above all of them where there is none: a negative number, a real.
