@@ -38,6 +38,8 @@ final class MigrationSession {
     private(set) var existingLinks: [Int]
     /// Sorts that may hold memory at a time: set once the links are planned.
     var concurrentSorts = 6
+    /// When gaps of the heap were last given back; nil: not yet.
+    var trimmed: ContinuousClock.Instant?
     /// Where the destination will be published: what policies see as its URL.
     var destinationPath = ""
     /// The rows from before that the mapping model at work changed; nil where it can change none.

@@ -121,8 +121,13 @@ extension MigrationSession {
     ///
     /// - Parameter subjects: names of what it works on.
     func begin(_ phase: ProgressCounter.Phase, _ subjects: @autoclosure () -> [String] = []) {
-        // Stages leave holes in the heap that the next ones do not fill: 7 MB at the load of 10 GB.
-        ProcessMemory.trim()
+        // Stages leave holes in the heap that the next ones do not fill: 7 MB at the load of 10 GB. Short ones leave few, and
+        // what is given back is asked for again.
+        let now = ContinuousClock.now
+        if trimmed.map({ $0.duration(to: now) > .milliseconds(100) }) ?? true {
+            ProcessMemory.trim()
+            trimmed = now
+        }
         progress.begin(phase, subjects().joined(separator: ", "))
         profile?.begin(phase, subjects().joined(separator: ", "))
     }
