@@ -115,6 +115,7 @@ struct ReadingVFSTests {
 
     @Test("Nothing can be written through the VFS")
     func writes() throws {
+        _ = SourceVFS.standard
         let folder = try TemporaryFolder()
         let path = folder.file("a.sqlite")
         let stock = try ReadingFixture.stock(path)
