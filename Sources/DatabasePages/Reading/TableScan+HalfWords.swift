@@ -69,7 +69,7 @@ struct EntryFields {
         in bytes: UnsafeRawPointer, cells: Range<Int>, of total: Int, usable: Int, after last: inout Int64,
         through most: Int64, into room: UnsafeMutablePointer<UInt64>
     ) -> Int {
-        let (form, first, second, count) = (form, first, second, count)
+        let (first, second, count) = (first, second, count)
         let least = PageKind.tableLeaf.headerSize &+ 2 &* total
         let isPair = second >= 0 && count == 2
         var room = room
@@ -83,15 +83,10 @@ struct EntryFields {
                     through: most, into: &room)
                 guard cell < cells.upperBound else { break }
             }
-            let pointer = PageKind.tableLeaf.headerSize &+ 2 &* cell
-            var place = Int(UInt16(bigEndian: bytes.loadUnaligned(fromByteOffset: pointer, as: UInt16.self)))
-            guard place >= least, place <= usable &- 4 else { return cell }
-            let size = Int(bytes.load(fromByteOffset: place, as: UInt8.self))
-            place &+= 1
-            guard size < 0x80, let word = RecordForm.keyVarint(bytes, &place, end: usable) else { return cell }
-            let key = Int64(bitPattern: word)
-            guard key > before, key <= most, size > 0, size <= usable &- place else { return cell }
-            let record = bytes + place
+            guard
+                let (key, record, size) = Self.row(
+                    in: bytes, cell: cell, least: least, usable: usable, after: before, through: most)
+            else { return cell }
             let headerSize = Int(record.load(as: UInt8.self))
             guard headerSize > count, headerSize <= size else { return cell }
             var body = headerSize
@@ -109,20 +104,45 @@ struct EntryFields {
                 body &+= width
             }
             guard headerSize > count &+ 1 || body == size else { return cell }
-            if form.width == 1 {
-                guard let entry = form.word(of: high, low, id: key) else { return cell }
-                room[0] = entry
-                room += 1
-            } else {
-                guard high < form.firstLimit, low < form.secondLimit else { return cell }
-                room[0] = high &<< 32 | low
-                room[1] = SortKey.encode(key)
-                room += 2
-            }
+            guard put(high, low, key, into: &room) else { return cell }
             before = key
             cell &+= 1
         }
         return cells.upperBound
+    }
+
+    /// A row's key, its record and the bytes of that; nil where they are not all in the leaf, and the key where it may be.
+    @inline(__always)
+    private static func row(
+        in bytes: UnsafeRawPointer, cell: Int, least: Int, usable: Int, after before: Int64, through most: Int64
+    ) -> (key: Int64, record: UnsafeRawPointer, size: Int)? {
+        let pointer = PageKind.tableLeaf.headerSize &+ 2 &* cell
+        var place = Int(UInt16(bigEndian: bytes.loadUnaligned(fromByteOffset: pointer, as: UInt16.self)))
+        guard place >= least, place <= usable &- 4 else { return nil }
+        let size = Int(bytes.load(fromByteOffset: place, as: UInt8.self))
+        place &+= 1
+        guard size < 0x80, let word = RecordForm.keyVarint(bytes, &place, end: usable) else { return nil }
+        let key = Int64(bitPattern: word)
+        guard key > before, key <= most, size > 0, size <= usable &- place else { return nil }
+        return (key, bytes + place, size)
+    }
+
+    /// Writes an entry and moves on; false where its halves have no room.
+    @inline(__always)
+    private func put(
+        _ high: UInt64, _ low: UInt64, _ key: Int64, into room: inout UnsafeMutablePointer<UInt64>
+    ) -> Bool {
+        if form.width == 1 {
+            guard let entry = form.word(of: high, low, id: key) else { return false }
+            room[0] = entry
+            room += 1
+        } else {
+            guard high < form.firstLimit, low < form.secondLimit else { return false }
+            room[0] = high &<< 32 | low
+            room[1] = SortKey.encode(key)
+            room += 2
+        }
+        return true
     }
 
     /// Writes the entries of rows whose records are two integers and nothing else, as those of link tables nearly all are, up
@@ -134,18 +154,12 @@ struct EntryFields {
         in bytes: UnsafeRawPointer, from cell: inout Int, upTo end: Int, least: Int, usable: Int,
         after before: inout Int64, through most: Int64, into room: inout UnsafeMutablePointer<UInt64>
     ) {
-        let (form, isSwapped) = (form, first == 1)
-        let isOneWord = form.width == 1
+        let isSwapped = first == 1
         while cell < end {
-            let pointer = PageKind.tableLeaf.headerSize &+ 2 &* cell
-            var place = Int(UInt16(bigEndian: bytes.loadUnaligned(fromByteOffset: pointer, as: UInt16.self)))
-            guard place >= least, place <= usable &- 8 else { return }
-            let size = Int(bytes.load(fromByteOffset: place, as: UInt8.self))
-            place &+= 1
-            guard size < 0x80, let word = RecordForm.keyVarint(bytes, &place, end: usable) else { return }
-            let key = Int64(bitPattern: word)
-            guard key > before, key <= most, size > 4, size <= usable &- place else { return }
-            let record = bytes + place
+            guard
+                let (key, record, size) = Self.row(
+                    in: bytes, cell: cell, least: least, usable: usable, after: before, through: most), size > 4
+            else { return }
             // The header's size and two types, of integers of 1 to 6 or of 8 bytes.
             let header = UInt32(littleEndian: record.loadUnaligned(as: UInt32.self))
             let (left, right) = (UInt64(header &>> 8 & 0xFF), UInt64(header &>> 16 & 0xFF))
@@ -157,16 +171,7 @@ struct EntryFields {
             guard one | other >= 0 else { return }
             let high = UInt64(bitPattern: isSwapped ? other : one) &+ 1
             let low = UInt64(bitPattern: isSwapped ? one : other) &+ 1
-            guard high < form.firstLimit, low < form.secondLimit else { return }
-            if isOneWord {
-                guard let entry = form.word(of: high, low, id: key) else { return }
-                room[0] = entry
-                room += 1
-            } else {
-                room[0] = high &<< 32 | low
-                room[1] = SortKey.encode(key)
-                room += 2
-            }
+            guard put(high, low, key, into: &room) else { return }
             before = key
             cell &+= 1
         }
