@@ -143,7 +143,7 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: [
                 "TestSupport", "ManagedModel", "Mapping", "PersistentStore", "Stagecoach",
-                "Diagnostics", "CSQLite",
+                "Diagnostics", "SpillStorage", "CSQLite",
             ],
             swiftSettings: strict),
 

@@ -2,6 +2,7 @@ import CSQLite
 import Foundation
 import ManagedModel
 import PersistentStore
+import SpillStorage
 import TestSupport
 import Testing
 
@@ -102,22 +103,50 @@ struct CommandResumeTests {
         }
         let whole = try CommandBinary.run(arguments("whole.sqlite"), in: folder.path)
         #expect(whole.code == 0, "\(whole.messages)")
-        let killed = try CommandBinary.run(
-            arguments("new.sqlite"), in: folder.path,
-            environment: quick.merging(["STAGECOACH_KILL_AT_RECENT": String(number)]) { $1 })
-        #expect(killed.code == -SIGKILL, "\(killed.messages)")
         let work = folder.file(".new.sqlite.stagecoach")
-        #expect(FileManager.default.fileExists(atPath: "\(work)/run.recent"))
+        func kill(at number: Int) throws {
+            let killed = try CommandBinary.run(
+                arguments("new.sqlite"), in: folder.path,
+                environment: quick.merging(["STAGECOACH_KILL_AT_RECENT": String(number)]) { $1 })
+            #expect(killed.code == -SIGKILL, "\(killed.messages)")
+            #expect(FileManager.default.fileExists(atPath: "\(work)/run.recent"))
+        }
+        try kill(at: number)
         if loses {
-            let store = URL(fileURLWithPath: "\(work)/store.sqlite")
-            let bytes = try Data(contentsOf: store)
-            try (bytes.dropLast(512) + Data(repeating: 0, count: 512)).write(to: store)
+            // Only what was written since the last state of the journal can be lost: a state that stands on the disk may
+            // have come right before.
+            var tried = number
+            while try !lose(work), tried < number + 40 {
+                try FileManager.default.removeItem(atPath: work)
+                tried += 1
+                try kill(at: tried)
+            }
+            #expect(tried < number + 40)
         }
         let outcome = try CommandBinary.run(arguments("new.sqlite"), in: folder.path)
         #expect(outcome.code == 0, "\(outcome.messages)")
         #expect(outcome.output.contains("went on from where an earlier one was"), "\(outcome.output)")
         #expect(try dump(folder.file("new.sqlite")) == dump(folder.file("whole.sqlite")))
         #expect(!FileManager.default.fileExists(atPath: work))
+    }
+
+    /// Takes from a killed run's store half of what was written last, where its last state tells that it was after the one of
+    /// the journal; false where none was.
+    private func lose(_ work: String) throws -> Bool {
+        var recent = StateReader(try #require(try RecordSlot.read("\(work)/run.recent")))
+        _ = try (recent.text(), recent.integer())
+        var written = StateReader(try recent.block())
+        var last: UInt32 = 0
+        for _ in 0..<(try written.count(upTo: 1 << 16)) {
+            let (after, through, _) = try (written.page(), written.page(), written.word())
+            if through > after { last = through }
+        }
+        guard last > 0 else { return false }
+        let store = try FileHandle(forUpdating: URL(fileURLWithPath: "\(work)/store.sqlite"))
+        try store.seek(toOffset: UInt64(last) * 4096 - 2048)
+        try store.write(contentsOf: Data(repeating: 0, count: 2048))
+        try store.close()
+        return true
     }
 
     private let quick = ["STAGECOACH_CHECKPOINT_INTERVAL": "0"]
