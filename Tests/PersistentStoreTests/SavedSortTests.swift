@@ -32,7 +32,27 @@ struct SavedSortTests {
         let rows: Int
     }
 
-    private func copy(_ folder: TemporaryFolder, _ name: String) throws -> (store: String, work: String) {
+    /// What the process that goes on finds.
+    enum Left: CaseIterable {
+        /// Runs of sorted entries, as the memory was used up.
+        case runs
+        /// The same, but it has more memory: they are of no use to it.
+        case runsOfOtherMemory
+        /// Entries as they were in memory.
+        case kept
+        /// The same, for a sort that has too little memory for them.
+        case keptOfOtherMemory
+        /// The same with a wrong byte, half of it, none of it.
+        case keptDamaged, keptCut, keptMissing
+
+        var isKept: Bool { self != .runs && self != .runsOfOtherMemory }
+        /// Whether the files are of use.
+        var isSound: Bool { self == .runs || self == .kept }
+    }
+
+    private func copy(
+        _ folder: TemporaryFolder, _ name: String, _ left: Left
+    ) throws -> (store: String, work: String) {
         let (store, work) = (folder.file("\(name).sqlite"), folder.file("\(name)-work"))
         try FileManager.default.copyItem(atPath: folder.file("store.sqlite"), toPath: store)
         try FileManager.default.createDirectory(atPath: work, withIntermediateDirectories: false)
@@ -41,6 +61,12 @@ struct SavedSortTests {
             // Behind what a state knows there may be more.
             var bytes = try Data(contentsOf: URL(fileURLWithPath: "\(folder.file("work"))/\(file)"))
             bytes.append(contentsOf: [1, 2, 3])
+            switch left {
+            case .keptDamaged: bytes[bytes.count / 3] ^= 1
+            case .keptCut: bytes.removeLast(bytes.count / 2)
+            case .keptMissing: continue
+            default: break
+            }
             try bytes.write(to: URL(fileURLWithPath: "\(work)/\(file)"))
         }
         return (store, work)
@@ -51,16 +77,15 @@ struct SavedSortTests {
     /// - Parameters:
     ///   - isJoin: whether links are loaded, else objects.
     ///   - isPacked: whether the highest keys are known, so that a link's entry is one word.
-    ///   - otherMemory: whether the second process has more memory: what lay in files is of no use to it.
     @Test(
         "Entries in files are gone on with",
-        arguments: [(false, false), (true, false), (true, true)], [false, true])
-    func goesOn(_ form: (isJoin: Bool, isPacked: Bool), otherMemory: Bool) throws {
+        arguments: [(false, false), (true, false), (true, true)], Left.allCases)
+    func goesOn(_ form: (isJoin: Bool, isPacked: Bool), left: Left) throws {
         let (isJoin, isPacked) = form
-        var random = SeededGenerator(seed: 311 + (isJoin ? 1 : 0) + (otherMemory ? 2 : 0))
+        var random = SeededGenerator(seed: 311 + (isJoin ? 1 : 0) + (left.isSound ? 0 : 2))
         let schema = try Self.schema()
         let folder = try TemporaryFolder()
-        let memory = (isPacked ? 2 : 4) * 256 << 10
+        let memory = left.isKept ? 16 << 20 : (isPacked ? 2 : 4) * 256 << 10
         let table = try #require(schema.tables.firstIndex { $0.name == "ZITEM" })
         let expectedKeys = isPacked ? schema.tables.map { $0.name == "ZITEM" ? 60_000 : 1_500_000 as Int64 } : nil
         let columns = isJoin ? 2 : schema.tables[table].columns.count
@@ -108,15 +133,16 @@ struct SavedSortTests {
         store.expectedKeys = expectedKeys
         let whole = try writer(store, nil)
         var killed: [Killed] = []
-        let times = Set((0..<3).map { 40 + $0 * 60 + random.below(50) })
+        let times = Set((0..<3).map { (left.isKept ? 100 : 40) + $0 * (left.isKept ? 40 : 60) + random.below(35) })
         for number in 0..<batches {
             try whole.append(batch(number))
             guard times.contains(number) else { continue }
-            let fill = try #require(try whole.checkpoint(sorts: .all))
-            #expect(whole.namesSorts)
+            // What is in memory is told of by states that nothing waits for too.
+            let fill = try #require(try whole.checkpoint(sorts: left.isKept && number % 2 == 0 ? .standing : .all))
+            #expect(whole.namesFiles)
             // What comes after a checkpoint is in the file that a killed process leaves.
             let knowledge = store.knowledge
-            let (copied, left) = try copy(folder, "killed-\(number)")
+            let (copied, left) = try copy(folder, "killed-\(number)", left)
             killed.append(
                 Killed(store: copied, work: left, fill: fill, knowledge: knowledge, rows: (number + 1) * batchRows))
         }
@@ -129,17 +155,22 @@ struct SavedSortTests {
             let again = try DestinationStore(
                 resuming: one.store, schema: schema, knowledge: one.knowledge, stamp: 0, cacheBytes: 1 << 20, vfs: nil)
             again.writesPages = true
-            again.indexSorts = sorts(directory, memory: otherMemory ? 2 * memory : memory)
+            again.indexSorts = sorts(
+                directory,
+                memory: left == .runsOfOtherMemory ? 2 * memory : left == .keptOfOtherMemory ? memory / 16 : memory)
             again.expectedKeys = expectedKeys
             let rest = try writer(again, one.fill)
             let settled = rest.open?.target.indexes.map(\.settled.rows) ?? []
             #expect(!settled.isEmpty && settled.allSatisfy { $0 <= Int64(one.rows) })
-            if !otherMemory { #expect(settled.contains { $0 > Int64(one.rows / 4) }, "\(settled) of \(one.rows)") }
+            if left == .runs { #expect(settled.contains { $0 > Int64(one.rows / 4) }, "\(settled) of \(one.rows)") }
+            // Nothing was written yet: what the directory has was taken over.
+            if left == .kept { #expect(directory.bytesHeld >= settled.count * 512 << 10) }
+            if left.isKept, left != .kept, left != .keptOfOtherMemory { #expect(directory.bytesHeld == 0) }
             try directory.removeUnclaimed()
             for number in (one.rows / batchRows)..<batches {
                 try rest.append(batch(number))
                 // Entries go to files in the second process too, and are told of.
-                if number == batches - 1 { #expect(try rest.checkpoint(sorts: .all) != nil && rest.namesSorts) }
+                if number == batches - 1 { #expect(try rest.checkpoint(sorts: .all) != nil && rest.namesFiles) }
             }
             try finish(rest, again)
             #expect(try contents(one.store, isJoin ? schema.joinTables[0].name : "ZITEM") == expected)

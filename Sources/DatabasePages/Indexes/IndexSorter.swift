@@ -36,6 +36,9 @@ package final class IndexSorter {
     private let encoder: RecordEncoder
     private let directory: WorkDirectory
     private let entryMemory: Int
+    /// What stands in a file of the entries that are in memory; nil before there are enough of them.
+    private var log: EntryLog?
+    private var hasLog = true
     /// Entries of other values; nil before the first.
     private var entries: EntrySorter?
     private var isTooLarge = false
@@ -231,6 +234,57 @@ package final class IndexSorter {
     package func restore(from state: inout StateReader) throws(MigrationError) -> Bool {
         for bits in layout where try state.word() != bits { return false }
         return try only?.restore(from: &state) ?? false
+    }
+
+    /// Brings entries that are in memory to a file as well, where that pays: from now on they may be saved.
+    ///
+    /// - Returns: the rows whose entries stand there, the first ones, and the id of the last of them; nil where none do, as long
+    ///   as there are few, and once others lie in files (``settledRows``).
+    package func keep() -> (rows: Int64, id: Int64)? {
+        guard hasLog, let only, let entries = only.inMemory else {
+            log = nil
+            return nil
+        }
+        if log == nil {
+            guard entries.count >= EntryLog.piece else { return nil }
+            log = EntryLog(in: directory)
+        }
+        guard let log, log.append(from: entries) else {
+            (log, hasLog) = (nil, false)
+            return nil
+        }
+        return last(of: entries, upTo: log.byteCount)
+    }
+
+    /// Writes what ``keep()`` told of.
+    ///
+    /// - Precondition: it has told of some.
+    package func saveKept(to state: inout StateWriter) {
+        guard let log else { preconditionFailure("entries that stand in a file") }
+        for bits in layout { state.write(bits) }
+        log.save(to: &state)
+    }
+
+    /// Takes over what was written of the same index; this one is empty.
+    ///
+    /// - Returns: as ``keep()``; nil where it cannot be used: nothing is taken over then.
+    /// - Throws: `journal.damaged`.
+    package func restoreKept(from state: inout StateReader) throws(MigrationError) -> (rows: Int64, id: Int64)? {
+        let isSame = try layout.map { bits throws(MigrationError) in try state.word() == bits }.allSatisfy { $0 }
+        guard let log = try EntryLog(in: directory, restoring: &state), isSame, let only,
+            only.begin(byteCount: log.byteCount, fill: { log.read(into: $0) }), let entries = only.inMemory
+        else { return nil }
+        self.log = log
+        return last(of: entries, upTo: log.byteCount)
+    }
+
+    /// How many entries bytes have, whose rows are the first ones, and the id of the last.
+    private func last(of entries: UnsafeRawBufferPointer, upTo byteCount: Int) -> (rows: Int64, id: Int64)? {
+        let width = halves != nil ? form?.width ?? 1 : terms.count + 1
+        let rows = byteCount / (width * 8)
+        guard rows > 0, let start = entries.baseAddress?.assumingMemoryBound(to: UInt64.self) else { return nil }
+        let entry = start + (rows - 1) * width
+        return (Int64(rows), halves != nil ? form?.id(of: entry) ?? 0 : SortKey.decode(entry[terms.count]))
     }
 
     /// What tells how halves lie in their words.

@@ -1,7 +1,5 @@
 import DatabasePages
 import Diagnostics
-import Glibc
-import Rows
 import SpillStorage
 
 /// The state of a table that is being filled, and going on from it.
@@ -9,8 +7,8 @@ extension PageTableWriter {
     /// Brings what was appended into the file and writes what else it takes to go on from here; nil where nothing was
     /// appended.
     ///
-    /// The entries of its indexes that lie in files may be part of it. The others are not: they are read again from the rows
-    /// that stand in the store.
+    /// The entries of its indexes that lie in files may be part of it, and those in memory that stand in one as well. The others
+    /// are read again from the rows that stand in the store.
     ///
     /// - Parameter sorts: of which entries it tells.
     /// - Throws: `store.full`, `store.io` (74), `spill.…`.
@@ -28,7 +26,11 @@ extension PageTableWriter {
         case .all: pendingSorts = try sortedEntries(open.target)
         case .standing: break
         }
-        state.write(bytes: sorts == .standing ? savedSorts : pendingSorts)
+        let sorted = sorts == .standing ? savedSorts : pendingSorts
+        let kept = sorts == .none ? [] : keptEntries(open.target)
+        namesFiles = !sorted.isEmpty || !kept.isEmpty
+        state.write(bytes: sorted)
+        state.write(bytes: kept)
         state.write(open.last?.values.count ?? 0)
         if let last = open.last {
             state.write(last.isFirst)
@@ -40,56 +42,6 @@ extension PageTableWriter {
             try open.file.save(tables: [open.table], indexes: open.primary.map { [$0] } ?? [], to: &state)
         }
         return state.bytes
-    }
-
-    /// Which entries of indexes a checkpoint tells of.
-    package enum SavedSorts {
-        /// None.
-        case none
-        /// Those that lie in files. The checkpoint is about to be brought to the disk, with the files that it names.
-        case all
-        /// Those that the last checkpoint told of that stands on the disk (``forgetWritten(before:)``).
-        case standing
-    }
-
-    /// Whether the last checkpoint that was to tell of entries in files does, and the last one that stands on the disk.
-    package var namesSorts: Bool { !pendingSorts.isEmpty }
-    package var hasSavedSorts: Bool { !savedSorts.isEmpty }
-
-    /// What the sorters have in files; nothing where there is nothing.
-    private func sortedEntries(_ target: Target) throws(MigrationError) -> [UInt8] {
-        var state = StateWriter()
-        let settled = target.indexes.filter { $0.sorter != nil && $0.settled.rows > 0 }
-        guard !settled.isEmpty else { return [] }
-        state.write(settled.count)
-        for index in settled {
-            state.write(index.name)
-            state.write(index.settled.rows)
-            state.write(index.settled.key)
-            var entries = StateWriter()
-            try index.sorter?.save(to: &entries)
-            state.write(bytes: entries.bytes)
-        }
-        return state.bytes
-    }
-
-    /// Gives the sorters what lies in files.
-    private func restoreSorts(_ bytes: [UInt8], _ target: inout Target) throws(MigrationError) {
-        guard !bytes.isEmpty else { return }
-        var state = StateReader(bytes)
-        for _ in 0..<(try state.count(upTo: 1 << 16)) {
-            let (name, settled, key) = (try state.text(), try state.integer(), try state.integer())
-            var entries = StateReader(try state.block())
-            guard settled > 0, settled <= rows,
-                let place = target.indexes.firstIndex(where: { $0.name == name && $0.sorter != nil }),
-                let sorter = target.indexes[place].sorter
-            else { throw StateReader.damaged("the entries of an index") }
-            guard try sorter.restore(from: &entries) else { continue }
-            try entries.finish()
-            guard sorter.settledRows == Int(settled) else { throw StateReader.damaged("the number of entries") }
-            target.indexes[place].settled = (settled, key)
-        }
-        try state.finish()
     }
 
     /// A checkpoint was taken that is about to be brought to the disk: what is written from now on is summed.
@@ -130,6 +82,7 @@ extension PageTableWriter {
             target.indexes[place].sorter = nil
         }
         try restoreSorts(try state.block(), &target)
+        let kept = try restoreKept(try state.block(), target)
         let rest = state
         var made = try restored(target, pages: pages, from: rest)
         if target.indexes.contains(where: { $0.sorter != nil }), rows > 0 {
@@ -139,7 +92,7 @@ extension PageTableWriter {
                 try made.primary?.finish()
             }
             try made.file.finish()
-            try sortAgain(&target, pages: UInt32(clamping: made.file.pageCount))
+            try sortAgain(&target, kept, pages: UInt32(clamping: made.file.pageCount))
             made = try restored(target, pages: pages, from: rest)
         }
         open = made
@@ -166,86 +119,5 @@ extension PageTableWriter {
         }
         try state.finish()
         return made
-    }
-
-    /// Gives the sorters the entries of the rows that stand in the file, but those that they have.
-    private func sortAgain(_ target: inout Target, pages: UInt32) throws(MigrationError) {
-        let descriptor = PosixFile.openReadOnly(path)
-        guard descriptor >= 0 else {
-            throw MigrationError(
-                "store.io", .io, "Opening failed: \(String(cString: strerror(errno)))", context: .init(path: path))
-        }
-        defer { close(descriptor) }
-        // What was written past the page cache is read past it.
-        let direct = Glibc.open(path, O_RDONLY | O_CLOEXEC | FileFlags.direct)
-        defer { if direct >= 0 { close(direct) } }
-        guard
-            let file = try PageFile.open(
-                path: path, descriptor: descriptor, direct: direct >= 0 ? direct : nil, pageSize: 4096, frames: nil,
-                pageCount: Int64(pages))
-        else { throw StateReader.damaged("the file cannot be read") }
-        defer { file.close() }
-        // Each value was in memory once, when its row was written.
-        var request = ScanRequest(
-            large: .init(
-                limit: .max, streamed: [],
-                reference: { _, _, _, _ in preconditionFailure("no value is above the limit") },
-                refusal: { _, _, _ in StateReader.damaged("a value") }))
-        let open = target.indexes.filter { $0.sorter != nil }
-        let settled = open.map(\.settled).min { $0.rows < $1.rows } ?? (0, .min)
-        if settled.rows > 0 { request.after = settled.key }
-        let slots = Set(open.flatMap(\.slots))
-        for slot in slots.sorted() {
-            request.fields.append(
-                .init(field: slot + (target.isKeyed ? 1 : 0), slot: slot, affinity: target.affinities[slot]))
-        }
-        let scan = TableScan(file: file, root: target.root, request: request)
-        let places = target.indexes.indices.filter { target.indexes[$0].sorter != nil }
-        var batch = RowBatch(slots: target.affinities.count, rowCapacity: 1000, byteTarget: 128 << 10)
-        var read = settled.rows
-        while true {
-            // An index alone needs no batches, as long as its rows are ordinary.
-            if places.count == 1, let place = places.first {
-                read += try sortOrdinary(&target, place, scan, after: read)
-            }
-            batch.removeAll()
-            try scan.fill(&batch)
-            if batch.isEmpty { break }
-            for place in places {
-                let index = target.indexes[place]
-                let first = Int(clamping: index.settled.rows - read)
-                guard let sorter = index.sorter, first < batch.count else { continue }
-                try sorter.append(batch, from: max(0, first), firstID: nil)
-                let now = Int64(sorter.settledRows)
-                if now != index.settled.rows {
-                    target.indexes[place].settled = Self.settled(now, after: read, in: batch, isKeyed: target.isKeyed)
-                }
-            }
-            read += Int64(batch.count)
-        }
-        guard read == rows else { throw StateReader.damaged("\(read) rows in the place of \(rows)") }
-    }
-
-    /// Gives the sorter of an index the entries of the rows that a scan reads next, up to one that is not ordinary.
-    ///
-    /// - Parameter read: rows before them.
-    /// - Returns: the rows.
-    private func sortOrdinary(
-        _ target: inout Target, _ place: Int, _ scan: TableScan, after read: Int64
-    ) throws(MigrationError) -> Int64 {
-        guard let sorter = target.indexes[place].sorter, target.indexes[place].settled.rows <= read else { return 0 }
-        let fields = target.indexes[place].slots.map { $0 + (target.isKeyed ? 1 : 0) }
-        var settled = target.indexes[place].settled
-        defer { target.indexes[place].settled = settled }
-        var added: Int64 = 0
-        while true {
-            let most = Int(clamping: min(4096, rows - read - added))
-            guard most > 0 else { return added }
-            let more = try sorter.append(rowsOf: scan, fields: fields, upTo: most) {
-                settled = (Int64(sorter.settledRows), $0)
-            }
-            added += Int64(more)
-            if more < most { return added }
-        }
     }
 }

@@ -61,6 +61,8 @@ package final class PageTableWriter: TableWriter {
     /// there.
     var savedSorts: [UInt8] = []
     var pendingSorts: [UInt8] = []
+    /// Whether the last checkpoint names files.
+    package var namesFiles = false
     private var isFinished = false
     /// Called when the first row has come, and after the last one before and after each thing that takes long: times for a
     /// checkpoint.

@@ -13,7 +13,7 @@ import Synchronization
 package final class WorkDirectory: Sendable {
     /// The folder's path.
     package let path: String
-    let calls: any FileCalls
+    package let calls: any FileCalls
     private let lockDescriptor: Atomic<Int32>
     private let ownsFolder: Bool
     private let names = Atomic<Int>(0)
@@ -93,13 +93,13 @@ package final class WorkDirectory: Sendable {
     }
 
     /// Counts bytes that a spill file gained.
-    func count(written bytes: Int) {
+    package func count(written bytes: Int) {
         written.add(bytes, ordering: .relaxed)
         held.add(bytes, ordering: .relaxed)
     }
 
     /// Counts bytes of a spill file that is gone.
-    func count(released bytes: Int) { held.subtract(bytes, ordering: .relaxed) }
+    package func count(released bytes: Int) { held.subtract(bytes, ordering: .relaxed) }
 
     /// Deletes all spill files.
     ///
@@ -136,7 +136,7 @@ package final class WorkDirectory: Sendable {
     }
 
     /// What is of no use any more.
-    enum Release: Sendable {
+    package enum Release: Sendable {
         case file(String)
         /// Bytes of a file.
         case bytes(String, from: Int, count: Int)
@@ -146,10 +146,10 @@ package final class WorkDirectory: Sendable {
     func noteSaved(_ name: String) { saved.withLock { _ = $0.unsynced.insert(name) } }
 
     /// Notes that a file of a killed run is in use again.
-    func claim(_ name: String) { saved.withLock { _ = $0.claimed.insert(name) } }
+    package func claim(_ name: String) { saved.withLock { _ = $0.claimed.insert(name) } }
 
     /// Takes a file, or a part of it, that a state names and that nobody reads any more.
-    func release(_ release: Release) { saved.withLock { $0.released.append(release) } }
+    package func release(_ release: Release) { saved.withLock { $0.released.append(release) } }
 
     /// Removes the spill files of a killed run that nothing opened again.
     ///

@@ -86,6 +86,9 @@ package struct StateReader {
         return try body(&self)
     }
 
+    /// Whether all was read.
+    package var isAtEnd: Bool { place == bytes.count }
+
     /// Checks that all was read.
     package func finish() throws(MigrationError) {
         guard place == bytes.count else { throw Self.damaged("\(bytes.count - place) bytes too many") }

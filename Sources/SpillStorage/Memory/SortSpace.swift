@@ -21,14 +21,16 @@ package final class SortSpace {
 
     deinit { base?.deallocate() }
 
+    /// Each piece begins on a page: it can be written past the system's page cache.
+    private static func rounded(_ byteCount: Int) -> Int { (byteCount + 4095) & ~4095 }
+
     /// Room, not set to anything; nil where there is none left.
     fileprivate func take(byteCount wanted: Int) -> UnsafeMutableRawPointer? {
         guard wanted > 0, wanted <= byteCount - used else { return nil }
         let base = base ?? LargeMemory.allocate(byteCount: byteCount)
         self.base = base
         defer {
-            // Each piece begins on a line of the processor's cache.
-            used = min(byteCount, (used + wanted + 63) & ~63)
+            used = min(byteCount, Self.rounded(used + wanted))
             taken += 1
         }
         return base + used
@@ -45,8 +47,8 @@ package final class SortSpace {
     /// Takes the end of a piece back: what is taken next may begin there. Only of the piece that was taken last.
     fileprivate func trim(_ piece: UnsafeMutableRawPointer, byteCount: Int, to rest: Int) -> Bool {
         precondition(rest >= 0 && rest <= byteCount)
-        guard let base, piece - base + (byteCount + 63) & ~63 == used else { return false }
-        used = piece - base + (rest + 63) & ~63
+        guard let base, piece - base + Self.rounded(byteCount) == used else { return false }
+        used = piece - base + Self.rounded(rest)
         return true
     }
 
@@ -57,7 +59,7 @@ package final class SortSpace {
         if taken == 0 {
             used = 0
             if isReleased { release() }
-        } else if let base, piece - base + (byteCount + 63) & ~63 == used {
+        } else if let base, piece - base + Self.rounded(byteCount) == used {
             used = piece - base
         }
     }

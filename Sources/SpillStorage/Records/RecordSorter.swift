@@ -216,6 +216,28 @@ package final class RecordSorter {
         return true
     }
 
+    /// The records as they came; nil once some lie in files.
+    package var inMemory: UnsafeRawBufferPointer? {
+        runs.isEmpty ? UnsafeRawBufferPointer(start: records, count: gathered * width * 8) : nil
+    }
+
+    /// Begins with records that are written in place at once, as ``inMemory`` was; this one is empty.
+    ///
+    /// - Parameters:
+    ///   - byteCount: their bytes; what is left of them behind the last whole record is no record.
+    ///   - fill: gets room for as many bytes, and says whether it has written them.
+    /// - Returns: false where there is no room for them in the allowance, or they were not written; nothing is taken over then.
+    package func begin(byteCount: Int, fill: (UnsafeMutableRawBufferPointer) -> Bool) -> Bool {
+        precondition(appended == 0 && runs.isEmpty && byteCount >= 0)
+        let size = width * 8
+        guard byteCount <= most * size else { return false }
+        while capacity * size < byteCount { enlarge() }
+        guard fill(UnsafeMutableRawBufferPointer(start: records, count: byteCount)) else { return false }
+        gathered = byteCount / size
+        appended = gathered
+        return true
+    }
+
     @inline(__always)
     private func room() throws(MigrationError) -> UnsafeMutablePointer<UInt64> {
         if gathered == capacity { try grow() }
@@ -226,10 +248,10 @@ package final class RecordSorter {
     }
 
     private func grow() throws(MigrationError) {
-        if capacity == most {
-            try spill()
-            return
-        }
+        if capacity == most { try spill() } else { enlarge() }
+    }
+
+    private func enlarge() {
         // What malloc maps is not there before it is touched, and fresh memory costs the system as much as the records that
         // are copied to it: from there on there is room for all.
         let larger = capacity * 4 * width * 8 > Self.mapped ? most : min(most, capacity * 4)

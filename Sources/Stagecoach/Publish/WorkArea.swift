@@ -82,7 +82,8 @@ final class WorkArea {
         vfs = WorkVFS(temporaryDirectory: spills.path)
         vfsName = vfs.name
         if earlier == nil { removeFiles() }
-        if earlier?.namesFiles != true { try spills.removeSpillFiles() }
+        // A state that nothing waited for may name files that no state of the journal does.
+        if earlier?.namesFiles != true, access(recentStatePath, F_OK) != 0 { try spills.removeSpillFiles() }
     }
 
     /// The reject file's lines after so many mapping models. Those of the state before stay while the next ones are written.

@@ -260,7 +260,7 @@ final class RunCheckpoints {
         guard let fill = try pages.checkpoint(sorts: isPlain ? .all : .none),
             var state = try savedState(position(), fill: fill)
         else { return }
-        state.namesSorts = pages.namesSorts
+        state.namesSorts = pages.namesFiles
         recents.note(state.ordinal, of: pages)
         try write(state, everything: everything)
     }
@@ -278,7 +278,7 @@ final class RunCheckpoints {
         guard recents.isDue(pages), isPlain, cancellation.error == nil,
             let fill = try pages.checkpoint(sorts: .standing), var state = try state(position(), fill: fill)
         else { return }
-        state.namesSorts = pages.hasSavedSorts
+        state.namesSorts = pages.namesFiles
         recents.write(state, of: pages, run: try header().uuid)
     }
 
