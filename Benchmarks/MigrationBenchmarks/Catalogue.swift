@@ -13,7 +13,11 @@ struct Catalogue {
     let mapping: MappingModel
 
     /// The folder of the fixtures in the repository that this program was built from.
-    static let folder = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/") + "/Fixtures/Benchmark"
+    static let folder: String = {
+        var path: Substring = #filePath
+        for _ in 0..<3 { path = path[..<(path.utf8.lastIndex(of: UInt8(ascii: "/")) ?? path.startIndex)] }
+        return "\(path)/Fixtures/Benchmark"
+    }()
     static let sourcePath = folder + "/Catalogue.xcdatamodeld:Catalogue 1"
     static let destinationPath = folder + "/Catalogue.xcdatamodeld:Catalogue 2"
     static let mappingPath = folder + "/catalogue.json"

@@ -33,11 +33,13 @@ package enum SQLName {
             }
         }
         if plain, !name.isEmpty { return name }
+        guard name.utf8.contains(UInt8(ascii: "\"")) else { return "\"\(name)\"" }
         return "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
     }
 
     /// The text as an SQL string literal.
     static func literal(_ text: String) -> String {
-        "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''") + "'"
+        guard text.utf8.contains(UInt8(ascii: "'")) else { return "'\(text)'" }
+        return "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''") + "'"
     }
 }

@@ -71,10 +71,11 @@ extension StoreSchema {
     }
 
     static func statement(_ join: JoinTable) -> String {
-        let keys = join.sides.map { SQLName.quoted($0.column) }
         var text = "CREATE TABLE \(SQLName.quoted(join.name)) ( "
         for column in join.columnNames { text += "\(SQLName.quoted(column)) INTEGER, " }
-        return text + "PRIMARY KEY (\(keys.joined(separator: ", "))) )"
+        text += "PRIMARY KEY ("
+        for (place, side) in join.sides.enumerated() { text += (place > 0 ? ", " : "") + SQLName.quoted(side.column) }
+        return text + ") )"
     }
 }
 

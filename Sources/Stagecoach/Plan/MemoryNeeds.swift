@@ -26,7 +26,7 @@ struct MemoryNeeds {
             mapping.destinationEntityName.flatMap(destination.model.entity(named:))?.relationships.count ?? 0
         }
         bytes += max(0, (related.max() ?? 0) - 8) * (192 << 10)
-        bytes += max(0, (destination.tables.map(\.columns.count).max() ?? 0) - 100) * 1536
+        bytes += max(0, (destination.tables.map { $0.columns.count }.max() ?? 0) - 100) * 1536
     }
 
     /// Adds what the key indices of mappings take beyond their least share: 64 KiB each at the most.

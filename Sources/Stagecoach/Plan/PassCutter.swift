@@ -22,7 +22,7 @@ struct PassCutter {
         case .named(let names): passes = named(names)
         case .given(let plan): passes = try given(plan)
         }
-        passes.removeAll(where: \.isEmpty)
+        passes.removeAll { $0.isEmpty }
         if passes.isEmpty { passes = [[]] }
         return finished(passes)
     }

@@ -88,7 +88,7 @@ struct JoinLinks {
         var read: RelationshipDescription?
         for (_, planned) in one {
             guard case .lookup(.toMany(let steps, let original, _), let candidates)? = planned.value, steps.isEmpty,
-                read == nil || read == original, Set(candidates) == Set(other.map(\.mapping.index))
+                read == nil || read == original, Set(candidates) == Set(other.map { $0.mapping.index })
             else { return false }
             read = original
         }
@@ -97,7 +97,7 @@ struct JoinLinks {
             guard case .lookup(.toMany(let steps, let original, _), let candidates)? = planned.value else {
                 return false
             }
-            return steps.isEmpty && original == inverse && Set(candidates) == Set(one.map(\.mapping.index))
+            return steps.isEmpty && original == inverse && Set(candidates) == Set(one.map { $0.mapping.index })
         }
     }
 

@@ -40,7 +40,7 @@ struct OrderedJoinLinks {
             case .join(let table, let side) = session.layout.schema.storage(of: original),
             session.layout.joinTables[table].sides.allSatisfy({ $0.orderColumn == nil })
         else { return nil }
-        let own = lookups.map(\.[0].0)
+        let own = lookups.map { $0[0].0 }
         guard let first = keys.byMapping[own[0].index], let second = keys.byMapping[own[1].index],
             let firstTable = own[0].sourceTable, let secondTable = own[1].sourceTable
         else { return nil }

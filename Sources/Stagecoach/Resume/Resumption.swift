@@ -138,16 +138,22 @@ extension RunRecord.Header {
         self.policies = policies
         if !policies.isEmpty, !options.policyCode.isEmpty { policyCode = options.policyCode }
         (sourceRows, strays) = (prepared.census.rows, prepared.census.strays)
-        models = [migration.sourceModel, migration.destinationModel].map(\.definitionDigest.hexadecimal)
-        let steps = prepared.turns.flatMap { turn in
-            turn.work.passes.flatMap { pass in
-                pass.steps.map { step in
-                    let mappings = step.mappings.map(String.init).joined(separator: ",")
-                    return "\(step.table) \(mappings) \(step.after ?? .min) \(step.through ?? .max) \(step.isLast)"
-                } + pass.joinTables.map { "join \($0)" }
+        models = [migration.sourceModel, migration.destinationModel].map { $0.definitionDigest.hexadecimal }
+        var steps = StateWriter()
+        for turn in prepared.turns {
+            for pass in turn.work.passes {
+                steps.write(pass.steps.count)
+                for step in pass.steps {
+                    steps.write(step.table)
+                    steps.write(words: step.mappings.map { UInt64($0) })
+                    steps.write(step.after)
+                    steps.write(step.through)
+                    steps.write(step.isLast)
+                }
+                steps.write(words: pass.joinTables.map { UInt64($0) })
             }
         }
-        work = SHA256.hash(Array(steps.joined(separator: "\n").utf8)).prefix(8).hexadecimal
+        work = SHA256.hash(steps.bytes).prefix(8).hexadecimal
         self.started = started
         self.uuid = uuid
     }
