@@ -28,7 +28,6 @@ struct FusedMigration {
             try session.work.removeUnclaimed()
         }
         session.begin(.keys)
-        session.releaseCode()
         let links = LinkPlanner(
             mappings: mappings, source: session.layout.schema, destination: session.destinationSchema
         ).plan()
@@ -98,6 +97,7 @@ struct FusedMigration {
                         patches: pending.removeValue(forKey: step.table) ?? [], excuses: excuses)
                 }
                 session.begin(.load, names(step.mappings))
+                session.releaseStart()
                 guard unit >= done, let load = open[step.table] else {
                     if step.isLast { open[step.table] = nil }
                     continue
