@@ -21,6 +21,8 @@ public final class ProgressCounter: Sendable {
         case indexes
         /// The destination gets its name.
         case publish
+        /// A destination is compared with what the source makes.
+        case verify
         /// All is done.
         case done
 
@@ -35,6 +37,7 @@ public final class ProgressCounter: Sendable {
             case .load: "load"
             case .indexes: "indexes"
             case .publish: "publish"
+            case .verify: "verify"
             case .done: "done"
             }
         }

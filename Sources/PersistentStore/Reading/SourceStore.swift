@@ -78,6 +78,9 @@ package final class SourceStore {
         pool.drain()
     }
 
+    /// Lets long statements end early: see ``Connection/interrupt(when:)``.
+    package func interrupt(when isWanted: @escaping () -> Bool) { connection.interrupt(when: isWanted) }
+
     /// Ends the snapshot and closes the files.
     ///
     /// - Throws: `store.busy` where a reader is still in use.

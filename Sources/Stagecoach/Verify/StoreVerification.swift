@@ -42,7 +42,7 @@ public final class StoreVerification {
         self.init(
             ChainedMigration(
                 from: migration.sourcePath, steps: [step], to: migration.destinationPath, options: migration.options,
-                cancellation: migration.cancellation))
+                progress: migration.progress, cancellation: migration.cancellation))
     }
 
     /// Verifies. Neither store is changed.
@@ -100,6 +100,7 @@ public final class StoreVerification {
                 throw MigrationError(
                     "work.create", .cannotCreate, "A folder cannot be made", context: .init(path: part))
             }
+            migration.progress.enter(step: index + 1, of: runs.count)
             let report = try verify(step, rejects: rejects, folder: part)
             whole.add(report, label: "\(run.source.label) → \(run.destination.label)", isLast: isLast)
             if index > 0 { try? FileManager.default.removeItem(atPath: place) }

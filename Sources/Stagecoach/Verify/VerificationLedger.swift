@@ -18,7 +18,8 @@ final class VerificationLedger {
     init(in folder: String, cacheBytes: Int) throws(MigrationError) {
         vfs = WorkVFS(temporaryDirectory: folder)
         connection = try Connection(
-            path: folder + "/ledger.sqlite", flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, vfs: vfs.name,
+            path: folder + "/ledger.sqlite", flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+            vfs: vfs.name,
             keeping: vfs)
         try connection.execute(
             "PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF; PRAGMA temp_store=FILE; "

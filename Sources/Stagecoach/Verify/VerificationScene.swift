@@ -17,6 +17,7 @@ final class VerificationScene {
     let plan: VerificationPlan
     let manager: VerifiedManager
     let checkCancelled: () throws -> Void
+    private let progress: VerificationProgress
     /// Why nothing of the source can be computed again; nil where it can.
     private let obstacle: String?
     private let rejects: VerificationRejects
@@ -39,6 +40,7 @@ final class VerificationScene {
         self.findings = findings
         self.rejects = rejects ?? VerificationRejects()
         self.checkCancelled = checkCancelled
+        progress = VerificationProgress(migration.progress, cancellation: migration.cancellation)
         options = migration.options
         mayReject = migration.options.onInvalid == .reject && rejects == nil
         let runs = migration.runs
@@ -88,6 +90,8 @@ final class VerificationScene {
         objects = VerifiedObjects(source: source, layout: layout, external: old)
         ledger = try VerificationLedger(in: folder, cacheBytes: cache)
         manager = VerifiedManager(plan: plan, ledger: ledger)
+        for store in [source, destination] { store.interrupt(when: progress.pulse) }
+        ledger.connection.interrupt(when: progress.pulse)
     }
 
     /// Whether a destination object was there before the run; in what was appended to, such objects are left out.
@@ -104,16 +108,18 @@ final class VerificationScene {
 
     /// Runs all parts. Damage that SQLite reports ends a part, not the verification.
     func verify() throws {
+        let shares = VerificationShares(plan)
+        progress.begin(rows: shares.all)
         let structure = StructureVerification(scene: self, model: destinationModel)
-        try part("the file") { try structure.compareFile() }
-        try part("the schema") { try structure.compareSchema() }
+        try part("the file", shares.file) { try structure.compareFile() }
+        try part("the schema", shares.schema) { try structure.compareSchema() }
         try part("the metadata") { try structure.compareMetadata() }
         if let obstacle {
             findings.skip("all objects", obstacle)
         } else {
-            try part("the objects") { try compareObjects() }
+            try part("the objects") { try compareObjects(shares) }
         }
-        try part("the references") { try structure.compareReferences() }
+        try part("the references", shares.references) { try structure.compareReferences() }
         try part("the uniqueness constraints") { try structure.compareUniqueness() }
         try part("the keys") { try structure.compareKeys(isRecomputed: obstacle == nil) }
         try part("the derived attributes") { try structure.compareDerived() }
@@ -131,9 +137,10 @@ final class VerificationScene {
         }
     }
 
-    private func part(_ what: String, _ body: () throws -> Void) throws {
+    /// - Parameter rows: its share; 0 where it has none, or its own parts have some.
+    private func part(_ what: String, _ rows: Int = 0, _ body: () throws -> Void) throws {
         do {
-            try body()
+            try progress.part(rows, body)
         } catch let error as MigrationError where error.category == .data {
             findings.add(
                 .init(
@@ -144,7 +151,7 @@ final class VerificationScene {
 
     // MARK: - Objects
 
-    private func compareObjects() throws {
+    private func compareObjects(_ shares: VerificationShares) throws {
         let expected = ExpectedObjects(
             plan: plan, objects: objects, ledger: ledger, manager: manager, findings: findings, rejects: rejects,
             checkCancelled: checkCancelled)
@@ -163,7 +170,7 @@ final class VerificationScene {
             }
         }
         plan.begin(base: base, hasRows: hasRows)
-        let counts = try expected.work(isCounting: false).counts
+        let counts = try progress.part(shares.expected) { try expected.work(isCounting: false).counts }
         try settleUncertain()
         var lines = plan.mappings.map { mapping in
             let own = counts[mapping.index]
@@ -184,7 +191,7 @@ final class VerificationScene {
             try ledger.execute("DELETE FROM t\(table)")
         }
         for table in 0..<tables {
-            try part("the objects of \(plan.destination.tables[table].name)") {
+            try part("the objects of \(plan.destination.tables[table].name)", shares.tables[table]) {
                 let rows = RowVerification(self, table: table)
                 defer {
                     for mapping in plan.mappings where plan.destinationTable(mapping) == table {
@@ -203,7 +210,7 @@ final class VerificationScene {
         }
         findings.report.mappings = lines
         for pair in LinkPair.all(in: plan.destination.schema.model, schema: plan.destination.schema) {
-            try part(pair.label) { try compare(pair) }
+            try part(pair.label, shares.links(pair)) { try compare(pair) }
         }
     }
 

@@ -26,16 +26,18 @@ struct MigrationWork {
     /// - Parameters:
     ///   - counter: counts how far the work is.
     ///   - prepare: what may stop the work once the inputs are known to be sound.
+    ///   - outcome: what it means that a signal stops the work.
     ///   - work: shows its progress.
     /// - Throws: errors of the inputs, of the preparation and of the work.
     func run<Report>(
         counter: ProgressCounter = ProgressCounter(),
         preparing prepare: (MigrationInputs, ChainedMigration) throws -> Void,
+        outcome: String = "no destination was made",
         _ work: (ChainedMigration) throws -> Report
     ) throws -> (inputs: MigrationInputs, report: Report) {
         let cancellation = CancellationFlag()
         let file = try progressFile.map { path throws(MigrationError) in try EventFile(path) }
-        return try console.interruption.during(cancellation) {
+        return try console.interruption.during(cancellation, outcome: outcome) {
             try ProgressDisplay.during(counter, console: console, style: style, events: file) {
                 // A source that another process has locked is waited for here already.
                 let inputs = try WaitBoard.$current.withValue(counter.waits) { try MigrationInputs(request) }

@@ -17,7 +17,7 @@ struct VerifyCommand {
     ///   migration makes.
     func run() throws {
         let (inputs, report) = try work.run(
-            preparing: { _, _ in },
+            preparing: { _, _ in }, outcome: "not all was compared",
             { migration in
                 let verification = StoreVerification(migration)
                 if let limit { verification.limit = limit }

@@ -13,7 +13,7 @@ package final class Interruption: Sendable {
     }
 
     private struct State {
-        var running: CancellationFlag?
+        var running: (flag: CancellationFlag, outcome: String)?
         var isAsked = false
     }
     private let state = Mutex(State())
@@ -21,8 +21,12 @@ package final class Interruption: Sendable {
     package init() {}
 
     /// Runs work that a flag can stop.
-    func during<Result>(_ flag: CancellationFlag, _ work: () throws -> Result) rethrows -> Result {
-        state.withLock { $0.running = flag }
+    ///
+    /// - Parameter outcome: what a stop means, in words for people.
+    func during<Result>(
+        _ flag: CancellationFlag, outcome: String = "no destination was made", _ work: () throws -> Result
+    ) rethrows -> Result {
+        state.withLock { $0.running = (flag, outcome) }
         defer { state.withLock { $0.running = nil } }
         return try work()
     }
@@ -31,14 +35,14 @@ package final class Interruption: Sendable {
     ///
     /// - Parameter signal: its name, `SIGINT`.
     package func interrupt(by signal: String) -> Consequence {
-        let flag = state.withLock { state -> CancellationFlag? in
+        let running = state.withLock { state in
             defer { state.isAsked = true }
             return state.isAsked ? nil : state.running
         }
-        guard let flag else { return .atOnce }
-        flag.cancel(
+        guard let running else { return .atOnce }
+        running.flag.cancel(
             MigrationError(
-                "interrupted", .temporary, "Interrupted by \(signal); no destination was made",
+                "interrupted", .temporary, "Interrupted by \(signal); \(running.outcome)",
                 remedy: "Run the same command again"))
         return .stopping
     }

@@ -63,7 +63,7 @@ enum ReportStyle {
         .stage .n{color:var(--soft)}
         .track{position:relative;height:14px;background:var(--band);border-radius:3px;overflow:hidden}
         .track i{position:absolute;top:0;bottom:0;min-width:2px;border-radius:2px}
-        .opening,.publish{background:var(--gray)}.keys{background:var(--violet)}.create{background:var(--blue)}
+        .opening,.publish,.verify{background:var(--gray)}.keys{background:var(--violet)}.create{background:var(--blue)}
         .relate{background:var(--teal)}.validate{background:var(--amber)}.load{background:var(--green)}
         .indexes{background:var(--orange)}
         @media (max-width:560px){main{padding:16px 12px 32px}dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:8px}
