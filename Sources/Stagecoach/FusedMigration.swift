@@ -1,3 +1,4 @@
+import DatabasePages
 import Diagnostics
 import PersistentStore
 import SpillStorage
@@ -28,6 +29,13 @@ struct FusedMigration {
             try session.work.removeUnclaimed()
         }
         session.begin(.keys)
+        // What a large file is written with comes on top; a short run would map much of the code again, and fill the gaps.
+        let source = session.source.fingerprint
+        let bytes = max(Int(source.size), Int(source.walSize ?? 0), session.progress.snapshot.expectedBytes)
+        if bytes > StreamWriter.largeFile {
+            ProcessMemory.trim()
+            session.releaseCode()
+        }
         let links = LinkPlanner(
             mappings: mappings, source: session.layout.schema, destination: session.destinationSchema
         ).plan()
@@ -97,7 +105,6 @@ struct FusedMigration {
                         patches: pending.removeValue(forKey: step.table) ?? [], excuses: excuses)
                 }
                 session.begin(.load, names(step.mappings))
-                session.releaseStart()
                 guard unit >= done, let load = open[step.table] else {
                     if step.isLast { open[step.table] = nil }
                     continue

@@ -38,9 +38,8 @@ final class MigrationSession {
     private(set) var existingLinks: [Int]
     /// Sorts that may hold memory at a time: set once the links are planned.
     var concurrentSorts = 6
-    /// When gaps of the heap were last given back; nil: not yet.
-    var trimmed: ContinuousClock.Instant?
-    private var hasReleasedStart = false
+    /// When gaps of the heap were last given back, or the session began.
+    var trimmed = ContinuousClock.now
     /// Where the destination will be published: what policies see as its URL.
     var destinationPath = ""
     /// The rows from before that the mapping model at work changed; nil where it can change none.
@@ -164,13 +163,6 @@ final class MigrationSession {
     /// Gives the code back that ran so far, where the limit is small: what comes next runs other code.
     func releaseCode() {
         if budget.limit <= Self.smallLimit { ProcessMemory.releaseCode() }
-    }
-
-    /// The same once a run has taken a while: a short one needs less memory, and would map much of it again.
-    func releaseStart() {
-        guard !hasReleasedStart, checkpoints?.processorSeconds ?? 0 > 0.25 else { return }
-        hasReleasedStart = true
-        releaseCode()
     }
 
     /// Whether policies that may be are called by two threads.

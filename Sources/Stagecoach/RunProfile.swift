@@ -124,7 +124,7 @@ extension MigrationSession {
         // Stages leave holes in the heap that the next ones do not fill: 7 MB at the load of 10 GB. Short ones leave few, and
         // what is given back is asked for again.
         let now = ContinuousClock.now
-        if trimmed.map({ $0.duration(to: now) > .milliseconds(100) }) ?? true {
+        if trimmed.duration(to: now) > .milliseconds(100) {
             ProcessMemory.trim()
             trimmed = now
         }

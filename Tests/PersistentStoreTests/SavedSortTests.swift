@@ -164,7 +164,7 @@ struct SavedSortTests {
             #expect(!settled.isEmpty && settled.allSatisfy { $0 <= Int64(one.rows) })
             if left == .runs { #expect(settled.contains { $0 > Int64(one.rows / 4) }, "\(settled) of \(one.rows)") }
             // Nothing was written yet: what the directory has was taken over.
-            if left == .kept { #expect(directory.bytesHeld >= settled.count * 512 << 10) }
+            if left == .kept { #expect(directory.bytesHeld >= settled.count * 128 << 10) }
             if left.isKept, left != .kept, left != .keptOfOtherMemory { #expect(directory.bytesHeld == 0) }
             try directory.removeUnclaimed()
             for number in (one.rows / batchRows)..<batches {

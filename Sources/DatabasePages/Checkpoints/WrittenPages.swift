@@ -138,12 +138,12 @@ extension DatabaseFileWriter {
 
 /// A file whose pages are summed: read past the page cache where they were written past it.
 ///
-/// Memory: 256 KiB, which stay in the processor's cache while they are summed.
+/// Memory: 1 MiB, of a huge page where there are such.
 private final class SummedFile {
     private let path: String
     private var descriptor: Int32
-    private let space = UnsafeMutableRawPointer.allocate(byteCount: SummedFile.size, alignment: 4096)
-    private static let size = 256 << 10
+    private let space = LargeMemory.allocate(byteCount: LargeMemory.hugePage)
+    private static let size = LargeMemory.hugePage / 2
 
     /// - Throws: `store.io` (74).
     init(_ path: String) throws(MigrationError) {

@@ -11,7 +11,7 @@ import SpillStorage
 /// Memory: a path; what is written lies in the sort's memory.
 final class EntryLog {
     /// Bytes that are written at once, at least.
-    static let piece = 512 << 10
+    static let piece = 128 << 10
 
     /// Bytes of entries that stand in the file, whole pages; 0 once it cannot be written.
     private(set) var byteCount = 0

@@ -101,10 +101,12 @@ public enum ModelLocator {
     private static func split(_ argument: String) throws(MigrationError) -> (path: String, version: String?) {
         let whole = withoutTrailingSlashes(argument)
         guard try ModelFile.kind(at: whole) == nil else { return (whole, nil) }
+        let bytes = Array(argument.utf8)
         for suffix in [ModelBundle.suffix, CompiledBundle.suffix] {
-            guard let colon = argument.range(of: suffix + ":", options: .backwards) else { continue }
-            let path = String(argument[..<argument.index(before: colon.upperBound)])
-            return (path, withoutTrailingSlashes(String(argument[colon.upperBound...])))
+            let mark = Array((suffix + ":").utf8)
+            guard let start = bytes.indices.last(where: { bytes[$0...].starts(with: mark) }) else { continue }
+            let path = String(decoding: bytes[..<(start + mark.count - 1)], as: UTF8.self)
+            return (path, withoutTrailingSlashes(String(decoding: bytes[(start + mark.count)...], as: UTF8.self)))
         }
         return (whole, nil)
     }

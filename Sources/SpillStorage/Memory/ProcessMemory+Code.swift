@@ -1,8 +1,8 @@
 import Glibc
 
 extension ProcessMemory {
-    /// Gives back the program's and its libraries' code that is in memory; what runs next is mapped again from the page
-    /// cache, in pieces of 64 KiB.
+    /// Gives back the program's and its libraries' code that is in memory, and the tables that the loader and the runtime have
+    /// read; what is wanted next is mapped again from the page cache, in pieces of 64 KiB.
     ///
     /// Reading arguments, models and mapping models touches 20 MiB of code that copying rows never runs.
     ///
@@ -41,11 +41,14 @@ extension ProcessMemory {
         byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9") || byte >= UInt8(ascii: "a") && byte <= UInt8(ascii: "f")
     }
 
-    /// The addresses of a mapping of a file's code; nil for other lines.
+    /// The addresses of a mapping of a file's code or of its beginning, which nobody writes to: behind it there may be data that
+    /// the loader has changed before it took the right to write away. Nil for other lines.
     private static func range(_ line: UnsafeRawBufferPointer) -> Range<UInt>? {
         guard let first = line.first, isDigit(first), line.contains(UInt8(ascii: "/")) else { return nil }
         let fields = line.split(separator: UInt8(ascii: " "), maxSplits: 5)
-        guard fields.count == 6, fields[1].elementsEqual("r-xp".utf8) else { return nil }
+        guard fields.count == 6 else { return nil }
+        let isBeginning = fields[1].elementsEqual("r--p".utf8) && fields[2].allSatisfy { $0 == UInt8(ascii: "0") }
+        guard isBeginning || fields[1].elementsEqual("r-xp".utf8) else { return nil }
         let ends = fields[0].split(separator: UInt8(ascii: "-")).compactMap {
             UInt(String(decoding: $0, as: UTF8.self), radix: 16)
         }
