@@ -10,7 +10,7 @@ import Testing
 @testable import Stagecoach
 
 /// What a run keeps of policies and of the manager, and how far it goes on by it.
-@Suite("States of policies")
+@Suite("States of policies", .serialized)
 struct PolicyStateTests {
     // MARK: - Which classes store something
 
@@ -119,9 +119,10 @@ struct PolicyStateTests {
 
     /// Runs a migration by a policy that cannot write its journal after a dozen records, and goes on with it.
     ///
+    /// - Parameter failure: the record of the first run's journal that cannot be written.
     /// - Returns: the source objects that each run showed to the policy, and the last manager.
     private func interrupted(
-        isStateless: Bool, _ policy: @escaping @Sendable () -> EntityMigrationPolicy
+        isStateless: Bool, failure first: Int, _ policy: @escaping @Sendable () -> EntityMigrationPolicy
     ) throws -> (calls: [[Int64]], manager: MigrationManager, resume: MigrationPlan.Model) {
         var entity = EntityDefinition(name: "Thing")
         entity.attributes = [AttributeDefinition(name: "name", type: .string)]
@@ -143,8 +144,7 @@ struct PolicyStateTests {
         options.batchSize = 4
         options.checkpointInterval = .zero
         var resume: MigrationPlan.Model?
-        // Without states of the stages there are few.
-        for failure in [isStateless ? 2 : 3, nil] as [Int?] {
+        for failure in [first, nil] as [Int?] {
             let manager = MigrationManager(sourceModel: model, destinationModel: model)
             manager.policies = PolicyRegistry()
             manager.policies.register("Policy", policy)
@@ -168,7 +168,8 @@ struct PolicyStateTests {
 
     @Test("What is known of policies is what they are called for", .serialized, arguments: [true, false])
     func goingOn(isStateless: Bool) throws {
-        let (calls, manager, resume) = try interrupted(isStateless: isStateless) {
+        // Without states of the stages there are few.
+        let (calls, manager, resume) = try interrupted(isStateless: isStateless, failure: isStateless ? 2 : 3) {
             isStateless ? Stateless() : Stateful()
         }
         let all = Array(1...Self.rows)
@@ -188,5 +189,20 @@ struct PolicyStateTests {
             #expect(resume.resume?.contains("begins the mapping model's stages again") == true)
             #expect(resume.entityMappings[0].obstacle?.contains("ResumablePolicy") == true)
         }
+    }
+
+    @Test("What policies have put into userInfo is there where the run that called them ended in the load")
+    func goingOnInLoad() throws {
+        // How many states the stages take depends on the disk; those of the load come after them.
+        for failure in 2...400 {
+            let (calls, manager, _) = try interrupted(isStateless: true, failure: failure) { Stateless() }
+            // One run was enough: there is no such record.
+            guard calls.count == 2 else { break }
+            guard calls[1].isEmpty else { continue }
+            #expect(calls[0] == Array(1...Self.rows))
+            #expect(manager.userInfo?["count"] as? Int == Int(Self.rows))
+            return
+        }
+        Issue.record("no run ended in the load")
     }
 }

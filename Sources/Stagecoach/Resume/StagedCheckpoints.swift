@@ -77,13 +77,13 @@ final class StagedCheckpoints {
             runtime.objects.rows.allSatisfy(\.canBeSaved)
         else { return nil }
         var held: [Int: Data] = [:]
-        var userInfo: [UInt8]?
+        // In the load nobody needs it any more but the caller, once the run is over.
+        let userInfo = UserInfoArchive.bytes(of: manager.userInfo)
         if position.phase < .load {
             guard canKeepPolicies, mappingVersion == PropertyMapping.changes,
                 runtime.sourceContext.userInfo.count == 0, runtime.destinationContext.userInfo.count == 0,
-                let info = UserInfoArchive.bytes(of: manager.userInfo)
+                userInfo != nil
             else { return nil }
-            userInfo = info
             for mapping in mappings where hasBegun(mapping) {
                 if let policy = policies[mapping] as? any ResumablePolicy {
                     held[mapping.index] = try policy.checkpoint()
