@@ -13,7 +13,7 @@ final class EntryLog {
     /// Bytes that are written at once, at least.
     static let piece = 128 << 10
 
-    /// Bytes of entries that stand in the file, whole pages; 0 once it cannot be written.
+    /// Bytes of entries that stand in the file, whole pages.
     private(set) var byteCount = 0
     /// The sum of them.
     private var sum: UInt64 = 0
@@ -22,7 +22,7 @@ final class EntryLog {
     private let name: String
     private let directory: WorkDirectory
     private let direct: DirectFile
-    private var descriptor: Int32
+    private let descriptor: Int32
     /// Whether a state names the file: the process alone does not remove it then.
     private var isNamed = false
 
@@ -63,8 +63,7 @@ final class EntryLog {
     }
 
     private static func open(_ path: String, _ flags: Int32, _ calls: any FileCalls) -> Int32? {
-        var result = calls.open(path, flags: flags | O_CLOEXEC, mode: 0o600)
-        while result == -Int(EINTR) { result = calls.open(path, flags: flags | O_CLOEXEC, mode: 0o600) }
+        let result = calls.openUninterrupted(path, flags: flags | O_CLOEXEC, mode: 0o600)
         return result >= 0 ? Int32(truncatingIfNeeded: result) : nil
     }
 
@@ -88,14 +87,8 @@ final class EntryLog {
         if let start = bytes.baseAddress, Int(bitPattern: start) % DirectFile.alignment == 0 {
             do throws(MigrationError) { done = try direct.write(bytes, at: byteCount) } catch { return false }
         }
-        while done < bytes.count {
-            let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
-            let count = directory.calls.write(descriptor, from: rest, at: byteCount + done)
-            if count == -Int(EINTR) { continue }
-            guard count > 0 else { return false }
-            done += count
-        }
-        return true
+        let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
+        return directory.calls.writeWhole(descriptor, from: rest, at: byteCount + done) == 0
     }
 
     /// Pages that stand at a place of a file.
@@ -126,22 +119,10 @@ final class EntryLog {
         if let start = space.baseAddress, Int(bitPattern: start) % DirectFile.alignment == 0,
             let opened = Self.open(path, O_RDONLY | FileFlags.direct, directory.calls)
         {
-            done = read(opened, into: space)
+            done = directory.calls.readWhole(opened, into: space, at: 0)
             _ = directory.calls.close(opened)
         }
-        if done < byteCount { done = read(descriptor, into: space) }
+        if done < byteCount { done = directory.calls.readWhole(descriptor, into: space, at: 0) }
         return done == byteCount && Self.sum(of: UnsafeRawBufferPointer(space), from: 0) == sum
-    }
-
-    private func read(_ descriptor: Int32, into space: UnsafeMutableRawBufferPointer) -> Int {
-        var done = 0
-        while done < space.count {
-            let rest = UnsafeMutableRawBufferPointer(rebasing: space[done...])
-            let count = directory.calls.read(descriptor, into: rest, at: done)
-            if count == -Int(EINTR) { continue }
-            if count <= 0 { break }
-            done += count
-        }
-        return done
     }
 }

@@ -65,8 +65,7 @@ final class DirectFile {
         case .refused: return nil
         case .unopened:
             let flags = O_RDWR | O_CLOEXEC | FileFlags.direct
-            var result = calls.open(path, flags: flags, mode: 0)
-            while result == -Int(EINTR) { result = calls.open(path, flags: flags, mode: 0) }
+            let result = calls.openUninterrupted(path, flags: flags)
             // Whatever the reason: the file is open in the usual way.
             guard result >= 0 else {
                 state = .refused

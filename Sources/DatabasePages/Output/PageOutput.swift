@@ -43,8 +43,7 @@ final class PageOutput {
     init(path: String, calls: any FileCalls, streamsFrom: Int) throws(MigrationError) {
         self.path = path
         self.calls = calls
-        var result = calls.open(path, flags: O_RDWR | O_CLOEXEC, mode: 0)
-        while result == -Int(EINTR) { result = calls.open(path, flags: O_RDWR | O_CLOEXEC, mode: 0) }
+        let result = calls.openUninterrupted(path, flags: O_RDWR | O_CLOEXEC)
         guard result >= 0 else { throw PageFailure.system("Opening", path, number: -result) }
         let descriptor = Int32(truncatingIfNeeded: result)
         self.descriptor = descriptor
@@ -206,15 +205,9 @@ final class PageOutput {
     /// - Throws: `store.io`, `store.damaged` where the file is shorter.
     func read(into space: UnsafeMutableRawBufferPointer, at place: Int) throws(MigrationError) {
         try settle(place, count: space.count)
-        var done = 0
-        while done < space.count {
-            let rest = UnsafeMutableRawBufferPointer(rebasing: space[done...])
-            let count = calls.read(descriptor, into: rest, at: place + done)
-            if count == -Int(EINTR) { continue }
-            guard count >= 0 else { throw PageFailure.system("Reading", path, number: -count) }
-            guard count > 0 else { throw PageFailure.damaged("The file ends at byte \(place + done)", path) }
-            done += count
-        }
+        let count = calls.readWhole(descriptor, into: space, at: place)
+        guard count >= 0 else { throw PageFailure.system("Reading", path, number: -count) }
+        guard count == space.count else { throw PageFailure.damaged("The file ends at byte \(place + count)", path) }
     }
 
     private func offset(of page: UInt32) -> Int { (Int(page) - 1) * PageGeometry.pageSize }
@@ -226,16 +219,7 @@ final class PageOutput {
     private static func write(
         _ bytes: UnsafeRawBufferPointer, at place: Int, _ descriptor: Int32, _ path: String, _ calls: any FileCalls
     ) throws(MigrationError) {
-        var done = 0
-        while done < bytes.count {
-            let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
-            let count = calls.write(descriptor, from: rest, at: place + done)
-            if count == -Int(EINTR) { continue }
-            // A write that takes nothing and names no error would be tried for ever.
-            guard count > 0 else {
-                throw PageFailure.system("Writing", path, number: count == 0 ? Int(ENOSPC) : -count)
-            }
-            done += count
-        }
+        let result = calls.writeWhole(descriptor, from: bytes, at: place)
+        guard result == 0 else { throw PageFailure.system("Writing", path, number: -result) }
     }
 }

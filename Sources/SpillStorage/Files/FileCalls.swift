@@ -6,7 +6,7 @@ import Glibc
 ///
 /// A test puts a layer of its own in this place to make a disk full, a write short or a call interrupted.
 /// Results are those of the kernel: a count or descriptor, or the error number made negative. Nobody retries
-/// here; that is done by ``SpillFile`` and ``WorkDirectory``.
+/// here; that is done by the calls made of these (``openUninterrupted(_:flags:mode:)`` and those beside it).
 package protocol FileCalls: Sendable {
     /// `mkdir`: 0, or the negative error number.
     func makeDirectory(_ path: String, mode: UInt32) -> Int

@@ -29,10 +29,8 @@ package final class SpillFile {
         path = directory.file(named: name)
         self.name = String(path.dropFirst(directory.path.utf8.count + 1))
         self.directory = directory
-        var result = directory.calls.open(path, flags: O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode: 0o600)
-        while result == -Int(EINTR) {
-            result = directory.calls.open(path, flags: O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode: 0o600)
-        }
+        let result = directory.calls.openUninterrupted(
+            path, flags: O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode: 0o600)
         guard result >= 0 else { throw SpillFailure.system("create", path, number: -result) }
         descriptor = Int32(truncatingIfNeeded: result)
     }
@@ -49,10 +47,7 @@ package final class SpillFile {
         self.directory = directory
         path = directory.path + "/" + name
         guard !name.contains("/"), name.hasSuffix(".spill") else { throw StateReader.damaged("a file's name") }
-        var result = directory.calls.open(path, flags: O_RDWR | O_CLOEXEC | O_NOFOLLOW, mode: 0)
-        while result == -Int(EINTR) {
-            result = directory.calls.open(path, flags: O_RDWR | O_CLOEXEC | O_NOFOLLOW, mode: 0)
-        }
+        let result = directory.calls.openUninterrupted(path, flags: O_RDWR | O_CLOEXEC | O_NOFOLLOW)
         guard result != -Int(ENOENT) else { throw StateReader.damaged("\(name) is not there") }
         guard result >= 0 else { throw SpillFailure.system("open", path, number: -result) }
         let opened = Int32(truncatingIfNeeded: result)
@@ -124,17 +119,8 @@ package final class SpillFile {
     ///
     /// - Throws: `spill.full`, `spill.io` (74).
     func append(_ bytes: UnsafeRawBufferPointer) throws(MigrationError) {
-        var done = 0
-        while done < bytes.count {
-            let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
-            let count = directory.calls.write(descriptor, from: rest, at: size + done)
-            if count == -Int(EINTR) { continue }
-            // A write that takes nothing and names no error would be tried for ever.
-            guard count > 0 else {
-                throw SpillFailure.system("write", path, number: count == 0 ? Int(ENOSPC) : -count)
-            }
-            done += count
-        }
+        let result = directory.calls.writeWhole(descriptor, from: bytes, at: size)
+        guard result == 0 else { throw SpillFailure.system("write", path, number: -result) }
         size += bytes.count
         directory.count(written: bytes.count)
     }
@@ -143,24 +129,16 @@ package final class SpillFile {
     ///
     /// - Throws: `spill.io` (74).
     func read(into space: UnsafeMutableRawBufferPointer, at offset: Int) throws(MigrationError) -> Int {
-        var done = 0
-        while done < space.count {
-            let rest = UnsafeMutableRawBufferPointer(rebasing: space[done...])
-            let count = directory.calls.read(descriptor, into: rest, at: offset + done)
-            if count == -Int(EINTR) { continue }
-            guard count >= 0 else { throw SpillFailure.system("read", path, number: -count) }
-            if count == 0 { break }
-            done += count
-        }
-        return done
+        let count = directory.calls.readWhole(descriptor, into: space, at: offset)
+        guard count >= 0 else { throw SpillFailure.system("read", path, number: -count) }
+        return count
     }
 
     /// Makes what was written outlive a crash of the machine.
     ///
     /// - Throws: `spill.full`, `spill.io` (74).
     func synchronize() throws(MigrationError) {
-        var result = directory.calls.sync(descriptor)
-        while result == -Int(EINTR) { result = directory.calls.sync(descriptor) }
+        let result = directory.calls.syncUninterrupted(descriptor)
         guard result == 0 else { throw SpillFailure.system("write", path, number: -result) }
     }
 }

@@ -195,13 +195,11 @@ package final class WorkDirectory: Sendable {
     private static func synchronize(
         _ path: String, _ calls: any FileCalls, _ flags: Int32
     ) throws(MigrationError) {
-        var opened = calls.open(path, flags: flags | O_CLOEXEC, mode: 0)
-        while opened == -Int(EINTR) { opened = calls.open(path, flags: flags | O_CLOEXEC, mode: 0) }
+        let opened = calls.openUninterrupted(path, flags: flags | O_CLOEXEC)
         guard opened >= 0 else { throw SpillFailure.system("open", path, number: -opened) }
         let descriptor = Int32(truncatingIfNeeded: opened)
         defer { _ = calls.close(descriptor) }
-        var result = calls.sync(descriptor)
-        while result == -Int(EINTR) { result = calls.sync(descriptor) }
+        let result = calls.syncUninterrupted(descriptor)
         // Some file systems cannot sync a folder; then there is nothing to wait for.
         guard result == 0 || result == -Int(EINVAL) else {
             throw SpillFailure.system("write", path, number: -result)

@@ -24,9 +24,8 @@ package final class RecordSlot {
     package init(_ path: String, calls: any FileCalls = SystemFileCalls()) throws(MigrationError) {
         self.path = path
         self.calls = calls
-        let flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW
-        var opened = calls.open(path, flags: flags, mode: 0o600)
-        while opened == -Int(EINTR) { opened = calls.open(path, flags: flags, mode: 0o600) }
+        let opened = calls.openUninterrupted(
+            path, flags: O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode: 0o600)
         guard opened >= 0 else { throw Self.failure("open", path, -opened) }
         descriptor = Int32(truncatingIfNeeded: opened)
     }
@@ -46,15 +45,8 @@ package final class RecordSlot {
         let sum = body.withUnsafeBytes { Checksum.of($0, seed: UInt64(Self.version)) }
         withUnsafeBytes(of: sum.littleEndian) { bytes.append(contentsOf: $0) }
         bytes.append(contentsOf: body)
-        var done = 0
-        while done < bytes.count {
-            let count = bytes.withUnsafeBytes { all in
-                calls.write(descriptor, from: UnsafeRawBufferPointer(rebasing: all[done...]), at: done)
-            }
-            if count == -Int(EINTR) { continue }
-            guard count > 0 else { throw Self.failure("write", path, count == 0 ? Int(ENOSPC) : -count) }
-            done += count
-        }
+        let result = bytes.withUnsafeBytes { calls.writeWhole(descriptor, from: $0, at: 0) }
+        guard result == 0 else { throw Self.failure("write", path, -result) }
     }
 
     /// Reads the record of a file; nil where there is none that is sound.
@@ -63,26 +55,16 @@ package final class RecordSlot {
     package static func read(
         _ path: String, calls: any FileCalls = SystemFileCalls()
     ) throws(MigrationError) -> [UInt8]? {
-        let flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW
-        var opened = calls.open(path, flags: flags, mode: 0)
-        while opened == -Int(EINTR) { opened = calls.open(path, flags: flags, mode: 0) }
+        let opened = calls.openUninterrupted(path, flags: O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         if opened == -Int(ENOENT) || opened == -Int(ENOTDIR) { return nil }
         guard opened >= 0 else { throw failure("open", path, -opened) }
         let descriptor = Int32(truncatingIfNeeded: opened)
         defer { _ = calls.close(descriptor) }
         func read(_ count: Int, at place: Int) throws(MigrationError) -> [UInt8] {
             var bytes = [UInt8](repeating: 0, count: count)
-            var done = 0
-            while done < count {
-                let got = bytes.withUnsafeMutableBytes {
-                    calls.read(descriptor, into: UnsafeMutableRawBufferPointer(rebasing: $0[done...]), at: place + done)
-                }
-                if got == -Int(EINTR) { continue }
-                guard got >= 0 else { throw failure("read", path, -got) }
-                if got == 0 { break }
-                done += got
-            }
-            return Array(bytes.prefix(done))
+            let got = bytes.withUnsafeMutableBytes { calls.readWhole(descriptor, into: $0, at: place) }
+            guard got >= 0 else { throw failure("read", path, -got) }
+            return Array(bytes.prefix(got))
         }
         let head = try read(headSize, at: 0)
         func number(_ place: Int, bytes count: Int) -> UInt64 {

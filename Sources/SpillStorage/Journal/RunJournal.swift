@@ -106,8 +106,7 @@ package final class RunJournal {
     package static func read(
         _ path: String, last most: Int? = nil, calls: any FileCalls = SystemFileCalls()
     ) throws(MigrationError) -> Contents? {
-        var opened = calls.open(path, flags: O_RDONLY | O_CLOEXEC | O_NOFOLLOW, mode: 0)
-        while opened == -Int(EINTR) { opened = calls.open(path, flags: O_RDONLY | O_CLOEXEC | O_NOFOLLOW, mode: 0) }
+        let opened = calls.openUninterrupted(path, flags: O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         if opened == -Int(ENOENT) || opened == -Int(ENOTDIR) { return nil }
         guard opened >= 0 else { throw failure("open", path, Int32(truncatingIfNeeded: -opened)) }
         let descriptor = Int32(truncatingIfNeeded: opened)
@@ -313,27 +312,18 @@ package final class RunJournal {
     }
 
     private func write(bytes: [UInt8]) throws(MigrationError) {
-        var done = 0
-        while done < bytes.count {
-            let count = bytes.withUnsafeBytes { all in
-                calls.write(descriptor, from: UnsafeRawBufferPointer(rebasing: all[done...]), at: size + done)
-            }
-            if count == -Int(EINTR) { continue }
-            guard count > 0 else { throw failure("write", count == 0 ? ENOSPC : Int32(truncatingIfNeeded: -count)) }
-            done += count
-        }
+        let result = bytes.withUnsafeBytes { calls.writeWhole(descriptor, from: $0, at: size) }
+        guard result == 0 else { throw failure("write", Int32(truncatingIfNeeded: -result)) }
         size += bytes.count
     }
 
     private func synchronize() throws(MigrationError) {
-        var result = calls.sync(descriptor)
-        while result == -Int(EINTR) { result = calls.sync(descriptor) }
+        let result = calls.syncUninterrupted(descriptor)
         guard result == 0 else { throw failure("sync", Int32(truncatingIfNeeded: -result)) }
     }
 
     private func open(_ path: String, flags: Int32) throws(MigrationError) -> Int32 {
-        var result = calls.open(path, flags: flags, mode: 0o600)
-        while result == -Int(EINTR) { result = calls.open(path, flags: flags, mode: 0o600) }
+        let result = calls.openUninterrupted(path, flags: flags, mode: 0o600)
         guard result >= 0 else { throw failure("open", Int32(truncatingIfNeeded: -result)) }
         return Int32(truncatingIfNeeded: result)
     }

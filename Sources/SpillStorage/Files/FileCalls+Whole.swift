@@ -1,0 +1,46 @@
+import Glibc
+
+/// Calls made again where they are interrupted, and gone on with where they are cut short. Results are as those of the calls.
+extension FileCalls {
+    /// `open`: a descriptor, or the negative error number.
+    package func openUninterrupted(_ path: String, flags: Int32, mode: UInt32 = 0) -> Int {
+        uninterrupted { open(path, flags: flags, mode: mode) }
+    }
+
+    /// `fdatasync`: 0, or the negative error number.
+    package func syncUninterrupted(_ descriptor: Int32) -> Int { uninterrupted { sync(descriptor) } }
+
+    private func uninterrupted(_ call: () -> Int) -> Int {
+        while true {
+            let result = call()
+            if result != -Int(EINTR) { return result }
+        }
+    }
+
+    /// Reads until the space is full or the file ends: the bytes read, or the negative error number.
+    package func readWhole(_ descriptor: Int32, into space: UnsafeMutableRawBufferPointer, at offset: Int) -> Int {
+        var done = 0
+        while done < space.count {
+            let rest = UnsafeMutableRawBufferPointer(rebasing: space[done...])
+            let count = uninterrupted { read(descriptor, into: rest, at: offset + done) }
+            if count < 0 { return count }
+            if count == 0 { break }
+            done += count
+        }
+        return done
+    }
+
+    /// Writes all bytes: 0, or the negative error number.
+    ///
+    /// A write that takes nothing and names no error would be tried for ever: it counts as a full disk.
+    package func writeWhole(_ descriptor: Int32, from bytes: UnsafeRawBufferPointer, at offset: Int) -> Int {
+        var done = 0
+        while done < bytes.count {
+            let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
+            let count = uninterrupted { write(descriptor, from: rest, at: offset + done) }
+            guard count > 0 else { return count == 0 ? -Int(ENOSPC) : count }
+            done += count
+        }
+        return 0
+    }
+}
