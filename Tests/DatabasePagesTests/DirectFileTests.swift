@@ -76,8 +76,7 @@ enum DirectFault: CaseIterable {
 
 /// System calls whose direct writes go wrong on order. The writes themselves go to the file in the usual way, so that the test
 /// needs no file system that takes direct ones.
-private final class DirectFileCalls: FileCalls {
-    private let system = SystemFileCalls()
+private final class DirectFileCalls: ForwardingFileCalls {
     private let fault: DirectFault
     private let descriptor = Atomic<Int>(-1)
     private let opens = Atomic<Int>(0)
@@ -113,25 +112,5 @@ private final class DirectFileCalls: FileCalls {
         case .none, .refusedByOpen: break
         }
         return system.write(descriptor, from: UnsafeRawBufferPointer(rebasing: bytes[..<count]), at: offset)
-    }
-
-    func makeDirectory(_ path: String, mode: UInt32) -> Int { system.makeDirectory(path, mode: mode) }
-    func removeDirectory(_ path: String) -> Int { system.removeDirectory(path) }
-    func names(in path: String) -> [String]? { system.names(in: path) }
-    func close(_ descriptor: Int32) -> Int { system.close(descriptor) }
-    func read(_ descriptor: Int32, into bytes: UnsafeMutableRawBufferPointer, at offset: Int) -> Int {
-        system.read(descriptor, into: bytes, at: offset)
-    }
-    func discard(_ descriptor: Int32, at offset: Int, count: Int) -> Int {
-        system.discard(descriptor, at: offset, count: count)
-    }
-    func sync(_ descriptor: Int32) -> Int { system.sync(descriptor) }
-    func unlink(_ path: String) -> Int { system.unlink(path) }
-    func lock(_ descriptor: Int32) -> Int { system.lock(descriptor) }
-    func identity(of descriptor: Int32) throws(FileBytes.Failure) -> FileIdentity {
-        try system.identity(of: descriptor)
-    }
-    func identity(atPath path: String) throws(FileBytes.Failure) -> FileIdentity? {
-        try system.identity(atPath: path)
     }
 }

@@ -152,8 +152,7 @@ import Testing
 }
 
 /// Direct writes fail; with another error than EINVAL, the files of entries cannot be made or written at all.
-private final class EntryLogCalls: FileCalls, Sendable {
-    private let system = SystemFileCalls()
+private final class EntryLogCalls: ForwardingFileCalls {
     private let number: Int32
     private let opened = Mutex<(direct: Set<Int32>, entries: Set<Int32>)>(([], []))
     private let failed = Mutex(0)
@@ -197,20 +196,5 @@ private final class EntryLogCalls: FileCalls, Sendable {
         return system.close(descriptor)
     }
 
-    func makeDirectory(_ path: String, mode: UInt32) -> Int { system.makeDirectory(path, mode: mode) }
-    func removeDirectory(_ path: String) -> Int { system.removeDirectory(path) }
-    func names(in path: String) -> [String]? { system.names(in: path) }
-    func read(_ descriptor: Int32, into bytes: UnsafeMutableRawBufferPointer, at offset: Int) -> Int {
-        system.read(descriptor, into: bytes, at: offset)
-    }
-    func discard(_ descriptor: Int32, at offset: Int, count: Int) -> Int {
-        system.discard(descriptor, at: offset, count: count)
-    }
-    func sync(_ descriptor: Int32) -> Int { system.sync(descriptor) }
-    func unlink(_ path: String) -> Int { system.unlink(path) }
-    func lock(_ descriptor: Int32) -> Int { system.lock(descriptor) }
-    func identity(of descriptor: Int32) throws(FileBytes.Failure) -> FileIdentity {
-        try system.identity(of: descriptor)
-    }
     func identity(atPath path: String) throws(FileBytes.Failure) -> FileIdentity? { try system.identity(atPath: path) }
 }

@@ -2,10 +2,10 @@ import Diagnostics
 import Glibc
 import SpillStorage
 import Synchronization
+import TestSupport
 
 /// System calls that go wrong on order: short, interrupted, or without space.
-final class FaultyFileCalls: FileCalls {
-    private let system = SystemFileCalls()
+final class FaultyFileCalls: ForwardingFileCalls {
     private let spaceLeft: Atomic<Int>
     private let calls = Atomic<Int>(0)
     private let isUnsteady: Bool
@@ -51,9 +51,6 @@ final class FaultyFileCalls: FileCalls {
         return keepsAll ? -Int(EOPNOTSUPP) : system.discard(descriptor, at: offset, count: count)
     }
 
-    func makeDirectory(_ path: String, mode: UInt32) -> Int { system.makeDirectory(path, mode: mode) }
-    func removeDirectory(_ path: String) -> Int { system.removeDirectory(path) }
-    func names(in path: String) -> [String]? { system.names(in: path) }
     func open(_ path: String, flags: Int32, mode: UInt32) -> Int {
         if path.hasSuffix("/lock"), departures.load(ordering: .relaxed) > 0 {
             departures.subtract(1, ordering: .relaxed)
@@ -61,10 +58,6 @@ final class FaultyFileCalls: FileCalls {
         }
         return system.open(path, flags: flags, mode: mode)
     }
-    func close(_ descriptor: Int32) -> Int { system.close(descriptor) }
-    func sync(_ descriptor: Int32) -> Int { system.sync(descriptor) }
-    func unlink(_ path: String) -> Int { system.unlink(path) }
-    func lock(_ descriptor: Int32) -> Int { system.lock(descriptor) }
 
     func identity(of descriptor: Int32) throws(FileBytes.Failure) -> FileIdentity {
         if case .file(let number) = failedLookup { throw FileBytes.Failure(number: number) }
