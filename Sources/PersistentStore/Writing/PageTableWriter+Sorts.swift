@@ -19,54 +19,87 @@ extension PageTableWriter {
     /// What the sorters have in files; nothing where there is nothing.
     func sortedEntries(_ target: Target) throws(MigrationError) -> [UInt8] {
         var state = StateWriter()
-        let settled = target.indexes.filter { $0.sorter != nil && $0.settled.rows > 0 }
-        guard !settled.isEmpty else { return [] }
-        state.write(settled.count)
-        for index in settled {
-            state.write(index.name)
-            state.write(index.settled.rows)
-            state.write(index.settled.key)
+        for index in target.indexes where index.settled.rows > 0 {
+            guard let sorter = index.sorter else { continue }
             var entries = StateWriter()
-            try index.sorter?.save(to: &entries)
-            state.write(bytes: entries.bytes)
+            try sorter.save(to: &entries)
+            SavedEntries(index.name, index.settled, entries.bytes).write(to: &state)
         }
         return state.bytes
-    }
-
-    /// Gives the sorters what lies in files.
-    func restoreSorts(_ bytes: [UInt8], _ target: inout Target) throws(MigrationError) {
-        guard !bytes.isEmpty else { return }
-        var state = StateReader(bytes)
-        for _ in 0..<(try state.count(upTo: 1 << 16)) {
-            let (name, settled, key) = (try state.text(), try state.integer(), try state.integer())
-            var entries = StateReader(try state.block())
-            guard settled > 0, settled <= rows,
-                let place = target.indexes.firstIndex(where: { $0.name == name && $0.sorter != nil }),
-                let sorter = target.indexes[place].sorter
-            else { throw StateReader.damaged("the entries of an index") }
-            guard try sorter.restore(from: &entries) else { continue }
-            try entries.finish()
-            guard sorter.settledRows == Int(settled) else { throw StateReader.damaged("the number of entries") }
-            target.indexes[place].settled = (settled, key)
-        }
-        try state.finish()
     }
 
     /// What the sorters have in memory and in a file as well; nothing where there is nothing.
     func keptEntries(_ target: Target) -> [UInt8] {
         var state = StateWriter()
-        var isAny = false
         for index in target.indexes {
             guard let sorter = index.sorter, let kept = sorter.keep() else { continue }
-            isAny = true
-            state.write(index.name)
-            state.write(kept.rows)
-            state.write(kept.id)
             var entries = StateWriter()
             sorter.saveKept(to: &entries)
-            state.write(bytes: entries.bytes)
+            SavedEntries(index.name, (kept.rows, kept.id), entries.bytes).write(to: &state)
         }
-        return isAny ? state.bytes : []
+        return state.bytes
+    }
+
+    /// What a state tells of the entries of an index: those of the first rows.
+    private struct SavedEntries {
+        let name: String
+        /// The rows, and the key of the last of them.
+        let settled: (rows: Int64, key: Int64)
+        /// The sorter's own part.
+        let entries: [UInt8]
+
+        init(_ name: String, _ settled: (rows: Int64, key: Int64), _ entries: [UInt8]) {
+            (self.name, self.settled, self.entries) = (name, settled, entries)
+        }
+
+        init(from state: inout StateReader) throws(MigrationError) {
+            name = try state.text()
+            settled = (try state.integer(), try state.integer())
+            entries = try state.block()
+        }
+
+        func write(to state: inout StateWriter) {
+            state.write(name)
+            state.write(settled.rows)
+            state.write(settled.key)
+            state.write(bytes: entries)
+        }
+    }
+
+    /// Shows what a state tells of sorters' entries, with each one's place among the indexes.
+    ///
+    /// - Parameter restore: gives a sorter its entries; false where they are of no use to it.
+    /// - Returns: the rows whose entries sorters have now, and the key of the last, by places of indexes.
+    private func restore(
+        _ bytes: [UInt8], _ target: Target,
+        _ restore: (IndexSorter, SavedEntries, inout StateReader) throws(MigrationError) -> Bool
+    ) throws(MigrationError) -> [Int: (rows: Int64, key: Int64)] {
+        var known: [Int: (rows: Int64, key: Int64)] = [:]
+        var state = StateReader(bytes)
+        while !state.isAtEnd {
+            let saved = try SavedEntries(from: &state)
+            guard saved.settled.rows > 0, saved.settled.rows <= rows,
+                let place = target.indexes.firstIndex(where: { $0.name == saved.name && $0.sorter != nil }),
+                let sorter = target.indexes[place].sorter, known[place] == nil, sorter.settledRows == 0
+            else { throw StateReader.damaged("the entries of an index") }
+            var entries = StateReader(saved.entries)
+            guard try restore(sorter, saved, &entries) else { continue }
+            try entries.finish()
+            known[place] = saved.settled
+        }
+        return known
+    }
+
+    /// Gives the sorters what lies in files.
+    func restoreSorts(_ bytes: [UInt8], _ target: inout Target) throws(MigrationError) {
+        let known = try restore(bytes, target) { sorter, saved, entries throws(MigrationError) in
+            guard try sorter.restore(from: &entries) else { return false }
+            guard sorter.settledRows == Int(saved.settled.rows) else {
+                throw StateReader.damaged("the number of entries")
+            }
+            return true
+        }
+        for (place, settled) in known { target.indexes[place].settled = settled }
     }
 
     /// Gives the sorters what they had in memory, where it stands in a file.
@@ -75,21 +108,13 @@ extension PageTableWriter {
     func restoreKept(
         _ bytes: [UInt8], _ target: Target
     ) throws(MigrationError) -> [Int: (rows: Int64, key: Int64)] {
-        var known: [Int: (rows: Int64, key: Int64)] = [:]
-        var state = StateReader(bytes)
-        while !state.isAtEnd {
-            let (name, kept, id) = (try state.text(), try state.integer(), try state.integer())
-            var entries = StateReader(try state.block())
-            guard kept > 0, kept <= rows,
-                let place = target.indexes.firstIndex(where: { $0.name == name && $0.sorter != nil }),
-                let sorter = target.indexes[place].sorter, known[place] == nil, sorter.settledRows == 0
-            else { throw StateReader.damaged("the entries of an index") }
-            guard let found = try sorter.restoreKept(from: &entries) else { continue }
-            try entries.finish()
-            guard found == (kept, id) else { throw StateReader.damaged("the number of entries") }
-            known[place] = (kept, id)
+        try restore(bytes, target) { sorter, saved, entries throws(MigrationError) in
+            guard let found = try sorter.restoreKept(from: &entries) else { return false }
+            guard found == (saved.settled.rows, saved.settled.key) else {
+                throw StateReader.damaged("the number of entries")
+            }
+            return true
         }
-        return known
     }
 
     /// Gives the sorters the entries of the rows that stand in the file, but those that they have.
