@@ -83,7 +83,9 @@ final class WorkArea {
         vfsName = vfs.name
         if earlier == nil { removeFiles() }
         // A state that nothing waited for may name files that no state of the journal does.
-        if earlier?.namesFiles != true, access(recentStatePath, F_OK) != 0 { try spills.removeSpillFiles() }
+        if earlier?.namesFiles != true, try DestinationPath.status(recentStatePath) == nil {
+            try spills.removeSpillFiles()
+        }
     }
 
     /// The reject file's lines after so many mapping models. Those of the state before stay while the next ones are written.

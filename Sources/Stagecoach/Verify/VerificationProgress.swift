@@ -60,41 +60,33 @@ final class VerificationProgress {
 /// How many rows the parts of a verification read, about: by the highest keys of the tables, which are known before anything is
 /// counted.
 struct VerificationShares {
-    /// Of the objects of each of the destination's tables, attribute by attribute.
-    let tables: [Int]
+    /// Of SQLite's own check, of a look at the schema, and of the references.
+    let file: Int
+    let schema: Int
+    let references: Int
     /// Of the source's objects, which are numbered.
     let expected: Int
-    let all: Int
-    private let keys: [Int]
-    private let objects: Int
-    private let schemaOfTables: StoreSchema
+    /// Of the objects of each of the destination's tables, attribute by attribute.
+    let tables: [Int]
+    /// Of each relationship's links with those of its inverse, by ``LinkPair/index``.
+    let links: [Int]
 
-    /// Of SQLite's own check, of a look at the schema, and of the references.
-    var file: Int { objects }
-    var schema: Int { objects / 4 }
-    var references: Int { objects }
+    var all: Int { file + schema + references + expected + tables.reduce(0, +) + links.reduce(0, +) }
 
     init(_ plan: VerificationPlan) {
         // What a file says of its highest keys may be more than can be summed.
         func rows(_ table: SourceTable) -> Int { Int(clamping: min(max(0, table.maximumKey), 1 << 32)) }
-        keys = plan.destination.tables.map(rows)
-        objects = keys.reduce(0, +)
-        tables = keys.map { $0 * 3 }
+        let keys = plan.destination.tables.map(rows)
+        let objects = keys.reduce(0, +)
+        file = objects
+        schema = objects / 4
+        references = objects
         expected = plan.mappings.reduce(0) { $0 + (plan.sourceTable($1).map { rows(plan.source.tables[$0]) } ?? 0) }
-        schemaOfTables = plan.destination.schema
-        var links = 0
-        for pair in LinkPair.all(in: schemaOfTables.model, schema: schemaOfTables) {
-            links += Self.links(pair, schemaOfTables, keys)
+        tables = keys.map { $0 * 3 }
+        let model = plan.destination.schema
+        links = LinkPair.all(in: model.model, schema: model).map { pair in
+            let near = keys[model.tableIndex(of: pair.near.entity)]
+            return 2 * (near + (pair.far.map { keys[model.tableIndex(of: $0.entity)] } ?? 0))
         }
-        all = objects + objects / 4 + objects + objects * 3 + expected + links
-    }
-
-    /// Of a relationship's links, with those of its inverse.
-    func links(_ pair: LinkPair) -> Int { Self.links(pair, schemaOfTables, keys) }
-
-    private static func links(_ pair: LinkPair, _ schema: StoreSchema, _ keys: [Int]) -> Int {
-        let near = keys[schema.tableIndex(of: pair.near.entity)]
-        let far = pair.far.map { keys[schema.tableIndex(of: $0.entity)] } ?? 0
-        return 2 * (near + far)
     }
 }

@@ -210,7 +210,7 @@ final class VerificationScene {
         }
         findings.report.mappings = lines
         for pair in LinkPair.all(in: plan.destination.schema.model, schema: plan.destination.schema) {
-            try part(pair.label, shares.links(pair)) { try compare(pair) }
+            try part(pair.label, shares.links[pair.index]) { try compare(pair) }
         }
     }
 
