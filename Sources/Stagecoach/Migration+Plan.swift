@@ -189,10 +189,14 @@ extension Migration {
             ).of(mappingModels[index])
             models[index].unmapped = unmapped.isEmpty ? nil : unmapped
         }
-        let plan = MigrationPlan(
+        var plan = MigrationPlan(
             inputs: inputs, models: models, memory: .init(limit: limit, least: MemoryShares.least + all.bytes),
             disk: disk(models, descriptions.map(\.destinationBytes), existing: appends ? place : nil))
         try options.plan?.check(decisions: plan)
+        // No rows were looked at where an earlier run has done so.
+        if !describes, let earlier, !earlier.states.isEmpty {
+            plan.disk.destination = max(0, earlier.header.destinationBytes)
+        }
         return Prepared(
             limit: limit, budget: budget, source: source, layout: layout, schema: schema, turns: turns,
             mappings: mappings, census: census, plan: plan)

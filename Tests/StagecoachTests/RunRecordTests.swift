@@ -112,7 +112,8 @@ import Testing
             work: text(),
             sourceRows: texts().map { _ in Dictionary(texts().map { _ in (random.below(9), random.below(1000)) }) { $1 }
             },
-            strays: random.below(3), started: -0.1 * Double(seed), uuid: text())
+            strays: random.below(3), destinationBytes: random.below(1 << 40), started: -0.1 * Double(seed), uuid: text()
+        )
         let record = RunRecord.record(header)
         let read = try #require(RunRecord.header(record))
         #expect(Self.fields(read) == Self.fields(header))

@@ -138,6 +138,7 @@ extension RunRecord.Header {
         self.policies = policies
         if !policies.isEmpty, !options.policyCode.isEmpty { policyCode = options.policyCode }
         (sourceRows, strays) = (prepared.census.rows, prepared.census.strays)
+        destinationBytes = prepared.plan.disk.destination
         models = [migration.sourceModel, migration.destinationModel].map { $0.definitionDigest.hexadecimal }
         var steps = StateWriter()
         for turn in prepared.turns {

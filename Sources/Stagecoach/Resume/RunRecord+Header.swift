@@ -20,6 +20,7 @@ extension RunRecord.Header {
             }
         }
         writer.write(strays)
+        writer.write(destinationBytes)
         writer.write(started.bitPattern)
         writer.write(uuid)
     }
@@ -43,6 +44,7 @@ extension RunRecord.Header {
             sourceRows.append(rows)
         }
         strays = try reader.signed()
+        destinationBytes = try reader.signed()
         started = Double(bitPattern: try reader.word())
         uuid = try reader.text()
         try reader.finish()

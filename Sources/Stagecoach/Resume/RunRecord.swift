@@ -25,6 +25,8 @@ enum RunRecord {
         /// Rows of the source by table and entity index, and those of no entity.
         var sourceRows: [[Int: Int]] = []
         var strays = 0
+        /// What the destination's file was expected to have: ``MigrationPlan/Disk/destination``.
+        var destinationBytes = 0
         /// Seconds since 2001 at which the run began: what `now()` is.
         var started: Double
         /// The destination's UUID.
