@@ -144,6 +144,9 @@ package final class IndexLoader {
 
     deinit { space.deallocate() }
 
+    /// Whether nothing was added.
+    package var isEmpty: Bool { tree.leaf.count == 0 }
+
     /// Adds an entry of integers and the row's id.
     ///
     /// - Precondition: there are ``mostIntegers`` at most.

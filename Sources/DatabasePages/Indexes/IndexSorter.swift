@@ -21,18 +21,18 @@ package final class IndexSorter {
         case duplicates
     }
 
-    private let terms: [IndexTerm]
-    private let isUnique: Bool
+    let terms: [IndexTerm]
+    let isUnique: Bool
     /// Entries of words; nil where a column's type promises no numbers, and before the first where there are halves.
-    private var sorter: RecordSorter?
+    var sorter: RecordSorter?
     /// Entries of half words; nil where the columns are not one or two of integers.
-    private var halves: RecordSorter?
-    private let form: HalfWords?
+    var halves: RecordSorter?
+    let form: HalfWords?
     private let wordMemory: Int
-    private let takesWords: Bool
-    private let words: UnsafeMutablePointer<UInt64>
+    let takesWords: Bool
+    let words: UnsafeMutablePointer<UInt64>
     private let slots: UnsafeMutablePointer<Int>
-    private let order: IndexEntryOrder
+    let order: IndexEntryOrder
     private let encoder: RecordEncoder
     private let directory: WorkDirectory
     private let entryMemory: Int
@@ -40,10 +40,10 @@ package final class IndexSorter {
     private var log: EntryLog?
     private var hasLog = true
     /// Entries of other values; nil before the first.
-    private var entries: EntrySorter?
-    private var isTooLarge = false
+    var entries: EntrySorter?
+    var isTooLarge = false
     /// Whether the index is over one ascending column of integers.
-    private let isOneInteger: Bool
+    let isOneInteger: Bool
 
     /// The most columns that an index may have here.
     package static let mostTerms = 60
@@ -256,6 +256,12 @@ package final class IndexSorter {
         return last(of: entries, upTo: log.byteCount)
     }
 
+    /// What ``keep()`` has told of; nil where that is nothing. No more is written.
+    package var kept: (rows: Int64, id: Int64)? {
+        guard let log, let entries = only?.inMemory else { return nil }
+        return last(of: entries, upTo: log.byteCount)
+    }
+
     /// Writes what ``keep()`` told of.
     ///
     /// - Precondition: it has told of some.
@@ -288,139 +294,12 @@ package final class IndexSorter {
     }
 
     /// What tells how halves lie in their words.
-    private var layout: [UInt64] { form.map { [UInt64($0.width), $0.secondBits, $0.idBits] } ?? [0, 0, 0] }
+    var layout: [UInt64] { form.map { [UInt64($0.width), $0.secondBits, $0.idBits] } ?? [0, 0, 0] }
 
     private func giveUp() {
         isTooLarge = true
         sorter = nil
         halves = nil
         entries = nil
-    }
-
-    /// Fills the index's tree.
-    ///
-    /// - Throws: `spill.…`, `store.full`, `store.io` (74), `store.tooLarge`.
-    package func build(into loader: IndexLoader) throws(MigrationError) -> Outcome {
-        if isTooLarge { return .tooLarge }
-        let finished = try halves?.finish()
-        halves = nil
-        // As it is mostly.
-        if sorter == nil, entries == nil, let finished, let form {
-            return try build(from: finished, form, into: loader)
-        }
-        let merged =
-            takesWords
-            ? SortedWords(halves: finished, form: form, words: try sorter?.finish(), terms: terms.count) : nil
-        var sorted = SortedIndex(words: merged, entries: try entries?.finish())
-        sorter = nil
-        entries = nil
-        if isOneInteger, !isUnique, sorted.entries == nil, let sorted = sorted.words {
-            while try sorted.next(into: words) {
-                try loader.append(
-                    integer: words[0] == 0 ? nil : Int64(bitPattern: words[0] ^ 1 << 63), SortKey.decode(words[1]))
-            }
-            try loader.finish()
-            return .built
-        }
-        let record = UnsafeMutableRawPointer.allocate(byteCount: (terms.count + 1) * 9 + 9, alignment: 8)
-        defer { record.deallocate() }
-        var last = UnsafeMutableRawBufferPointer.allocate(byteCount: 256, alignment: 8)
-        defer { last.deallocate() }
-        var lastCount = 0
-        sorted.hasWord = try sorted.words?.next(into: words) ?? false
-        sorted.entry = try sorted.entries?.next()
-        while sorted.hasWord || sorted.entry != nil {
-            let next: UnsafeRawBufferPointer
-            let word = sorted.hasWord ? UnsafeRawBufferPointer(start: record, count: write(to: record)) : nil
-            if let entry = sorted.entry, word.map({ order.compare(entry, $0) < 0 }) ?? true {
-                next = entry
-            } else if let word {
-                next = word
-            } else {
-                break
-            }
-            if isUnique {
-                let before = UnsafeRawBufferPointer(rebasing: last[..<lastCount])
-                if lastCount > 0, order.isDuplicate(next, before) { return .duplicates }
-                if last.count < next.count {
-                    last.deallocate()
-                    last = .allocate(byteCount: next.count * 2, alignment: 8)
-                }
-                last.copyMemory(from: next)
-                lastCount = next.count
-            }
-            try loader.append(next)
-            if next.baseAddress == UnsafeRawPointer(record) {
-                sorted.hasWord = try sorted.words?.next(into: words) ?? false
-            } else {
-                sorted.entry = try sorted.entries?.next()
-            }
-        }
-        try loader.finish()
-        return .built
-    }
-
-    /// Fills the index's tree from half words alone.
-    private func build(
-        from sorted: SortedRecords, _ form: HalfWords, into loader: IndexLoader
-    ) throws(MigrationError) -> Outcome {
-        let isPair = terms.count == 2
-        // Of the entry before, what stands above the row's id; none is 0 where there is no NULL.
-        var last: UInt64 = 0
-        var isDuplicate = false
-        let width = form.width
-        try sorted.forEachChunk { records, count throws(MigrationError) in
-            for record in stride(from: records, to: records + count * width, by: width) {
-                let (high, low) = (form.first(of: record[0]), form.second(of: record[0]))
-                if isUnique {
-                    let value = record[0] >> form.idBits
-                    let hasNull = high == 0 || isPair && low == 0
-                    if !hasNull, value == last {
-                        isDuplicate = true
-                        return false
-                    }
-                    last = hasNull ? 0 : value
-                }
-                if isPair {
-                    try loader.append(
-                        pair: HalfWords.value(ofHalf: high), HalfWords.value(ofHalf: low), form.id(of: record))
-                } else {
-                    try loader.append(integer: HalfWords.value(ofHalf: high), form.id(of: record))
-                }
-            }
-            return true
-        }
-        if isDuplicate { return .duplicates }
-        try loader.finish()
-        return .built
-    }
-
-    /// Both streams, and what stands at their heads.
-    private struct SortedIndex {
-        let words: SortedWords?
-        let entries: SortedEntries?
-        var hasWord = false
-        var entry: UnsafeRawBufferPointer?
-    }
-
-    /// Writes the entry's record and returns its bytes.
-    @inline(__always)
-    private func write(to record: UnsafeMutableRawPointer) -> Int {
-        let header = terms.count + 2
-        record.storeBytes(of: UInt8(truncatingIfNeeded: header), as: UInt8.self)
-        var place = record + header
-        for index in 0..<terms.count {
-            put(terms[index].form(of: words[index]), serialAt: record + 1 + index, &place)
-        }
-        put(NumberForm(integer: SortKey.decode(words[terms.count])), serialAt: record + header - 1, &place)
-        return place - record
-    }
-
-    @inline(__always)
-    private func put(
-        _ form: NumberForm?, serialAt serial: UnsafeMutableRawPointer, _ place: inout UnsafeMutableRawPointer
-    ) {
-        serial.storeBytes(of: form?.serial ?? 0, as: UInt8.self)
-        form?.write(to: &place)
     }
 }

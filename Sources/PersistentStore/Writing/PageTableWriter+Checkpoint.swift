@@ -37,7 +37,10 @@ extension PageTableWriter {
             for value in last.values { state.write(value) }
         }
         if isComplete {
-            try open.file.save(tables: [], indexes: [], to: &state)
+            try state.write(optional: building?.progress) { progress, state throws(MigrationError) in
+                progress.write(to: &state)
+            }
+            try open.file.save(tables: [], indexes: building.map { [$0.loader] } ?? [], to: &state)
         } else {
             try open.file.save(tables: [open.table], indexes: open.primary.map { [$0] } ?? [], to: &state)
         }
@@ -87,7 +90,9 @@ extension PageTableWriter {
         var made = try restored(target, pages: pages, from: rest)
         if target.indexes.contains(where: { $0.sorter != nil }), rows > 0 {
             // A tree that is whole for a while, to be read.
-            if !isComplete {
+            if isComplete {
+                try building?.loader.finish()
+            } else {
                 try made.table.finish()
                 try made.primary?.finish()
             }
@@ -111,7 +116,17 @@ extension PageTableWriter {
         }
         let open = target.indexes.filter { $0.sorter != nil }.map(\.root)
         if isComplete {
-            try made.file.restore(tables: [], indexes: [], emptied: ([], open), from: &state)
+            building = try state.optional { state throws(MigrationError) in
+                let progress = try IndexProgress(from: &state)
+                guard let place = target.indexes.firstIndex(where: { $0.sorter != nil }) else {
+                    throw StateReader.damaged("an index that is built and is not there")
+                }
+                return Building(
+                    place: place, loader: made.file.index(root: target.indexes[place].root), progress: progress)
+            }
+            let loaders = building.map { [$0.loader] } ?? []
+            try made.file.restore(tables: [], indexes: loaders, emptied: ([], open), from: &state)
+            guard !loaders.contains(where: \.isEmpty) else { throw StateReader.damaged("an index without entries") }
         } else {
             try made.file.restore(
                 tables: [made.table], indexes: made.primary.map { [$0] } ?? [],

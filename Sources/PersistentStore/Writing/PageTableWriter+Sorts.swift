@@ -31,17 +31,19 @@ extension PageTableWriter {
     /// What the sorters have in memory and in a file as well; nothing where there is nothing.
     func keptEntries(_ target: Target) -> [UInt8] {
         var state = StateWriter()
-        for index in target.indexes {
-            guard let sorter = index.sorter, let kept = sorter.keep() else { continue }
-            var entries = StateWriter()
-            sorter.saveKept(to: &entries)
-            SavedEntries(index.name, (kept.rows, kept.id), entries.bytes).write(to: &state)
+        for (place, index) in target.indexes.enumerated() {
+            guard let sorter = index.sorter else { continue }
+            if let building, building.place == place {
+                building.kept?.write(to: &state)
+            } else if sorter.keep() != nil {
+                SavedEntries(kept: sorter, of: index.name)?.write(to: &state)
+            }
         }
         return state.bytes
     }
 
     /// What a state tells of the entries of an index: those of the first rows.
-    private struct SavedEntries {
+    struct SavedEntries {
         let name: String
         /// The rows, and the key of the last of them.
         let settled: (rows: Int64, key: Int64)
@@ -50,6 +52,14 @@ extension PageTableWriter {
 
         init(_ name: String, _ settled: (rows: Int64, key: Int64), _ entries: [UInt8]) {
             (self.name, self.settled, self.entries) = (name, settled, entries)
+        }
+
+        /// Those that a sorter has in memory and in a file as well; nil where there are none.
+        init?(kept sorter: IndexSorter, of name: String) {
+            guard let kept = sorter.kept else { return nil }
+            var entries = StateWriter()
+            sorter.saveKept(to: &entries)
+            self.init(name, (kept.rows, kept.id), entries.bytes)
         }
 
         init(from state: inout StateReader) throws(MigrationError) {

@@ -1,6 +1,7 @@
 import DatabasePages
 import Diagnostics
 import Rows
+import SpillStorage
 
 /// Puts the rows of one empty table into a fresh file by pages, without SQLite.
 ///
@@ -35,6 +36,17 @@ package final class PageTableWriter: TableWriter {
         var settled: (rows: Int64, key: Int64) = (0, .min)
     }
 
+    /// An index whose tree has some of the sorted entries.
+    struct Building {
+        /// Its place among the table's indexes.
+        let place: Int
+        let loader: IndexLoader
+        /// Nil before the first are there.
+        var progress: IndexProgress?
+        /// What states tell of its entries: nothing is added to what stands in files once they are sorted.
+        var kept: SavedEntries?
+    }
+
     struct Open {
         var target: Target
         /// The last entry of the primary key's index.
@@ -57,6 +69,8 @@ package final class PageTableWriter: TableWriter {
     package var isComplete = false
     /// Indexes that are built.
     var built: Set<String> = []
+    /// The one that is built now.
+    var building: Building?
     /// What checkpoints say of the entries that lie in files, of the last one that stands on the disk and of one on its way
     /// there.
     var savedSorts: [UInt8] = []
@@ -116,9 +130,10 @@ package final class PageTableWriter: TableWriter {
         return (settled, isKeyed ? batch.key(place) : settled)
     }
 
-    /// Whether all rows are in, and the entries of an index are sorted and built into its tree next: not to be gone on from
-    /// in between.
-    package var sortsNext: Bool { isComplete && open?.target.indexes.contains { $0.sorter != nil } ?? false }
+    /// Whether all rows are in, and the entries of an index are sorted next: not to be gone on from in between.
+    package var sortsNext: Bool {
+        isComplete && building == nil && open?.target.indexes.contains { $0.sorter != nil } ?? false
+    }
 
     private func opened() throws(MigrationError) -> Open {
         if let open { return open }
@@ -162,13 +177,28 @@ package final class PageTableWriter: TableWriter {
         }
         for (place, index) in open.target.indexes.enumerated() {
             guard let sorter = index.sorter else { continue }
-            if case .built = try sorter.build(into: open.file.index(root: index.root)) { built.insert(index.name) }
+            if case .built = try build(place, index, sorter, open.file) { built.insert(index.name) }
+            building = nil
             self.open?.target.indexes[place].sorter = nil
             try passed?(self)
         }
         self.open = nil
         try open.file.finish()
         try end(built)
+    }
+
+    /// Fills an index's tree, or goes on with it.
+    private func build(
+        _ place: Int, _ index: SortedIndex, _ sorter: IndexSorter, _ file: DatabaseFileWriter
+    ) throws(MigrationError) -> IndexSorter.Outcome {
+        var current = building ?? Building(place: place, loader: file.index(root: index.root))
+        guard current.place == place else { throw StateReader.damaged("an index that is not the next one") }
+        current.kept = SavedEntries(kept: sorter, of: index.name)
+        return try sorter.build(into: current.loader, after: current.progress) { progress throws(MigrationError) in
+            current.progress = progress
+            self.building = current
+            try self.passed?(self)
+        }
     }
 }
 

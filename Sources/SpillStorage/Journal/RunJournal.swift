@@ -54,7 +54,7 @@ package final class RunJournal {
 
     private static let magic = Array("SCJOURNL".utf8)
     /// The version of the format.
-    package static let version: UInt32 = 5
+    package static let version: UInt32 = 6
     private static let headSize = 16
     private static let prefixSize = 16
     /// The longest body that is believed.

@@ -238,6 +238,35 @@ package final class RecordSorter {
         return true
     }
 
+    /// Leaves out the records that are not after one: what comes of them is there.
+    ///
+    /// - Precondition: all are in memory.
+    /// - Returns: how many they were.
+    package func drop(upTo record: UnsafePointer<UInt64>) -> Int {
+        precondition(runs.isEmpty)
+        var kept = 0
+        if width == 1 {
+            // Without a branch that cannot be foreseen.
+            for index in 0..<gathered {
+                let other = records[index]
+                records[kept] = other
+                kept += other > record[0] ? 1 : 0
+            }
+        } else {
+            for index in 0..<gathered {
+                let other = records + index * width
+                guard RecordOrder.isLess(record, other, words: width) else { continue }
+                if kept != index { (records + kept * width).update(from: other, count: width) }
+                kept += 1
+            }
+        }
+        defer {
+            gathered = kept
+            appended = kept
+        }
+        return gathered - kept
+    }
+
     @inline(__always)
     private func room() throws(MigrationError) -> UnsafeMutablePointer<UInt64> {
         if gathered == capacity { try grow() }
