@@ -94,6 +94,37 @@ struct BuiltIndexTests {
         }
     }
 
+    @Test("Building ends where it is stopped, with the error that stopped it, and is gone on with in the same file")
+    func stopped() throws {
+        let fixture = try SortedTableFixture(isJoin: false, isPacked: false)
+        let folder = try TemporaryFolder()
+        let path = folder.file("store.sqlite")
+        func sorts(_ name: String) throws -> IndexSorts {
+            IndexSorts(directory: try WorkDirectory(path: folder.file(name), keepsFiles: true), memory: 16 << 20)
+        }
+        let first = try fixture.create(path, try sorts("work"))
+        let writer = try fixture.writer(first, nil)
+        for number in 0..<SortedTableFixture.batches { try writer.append(fixture.batch(number)) }
+        var state: (fill: [UInt8], knowledge: DestinationStore.Knowledge)?
+        var calls = 0
+        writer.passed = { writer throws(MigrationError) in
+            guard writer.building != nil else { return }
+            calls += 1
+            guard calls == 50 else { return }
+            state = try writer.checkpoint(sorts: .all).map { ($0, first.knowledge) }
+            throw MigrationError("test.stop", .internal, "stopped")
+        }
+        let error = #expect(throws: MigrationError.self) { try writer.finish() }
+        #expect(error?.code == "test.stop" && calls == 50)
+        let (fill, knowledge) = try #require(state)
+        let again = try fixture.goOn(path, knowledge, try sorts("work-2"))
+        let rest = try fixture.writer(again, fill)
+        // Fifty times 4,096 entries are in the second index.
+        #expect(rest.building?.place == 1 && rest.building?.progress?.entries ?? 0 < 154_000)
+        try fixture.finish(rest, again)
+        #expect(try fixture.contents(path).count == SortedTableFixture.batches * SortedTableFixture.batchRows)
+    }
+
     @Test("A state of other entries, of none, and of an index that is not there is damaged")
     func damaged() throws {
         let fixture = try SortedTableFixture(isJoin: true, isPacked: true)

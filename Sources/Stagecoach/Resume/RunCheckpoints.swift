@@ -299,7 +299,12 @@ final class RunCheckpoints {
     }
 
     private func passed(_ writer: PageTableWriter) throws(MigrationError) {
-        guard isResumable else { return }
+        if isResumable { try note(writer) }
+        // Large indexes take seconds. What it throws is passed on as what the canceller gave.
+        if writer.isComplete { try Self.encoding { try session?.checkCancelled() } }
+    }
+
+    private func note(_ writer: PageTableWriter) throws(MigrationError) {
         isBetweenSteps = false
         try Self.encoding {
             if writer.isComplete {
