@@ -19,15 +19,6 @@ struct BuiltIndexTests {
         case untold
     }
 
-    private struct Killed {
-        let store: String
-        let work: String
-        let fill: [UInt8]
-        let knowledge: DestinationStore.Knowledge
-        let place: Int
-        let entries: Int
-    }
-
     @Test(
         "An index is gone on with where it stood",
         arguments: [(false, false), (true, false), (true, true)], Left.allCases)
@@ -42,7 +33,7 @@ struct BuiltIndexTests {
             try whole.append(fixture.batch(number))
             if number == 150, left != .untold { #expect(try whole.checkpoint(sorts: .all) != nil && whole.namesFiles) }
         }
-        var killed: [Killed] = []
+        var killed: [(left: SortedTableFixture.Killed, place: Int, entries: Int)] = []
         var calls = 0
         whole.passed = { writer throws(MigrationError) in
             guard let building = writer.building, let progress = building.progress else { return }
@@ -62,35 +53,36 @@ struct BuiltIndexTests {
                 }
             } catch { throw MigrationError("test.copy", .internal, "\(error)") }
             killed.append(
-                Killed(
-                    store: copied, work: directory, fill: fill ?? [], knowledge: knowledge, place: building.place,
-                    entries: progress.entries))
+                (
+                    .init(store: copied, work: directory, fill: fill ?? [], knowledge: knowledge), building.place,
+                    progress.entries
+                ))
         }
         try fixture.finish(whole, store)
         let expected = try fixture.contents(folder.file("store.sqlite"))
         #expect(expected.count == SortedTableFixture.batches * SortedTableFixture.batchRows)
         #expect(killed.count >= 3 && Set(killed.map(\.place)).count == (form.isJoin ? 1 : 2), "\(killed.map(\.place))")
-        for one in killed {
+        for (one, place, entries) in killed {
             let directory = try WorkDirectory(path: one.work, keepsFiles: true)
             let again = try fixture.goOn(
-                one.store, one.knowledge,
+                one,
                 IndexSorts(directory: directory, memory: left == .otherMemory ? memory / 16 : memory))
             let rest = try fixture.writer(again, one.fill)
-            #expect(rest.isComplete && rest.building?.place == one.place)
-            #expect(rest.building?.progress?.entries == one.entries)
+            #expect(rest.isComplete && rest.building?.place == place)
+            #expect(rest.building?.progress?.entries == entries)
             try directory.removeUnclaimed()
-            var most = one.entries
+            var most = entries
             rest.passed = { writer throws(MigrationError) in
-                guard let building = writer.building, building.place == one.place else { return }
-                let entries = building.progress?.entries ?? 0
-                #expect(entries > most)
-                most = entries
+                guard let building = writer.building, building.place == place else { return }
+                let now = building.progress?.entries ?? 0
+                #expect(now > most)
+                most = now
                 // As in a second process that is killed too.
                 _ = try writer.checkpoint(sorts: .all)
             }
             try fixture.finish(rest, again)
             #expect(try fixture.contents(one.store) == expected)
-            #expect(left == .otherMemory || most > one.entries || one.entries > expected.count - 5000)
+            #expect(left == .otherMemory || most > entries || entries > expected.count - 5000)
         }
     }
 
@@ -105,20 +97,22 @@ struct BuiltIndexTests {
         let first = try fixture.create(path, try sorts("work"))
         let writer = try fixture.writer(first, nil)
         for number in 0..<SortedTableFixture.batches { try writer.append(fixture.batch(number)) }
-        var state: (fill: [UInt8], knowledge: DestinationStore.Knowledge)?
+        var left: SortedTableFixture.Killed?
         var calls = 0
         writer.passed = { writer throws(MigrationError) in
             guard writer.building != nil else { return }
             calls += 1
             guard calls == 50 else { return }
-            state = try writer.checkpoint(sorts: .all).map { ($0, first.knowledge) }
+            left = try writer.checkpoint(sorts: .all).map {
+                .init(store: path, work: folder.file("work"), fill: $0, knowledge: first.knowledge)
+            }
             throw MigrationError("test.stop", .internal, "stopped")
         }
         let error = #expect(throws: MigrationError.self) { try writer.finish() }
         #expect(error?.code == "test.stop" && calls == 50)
-        let (fill, knowledge) = try #require(state)
-        let again = try fixture.goOn(path, knowledge, try sorts("work-2"))
-        let rest = try fixture.writer(again, fill)
+        let stopped = try #require(left)
+        let again = try fixture.goOn(stopped, try sorts("work-2"))
+        let rest = try fixture.writer(again, stopped.fill)
         // Fifty times 4,096 entries are in the second index.
         #expect(rest.building?.place == 1 && rest.building?.progress?.entries ?? 0 < 154_000)
         try fixture.finish(rest, again)
@@ -157,7 +151,9 @@ struct BuiltIndexTests {
             try? FileManager.default.removeItem(atPath: path)
             try FileManager.default.copyItem(atPath: folder.file("killed.sqlite"), toPath: path)
             let directory = try WorkDirectory(path: folder.file("work-\(message.count)"))
-            let again = try fixture.goOn(path, knowledge, IndexSorts(directory: directory, memory: 16 << 20))
+            let again = try fixture.goOn(
+                .init(store: path, work: directory.path, fill: Array(changed), knowledge: knowledge),
+                IndexSorts(directory: directory, memory: 16 << 20))
             let error = #expect(throws: MigrationError.self) {
                 try fixture.writer(again, Array(changed)).finish()
             }

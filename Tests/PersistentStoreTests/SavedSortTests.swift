@@ -10,15 +10,6 @@ import Testing
 /// Tables that go on from a checkpoint with the sorted entries that lay in files: the file is as one that was filled at once.
 @Suite("Sorts that outlive the process")
 struct SavedSortTests {
-    /// A store as a killed process leaves it, and a work directory with what lay in files.
-    private struct Killed {
-        let store: String
-        let work: String
-        let fill: [UInt8]
-        let knowledge: DestinationStore.Knowledge
-        let rows: Int
-    }
-
     /// What the process that goes on finds.
     enum Left: CaseIterable {
         /// Runs of sorted entries, as the memory was used up.
@@ -76,7 +67,7 @@ struct SavedSortTests {
         let work = try WorkDirectory(path: folder.file("work"))
         let store = try fixture.create(folder.file("store.sqlite"), IndexSorts(directory: work, memory: memory))
         let whole = try fixture.writer(store, nil)
-        var killed: [Killed] = []
+        var killed: [(left: SortedTableFixture.Killed, rows: Int)] = []
         let times = Set((0..<3).map { (left.isKept ? 100 : 40) + $0 * (left.isKept ? 40 : 60) + random.below(35) })
         for number in 0..<batches {
             try whole.append(fixture.batch(number))
@@ -88,28 +79,28 @@ struct SavedSortTests {
             let knowledge = store.knowledge
             let (copied, left) = try copy(folder, "killed-\(number)", left)
             killed.append(
-                Killed(store: copied, work: left, fill: fill, knowledge: knowledge, rows: (number + 1) * batchRows))
+                (.init(store: copied, work: left, fill: fill, knowledge: knowledge), (number + 1) * batchRows))
         }
         try fixture.finish(whole, store)
         let expected = try fixture.contents(folder.file("store.sqlite"))
         #expect(expected.count == batches * batchRows)
-        for one in killed {
+        for (one, rows) in killed {
             let directory = try WorkDirectory(path: one.work, keepsFiles: true)
             let again = try fixture.goOn(
-                one.store, one.knowledge,
+                one,
                 IndexSorts(
                     directory: directory,
                     memory: left == .runsOfOtherMemory ? 2 * memory : left == .keptOfOtherMemory ? memory / 16 : memory)
             )
             let rest = try fixture.writer(again, one.fill)
             let settled = rest.open?.target.indexes.map(\.settled.rows) ?? []
-            #expect(!settled.isEmpty && settled.allSatisfy { $0 <= Int64(one.rows) })
-            if left == .runs { #expect(settled.contains { $0 > Int64(one.rows / 4) }, "\(settled) of \(one.rows)") }
+            #expect(!settled.isEmpty && settled.allSatisfy { $0 <= Int64(rows) })
+            if left == .runs { #expect(settled.contains { $0 > Int64(rows / 4) }, "\(settled) of \(rows)") }
             // Nothing was written yet: what the directory has was taken over.
             if left == .kept { #expect(directory.bytesHeld >= settled.count * 128 << 10) }
             if left.isKept, left != .kept, left != .keptOfOtherMemory { #expect(directory.bytesHeld == 0) }
             try directory.removeUnclaimed()
-            for number in (one.rows / batchRows)..<batches {
+            for number in (rows / batchRows)..<batches {
                 try rest.append(fixture.batch(number))
                 // Entries go to files in the second process too, and are told of.
                 if number == batches - 1 { #expect(try rest.checkpoint(sorts: .all) != nil && rest.namesFiles) }

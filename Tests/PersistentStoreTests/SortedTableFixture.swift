@@ -11,6 +11,14 @@ import Testing
 struct SortedTableFixture {
     private typealias M = SchemaTestModel
 
+    /// A store as a killed process leaves it, and a work directory with what lay in files.
+    struct Killed {
+        let store: String
+        let work: String
+        let fill: [UInt8]
+        let knowledge: DestinationStore.Knowledge
+    }
+
     static let batchRows = 700
     static let batches = 220
 
@@ -70,13 +78,12 @@ struct SortedTableFixture {
     }
 
     /// A store that a killed process has left.
-    func goOn(
-        _ path: String, _ knowledge: DestinationStore.Knowledge, _ sorts: IndexSorts
-    ) throws -> DestinationStore {
-        #expect(try DestinationStore.recover(path, vfs: nil) == 0)
+    func goOn(_ killed: Killed, _ sorts: IndexSorts) throws -> DestinationStore {
+        #expect(try DestinationStore.recover(killed.store, vfs: nil) == 0)
         return prepared(
             try DestinationStore(
-                resuming: path, schema: schema, knowledge: knowledge, stamp: 0, cacheBytes: 1 << 20, vfs: nil), sorts)
+                resuming: killed.store, schema: schema, knowledge: killed.knowledge, stamp: 0, cacheBytes: 1 << 20,
+                vfs: nil), sorts)
     }
 
     private func prepared(_ store: DestinationStore, _ sorts: IndexSorts) -> DestinationStore {

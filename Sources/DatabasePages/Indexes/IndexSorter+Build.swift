@@ -115,8 +115,8 @@ extension IndexSorter {
                         .init(entries: entries, layout: layout, last: (0..<width).map { (next - width)[$0] }))
                 }
                 // Up to the place from which on the tree has none, then a step at a time.
-                let most = entries < done.tree ? done.tree - entries : passed == nil ? .max : Self.step
                 let isThere = entries < done.tree
+                let most = isThere ? done.tree - entries : passed == nil ? .max : Self.step
                 let here = min(most, (end - next) / width)
                 let stop = next + here * width
                 entries += here

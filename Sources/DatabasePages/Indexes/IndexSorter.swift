@@ -253,7 +253,7 @@ package final class IndexSorter {
             (log, hasLog) = (nil, false)
             return nil
         }
-        return last(of: entries, upTo: log.byteCount)
+        return kept
     }
 
     /// What ``keep()`` has told of; nil where that is nothing. No more is written.
