@@ -24,7 +24,8 @@ import Testing
             }
         }.write(path: path)
         let mapping = try MappingModel.inferred(from: old, to: new)
-        func expected(failure: Int) throws -> Int {
+        // How many records a run writes depends on how fast the disk is: only the first one's first state is certain.
+        func expected(failure: Int?) throws -> Int {
             var options = MigrationOptions()
             options.checkpointInterval = .zero
             options.journalFailure = failure
@@ -33,9 +34,13 @@ import Testing
             let migration = Migration(
                 from: path, model: old, mapping: mapping, to: folder.file("new.sqlite"), model: new, options: options,
                 progress: progress)
-            let error = #expect(throws: MigrationError.self) { try migration.run() }
-            #expect(error?.code == "journal.io")
-            #expect((progress.resumedAt > 0) == (failure > 3))
+            if failure == nil {
+                try migration.run()
+            } else {
+                let error = #expect(throws: MigrationError.self) { try migration.run() }
+                #expect(error?.code == "journal.io")
+            }
+            #expect((progress.resumedAt > 0) == (failure == nil))
             let planned = try #require(trace.plans.last).disk.destination
             // It may have grown beyond that.
             #expect(progress.snapshot.expectedBytes == max(planned, progress.snapshot.destinationBytes))
@@ -44,6 +49,6 @@ import Testing
         let first = try expected(failure: 3)
         let size = try #require(try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int)
         #expect(first > size / 2 && first < size * 2)
-        #expect(try expected(failure: 5) == first)
+        #expect(try expected(failure: nil) == first)
     }
 }
