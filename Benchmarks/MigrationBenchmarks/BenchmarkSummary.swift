@@ -30,11 +30,12 @@ struct BenchmarkSummary: Codable {
         return try encoder.encode(self)
     }
 
-    /// Medians side by side; ratios are medians of each round's own ratio to the first way.
+    /// Medians side by side; ratios are medians of each round's own ratio to the first way. The last column sets the median of
+    /// the processor time of each of our paths against that of the row path.
     func table() -> String {
         var lines = [
             "\(storeBytes >> 20) MiB, \(rounds) rounds, memory limit \(memoryLimit >> 20) MiB",
-            Self.row(["", "CPU s", "ratio", "wall s", "ratio", "VmHWM MiB", "spilled MiB"]),
+            Self.row(["", "CPU s", "ratio", "wall s", "ratio", "VmHWM MiB", "spilled MiB", "CPU to (b)"]),
         ]
         for result in results {
             lines.append(
@@ -43,6 +44,7 @@ struct BenchmarkSummary: Codable {
                     text(ratio(result, \.processorSeconds)), Self.text(Self.median(result.runs.map(\.wallSeconds))),
                     text(ratio(result, \.wallSeconds)), Self.text(Double(result.peakMemory) / 1_048_576),
                     result.runs.last?.spilledBytes.map { Self.text(Double($0) / 1_048_576) } ?? "-",
+                    ratioToRowPath(result).map { String(format: "%.3f", $0) } ?? "-",
                 ]))
         }
         lines += notes
@@ -55,6 +57,13 @@ struct BenchmarkSummary: Codable {
     func ratio(_ result: WayResult, _ figure: KeyPath<WayRun, Double>) -> Double? {
         guard let first = results.first, !first.isBounded else { return nil }
         return Self.median(zip(result.runs, first.runs).map { $0[keyPath: figure] / max(1e-9, $1[keyPath: figure]) })
+    }
+
+    /// The median of a path's processor time over that of the row path; nil where it is none of ours, or (b) was not run.
+    func ratioToRowPath(_ result: WayResult) -> Double? {
+        guard result.isBounded, let path = results.first(where: { $0.name.hasPrefix("(b)") }) else { return nil }
+        return Self.median(result.runs.map(\.processorSeconds))
+            / max(1e-9, Self.median(path.runs.map(\.processorSeconds)))
     }
 
     private func text(_ ratio: Double?) -> String { ratio.map(Self.text) ?? "-" }

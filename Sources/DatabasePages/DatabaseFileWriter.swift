@@ -7,7 +7,7 @@ import SpillStorage
 /// SQLite makes the empty schema; no connection may use the file until ``finish()`` returns, and the next one reads it anew,
 /// because the header's change counter has moved. Tables are loaded one after the other, or several side by side.
 ///
-/// Memory: 128 pages, 640 in a file of some MiB, a page for each level of an open tree, and the pointer-map pages that wait for
+/// Memory: 128 pages, 512 in a file of some MiB, a page for each level of an open tree, and the pointer-map pages that wait for
 /// a parent.
 package final class DatabaseFileWriter {
     let output: PageOutput
@@ -20,12 +20,13 @@ package final class DatabaseFileWriter {
     ///   - pages: what the file had when the writer was opened whose checkpoint it is to go on from; nil takes what its header
     ///     says.
     ///   - streamsFrom: the byte of the file from which on another thread writes what is full, while this one goes on.
+    ///   - sparePage: what a writer before has left its buffer to, and this one leaves it to.
     /// - Throws: `store.damaged` where its pages are not of the kind that is written here, `store.io` (74).
     package init(
         path: String, pages given: UInt32? = nil, calls: any FileCalls = SystemFileCalls(),
-        streamsFrom: Int = StreamWriter.largeFile
+        streamsFrom: Int = StreamWriter.largeFile, sparePage: SparePage = .shared
     ) throws(MigrationError) {
-        let output = try PageOutput(path: path, calls: calls, streamsFrom: streamsFrom)
+        let output = try PageOutput(path: path, calls: calls, streamsFrom: streamsFrom, sparePage: sparePage)
         let header = UnsafeMutableRawBufferPointer.allocate(byteCount: 100, alignment: 8)
         defer { header.deallocate() }
         try output.read(into: header, at: 0)

@@ -99,7 +99,10 @@ public final class Migration {
     @discardableResult
     public func run() throws -> MigrationReport {
         if link == nil { progress.beginRun(mirror: mirror) }
-        defer { if link == nil { progress.endRun() } }
+        defer {
+            if link == nil { progress.endRun() }
+            SparePage.shared.release()
+        }
         let isTaken = manager.beginRun(mappingModels[0], progress: progress, cancellation: cancellation)
         defer { if isTaken { manager.endRun() } }
         do {

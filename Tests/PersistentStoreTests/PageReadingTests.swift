@@ -20,6 +20,7 @@ struct PageReadingTests {
         for model in try models(store) {
             let layout = try store.layout(for: model)
             for table in layout.tables.indices {
+                lines.append("\(table) has \(try store.count(table: table, in: layout)) rows")
                 let columns = layout.schema.tables[table].columns.indices.map { SelectedColumn.own($0) }
                 var selection = RowSelection(table: table, columns: columns + [.relatedKey(path: [])])
                 lines += try PersistentStoreTests.lines(
@@ -101,6 +102,32 @@ struct PageReadingTests {
         #expect(pages.refusal == nil)
         #expect(pages.lines == sqlite.lines && pages.lines == shared.lines)
         #expect(pages.lines.count > 5)
+        try writer.close()
+    }
+
+    @Test("Tables of many pages, with and without an index, are counted")
+    func counts() throws {
+        let fixture = try ReadingFixture()
+        let folder = try TemporaryFolder()
+        let path = try fixture.store(in: folder)
+        let writer = try ReadingFixture.stock(path)
+        try writer.execute(
+            "WITH RECURSIVE n(i) AS (SELECT 100 UNION ALL SELECT i + 1 FROM n WHERE i < 30000) "
+                + "INSERT INTO ZTAG (Z_PK, Z_ENT, Z_OPT, ZLABEL) SELECT i, 4, 1, hex(randomblob(i % 60)) FROM n")
+        try writer.execute("DELETE FROM ZTAG WHERE Z_PK % 7 = 3")
+        func count(pages: Bool) throws -> Int64 {
+            let store = try SourceStore(testing: path)
+            store.readsPages = pages
+            let count = try store.count(table: try fixture.table("Tag"), in: try store.layout(for: fixture.model))
+            #expect(store.pagesRefusal == nil)
+            try store.close()
+            return count
+        }
+        let plain = try count(pages: true)
+        #expect(try writer.integer("SELECT count(*) FROM ZTAG") == plain)
+        #expect(try count(pages: false) == plain)
+        try writer.execute("CREATE INDEX I ON ZTAG (ZLABEL)")
+        #expect(try count(pages: true) == plain && plain > 25_000)
         try writer.close()
     }
 

@@ -142,7 +142,7 @@ extension DatabaseFileWriter {
 private final class SummedFile {
     private let path: String
     private var descriptor: Int32
-    private let space = LargeMemory.allocate(byteCount: LargeMemory.hugePage)
+    private let space = SparePage.shared.take()
     private static let size = LargeMemory.hugePage / 2
 
     /// - Throws: `store.io` (74).
@@ -155,7 +155,7 @@ private final class SummedFile {
 
     deinit {
         if descriptor >= 0 { close(descriptor) }
-        space.deallocate()
+        SparePage.shared.leave(space)
     }
 
     /// The sum of some pages; nil where the file ends before the last.

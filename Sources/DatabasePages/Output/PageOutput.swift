@@ -12,7 +12,7 @@ import Synchronization
 /// smaller than the first buffer is written as any other. From 128 MiB on a full buffer is written while the next one is filled
 /// (``StreamWriter``).
 ///
-/// Memory: 128 pages, which the next output takes over; where they were full once, 512 more.
+/// Memory: 128 pages; where they were full once, 512 instead. The next output takes over what there is.
 final class PageOutput {
     /// Pages of the first buffer, and of the two that follow it: each write costs the system as much as some pages, and the
     /// two are one huge page.
@@ -24,6 +24,7 @@ final class PageOutput {
 
     let path: String
     private let calls: any FileCalls
+    private let sparePage: SparePage
     private let descriptor: Int32
     private let stream: StreamWriter
     private var buffer: UnsafeMutableRawPointer
@@ -38,10 +39,13 @@ final class PageOutput {
     /// What sums the pages that go to the file; nil: nobody asks.
     var written: WrittenPages?
 
-    /// - Parameter streamsFrom: from which place on full buffers are written by another thread.
+    /// - Parameters:
+    ///   - streamsFrom: from which place on full buffers are written by another thread.
+    ///   - sparePage: what an output before has left its buffer to.
     /// - Throws: `store.io` (74).
-    init(path: String, calls: any FileCalls, streamsFrom: Int) throws(MigrationError) {
+    init(path: String, calls: any FileCalls, streamsFrom: Int, sparePage: SparePage) throws(MigrationError) {
         self.path = path
+        self.sparePage = sparePage
         self.calls = calls
         let result = calls.openUninterrupted(path, flags: O_RDWR | O_CLOEXEC)
         guard result >= 0 else { throw PageFailure.system("Opening", path, number: -result) }
@@ -54,14 +58,20 @@ final class PageOutput {
             let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
             try Self.write(rest, at: place + done, descriptor, path, calls)
         }
-        let spare = Self.spare.withLock { spare in
-            defer { spare = nil }
-            return spare.flatMap { UnsafeMutableRawPointer(bitPattern: $0) }
+        if let left = sparePage.takeLeft() {
+            later = left
+            buffer = left
+            bufferedPages = Self.laterPages
+        } else {
+            let spare = Self.spare.withLock { spare in
+                defer { spare = nil }
+                return spare.flatMap { UnsafeMutableRawPointer(bitPattern: $0) }
+            }
+            let made =
+                spare ?? .allocate(byteCount: Int(Self.firstPages) * PageGeometry.pageSize, alignment: 4096)
+            first = made
+            buffer = made
         }
-        let first =
-            spare ?? .allocate(byteCount: Int(Self.firstPages) * PageGeometry.pageSize, alignment: 4096)
-        buffer = first
-        self.first = first
         pageCount = 0
         firstBuffered = 1
     }
@@ -71,7 +81,7 @@ final class PageOutput {
         try? stream.wait()
         _ = calls.close(descriptor)
         leaveFirst()
-        later?.deallocate()
+        if let later { sparePage.leave(later) }
     }
 
     /// Leaves the first buffer to the next output, unless one has been left to it.
@@ -164,7 +174,7 @@ final class PageOutput {
             leaveFirst()
             buffer = buffer == later ? later + half : later
         } else {
-            let made = LargeMemory.allocate(byteCount: LargeMemory.hugePage)
+            let made = sparePage.take()
             later = made
             buffer = made
             bufferedPages = Self.laterPages

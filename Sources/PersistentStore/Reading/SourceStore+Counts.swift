@@ -8,16 +8,23 @@ extension SourceStore {
     package func count(table: Int, in layout: StoreLayout) throws(MigrationError) -> Int64 {
         try blamingData { () throws(MigrationError) in
             let name = layout.tables[table].name
-            // As SQLite counts, along the smallest index; but many pages at once.
+            // As SQLite counts, along the smallest index where there is one; but many pages at once, and not by its cache.
             if readsPages, let file = try openPages().file {
-                let query = try pool.take(PublishedRows.indexQuery)
-                defer { pool.give(query, sql: PublishedRows.indexQuery) }
-                if let root = try PublishedRows.index(of: name, query), try PairScan.isIndex(file, root: root) {
-                    return try TreeCount.entries(ofIndex: root, in: file)
+                if let root = try indexRoot(ofTable: name) {
+                    if try PairScan.isIndex(file, root: root) { return try TreeCount.entries(ofIndex: root, in: file) }
+                } else if case .table(let found) = try openPages().table(name, connection) {
+                    return try TreeCount.rows(ofTable: found.root, in: file)
                 }
             }
             return try connection.integer("SELECT count(*) FROM \(name.quoted)") ?? 0
         }
+    }
+
+    /// The index that has a table's rows in the fewest pages; nil where none has all of them.
+    private func indexRoot(ofTable name: String) throws(MigrationError) -> UInt32? {
+        let query = try pool.take(PublishedRows.indexQuery)
+        defer { pool.give(query, sql: PublishedRows.indexQuery) }
+        return try PublishedRows.index(of: name, query)
     }
 
     /// Rows of a join table.

@@ -87,20 +87,27 @@ extension PageTableWriter {
         try restoreSorts(try state.block(), &target)
         let kept = try restoreKept(try state.block(), target)
         let rest = state
-        var made = try restored(target, pages: pages, from: rest)
         if target.indexes.contains(where: { $0.sorter != nil }), rows > 0 {
-            // A tree that is whole for a while, to be read.
-            if isComplete {
-                try building?.loader.finish()
-            } else {
-                try made.table.finish()
-                try made.primary?.finish()
-            }
-            try made.file.finish()
-            try sortAgain(&target, kept, pages: UInt32(clamping: made.file.pageCount))
-            made = try restored(target, pages: pages, from: rest)
+            try sortAgain(&target, kept, pages: try whole(target, pages: pages, from: rest))
         }
-        open = made
+        open = try restored(target, pages: pages, from: rest)
+    }
+
+    /// Makes trees of a checkpoint whole for a while, to be read. What writes them is gone again, and leaves its memory to what
+    /// goes on.
+    ///
+    /// - Returns: the pages of the file.
+    private func whole(_ target: Target, pages: UInt32, from state: StateReader) throws(MigrationError) -> UInt32 {
+        let made = try restored(target, pages: pages, from: state)
+        if isComplete {
+            try building?.loader.finish()
+            building = nil
+        } else {
+            try made.table.finish()
+            try made.primary?.finish()
+        }
+        try made.file.finish()
+        return UInt32(clamping: made.file.pageCount)
     }
 
     private func restored(

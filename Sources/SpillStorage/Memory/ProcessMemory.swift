@@ -18,7 +18,7 @@ package enum ProcessMemory {
     /// behind. A fixed threshold keeps resident memory to what is in use.
     package static func returnFreedBlocks() {
         _ = mallopt(M_MMAP_THRESHOLD, 128 << 10)
-        _ = mallopt(M_TRIM_THRESHOLD, 256 << 10)
+        _ = mallopt(M_TRIM_THRESHOLD, 1 << 20)
         _ = mallopt(M_ARENA_MAX, 2)
     }
 

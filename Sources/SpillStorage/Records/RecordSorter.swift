@@ -283,7 +283,7 @@ package final class RecordSorter {
     private func enlarge() {
         // What malloc maps is not there before it is touched, and fresh memory costs the system as much as the records that
         // are copied to it: from there on there is room for all.
-        let larger = capacity * 4 * width * 8 > Self.mapped ? most : min(most, capacity * 4)
+        let larger = capacity * 4 * width * 8 >= Self.mapped ? most : min(most, capacity * 4)
         let made = SortBuffer(words: larger * width, of: larger == most ? space : nil)
         made.words.update(from: records, count: gathered * width)
         buffer = made
@@ -303,7 +303,7 @@ package final class RecordSorter {
         if sortSpaceCapacity < gathered * width {
             sortSpace = nil
             sortSpaceCapacity = gathered * width
-            let isLarge = sortSpaceCapacity * 8 > Self.mapped
+            let isLarge = sortSpaceCapacity * 8 >= Self.mapped
             sortSpace = SortBuffer(words: sortSpaceCapacity, of: isLarge ? space : nil)
         }
         if let sortSpace {

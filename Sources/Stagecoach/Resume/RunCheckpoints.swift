@@ -28,6 +28,8 @@ final class RunCheckpoints {
     /// Processor seconds of the run's thread, when it began and at the last state.
     private let start = RunCheckpoints.processorSeconds
     private var lastProcessor = RunCheckpoints.processorSeconds
+    /// Until when the processor's time cannot have come so far that a state is due: each question is a call of the system.
+    private var notDueBefore = ContinuousClock.now
     private let journalFailure: Int?
     private var writer: JournalWriter?
     private var last = ContinuousClock.now
@@ -231,15 +233,18 @@ final class RunCheckpoints {
     }
 
     private var isDue: Bool {
-        let waited = last.duration(to: .now)
+        let now = ContinuousClock.now
+        let waited = last.duration(to: now)
         if waited >= intervals.upperBound || cancellation.error != nil { return true }
         // The processor's time is never more: it need not be asked for.
-        guard waited >= intervals.lowerBound, !isStaged, turns.done == 0, destination?.writesPages ?? false else {
-            return false
-        }
+        guard waited >= intervals.lowerBound, now >= notDueBefore, !isStaged, turns.done == 0,
+            destination?.writesPages ?? false
+        else { return false }
         let processor = Self.processorSeconds
         let passed = processor - lastProcessor
-        return .seconds(passed) >= intervals.lowerBound && passed >= (processor - start) / 10
+        let missing = max(intervals.lowerBound / .seconds(1), (processor - start) / 10) - passed
+        if missing > 0 { notDueBefore = now + .seconds(missing) }
+        return missing <= 0
     }
 
     /// Processor time of the run's thread since the run began.
