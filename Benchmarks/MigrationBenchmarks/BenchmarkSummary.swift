@@ -79,7 +79,7 @@ struct BenchmarkSummary: Codable {
 
     private static func row(_ cells: [String]) -> String {
         cells.enumerated().map { index, cell in
-            let space = String(repeating: " ", count: max(0, (index == 0 ? 26 : 12) - cell.count))
+            let space = String(repeating: " ", count: max(0, (index == 0 ? 42 : 12) - cell.count))
             return index == 0 ? cell + space : space + cell
         }.joined()
     }
