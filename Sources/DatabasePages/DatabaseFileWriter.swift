@@ -24,7 +24,7 @@ package final class DatabaseFileWriter {
     /// - Throws: `store.damaged` where its pages are not of the kind that is written here, `store.io` (74).
     package init(
         path: String, pages given: UInt32? = nil, calls: any FileCalls = SystemFileCalls(),
-        streamsFrom: Int = StreamWriter.largeFile, sparePage: SparePage = .shared
+        streamsFrom: Int = StreamWriter.largeFile, sparePage: SpareMemory = .hugePage
     ) throws(MigrationError) {
         let output = try PageOutput(path: path, calls: calls, streamsFrom: streamsFrom, sparePage: sparePage)
         let header = UnsafeMutableRawBufferPointer.allocate(byteCount: 100, alignment: 8)

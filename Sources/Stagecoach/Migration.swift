@@ -101,7 +101,7 @@ public final class Migration {
         if link == nil { progress.beginRun(mirror: mirror) }
         defer {
             if link == nil { progress.endRun() }
-            SparePage.shared.release()
+            SpareMemory.hugePage.release()
         }
         let isTaken = manager.beginRun(mappingModels[0], progress: progress, cancellation: cancellation)
         defer { if isTaken { manager.endRun() } }

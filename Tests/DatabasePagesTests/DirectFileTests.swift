@@ -27,7 +27,7 @@ import Testing
         let path = folder.file("store")
         let root = try makeTable(at: path, columns: ", c VARCHAR")
         let calls = DirectFileCalls(fault)
-        let sparePage = SparePage()
+        let sparePage = SpareMemory(byteCount: LargeMemory.hugePage)
         if buffer == .left { sparePage.leave(sparePage.take()) }
         let writer = try DatabaseFileWriter(
             path: path, calls: calls, streamsFrom: streamsFrom, sparePage: sparePage)

@@ -142,7 +142,7 @@ extension DatabaseFileWriter {
 private final class SummedFile {
     private let path: String
     private var descriptor: Int32
-    private let space = SparePage.shared.take()
+    private let space = SpareMemory.hugePage.take()
     private static let size = LargeMemory.hugePage / 2
 
     /// - Throws: `store.io` (74).
@@ -155,7 +155,7 @@ private final class SummedFile {
 
     deinit {
         if descriptor >= 0 { close(descriptor) }
-        SparePage.shared.leave(space)
+        SpareMemory.hugePage.leave(space)
     }
 
     /// The sum of some pages; nil where the file ends before the last.

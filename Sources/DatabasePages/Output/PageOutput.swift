@@ -1,7 +1,6 @@
 import Diagnostics
 import Glibc
 import SpillStorage
-import Synchronization
 
 /// The end of a database file, to which pages are added: one ascending stream, whatever tree a page belongs to.
 ///
@@ -19,12 +18,12 @@ final class PageOutput {
     private static let firstPages: UInt32 = 128
     private static let laterPages = UInt32(LargeMemory.hugePage / PageGeometry.pageSize / 2)
 
-    /// The first buffer of an output that has ended: to touch new memory costs more than to fill it.
-    private static let spare = Mutex<UInt?>(nil)
+    /// The first buffer of an output that has ended.
+    private static let firstBuffers = SpareMemory(byteCount: Int(firstPages) * PageGeometry.pageSize)
 
     let path: String
     private let calls: any FileCalls
-    private let sparePage: SparePage
+    private let sparePage: SpareMemory
     private let descriptor: Int32
     private let stream: StreamWriter
     private var buffer: UnsafeMutableRawPointer
@@ -43,7 +42,7 @@ final class PageOutput {
     ///   - streamsFrom: from which place on full buffers are written by another thread.
     ///   - sparePage: what an output before has left its buffer to.
     /// - Throws: `store.io` (74).
-    init(path: String, calls: any FileCalls, streamsFrom: Int, sparePage: SparePage) throws(MigrationError) {
+    init(path: String, calls: any FileCalls, streamsFrom: Int, sparePage: SpareMemory) throws(MigrationError) {
         self.path = path
         self.sparePage = sparePage
         self.calls = calls
@@ -63,12 +62,7 @@ final class PageOutput {
             buffer = left
             bufferedPages = Self.laterPages
         } else {
-            let spare = Self.spare.withLock { spare in
-                defer { spare = nil }
-                return spare.flatMap { UnsafeMutableRawPointer(bitPattern: $0) }
-            }
-            let made =
-                spare ?? .allocate(byteCount: Int(Self.firstPages) * PageGeometry.pageSize, alignment: 4096)
+            let made = Self.firstBuffers.take()
             first = made
             buffer = made
         }
@@ -84,16 +78,10 @@ final class PageOutput {
         if let later { sparePage.leave(later) }
     }
 
-    /// Leaves the first buffer to the next output, unless one has been left to it.
+    /// Leaves the first buffer to the next output.
     private func leaveFirst() {
-        guard let buffer = first else { return }
+        if let first { Self.firstBuffers.leave(first) }
         first = nil
-        let isLeft = Self.spare.withLock { spare in
-            guard spare == nil else { return false }
-            spare = UInt(bitPattern: buffer)
-            return true
-        }
-        if !isLeft { buffer.deallocate() }
     }
 
     /// Says how many pages the file has; the next one comes behind them.
