@@ -48,8 +48,9 @@ struct BenchmarkSummary: Codable {
                 ]))
         }
         lines += notes
+        let contents = results.contains { !$0.contents.isEmpty } ? "Contents are equal" : "Contents were not compared"
         lines +=
-            failures.isEmpty ? ["Contents are equal, memory is within the limit."] : failures.map { "FAILED " + $0 }
+            failures.isEmpty ? ["\(contents), memory is within the limit."] : failures.map { "FAILED " + $0 }
         return lines.joined(separator: "\n")
     }
 

@@ -11,6 +11,8 @@ struct ChildProcess {
     /// charged with the parent's.
     let processorSeconds: Double
     let wallSeconds: Double
+    /// Its resident memory while it ran, where that was asked for.
+    let memory: [MemorySample]
 
     /// Runs a program to its end.
     ///
@@ -18,10 +20,12 @@ struct ChildProcess {
     ///   - program: a path, or a name to look up in PATH.
     ///   - arguments: without the program's name.
     ///   - input: a file for standard input; nil: nothing.
+    ///   - watchesMemory: whether to look at its resident memory all the time.
     ///   - isOver: asked every few milliseconds; once it says so, the program is killed.
     /// - Throws: `benchmark.spawn` (70).
     init(
-        _ program: String, _ arguments: [String], input: String? = nil, endingAt isOver: (() -> Bool)? = nil
+        _ program: String, _ arguments: [String], input: String? = nil, watchesMemory: Bool = false,
+        endingAt isOver: (() -> Bool)? = nil
     ) throws(MigrationError) {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else { throw Self.failure("pipe", program, errno) }
@@ -39,14 +43,12 @@ struct ChildProcess {
         close(ends[1])
         defer { close(ends[0]) }
         guard spawned == 0 else { throw Self.failure("start", program, spawned) }
-        if let isOver {
-            // What it prints fits the pipe; its end closes it.
-            var waiting = pollfd(fd: ends[0], events: Int16(POLLIN), revents: 0)
-            while poll(&waiting, 1, 5) == 0 {
-                if isOver() { kill(child, SIGKILL) }
-            }
+        var sampler = MemorySampler()
+        output = Self.readAll(ends[0], lookingUp: watchesMemory || isOver != nil) {
+            if let isOver, isOver() { kill(child, SIGKILL) }
+            if watchesMemory { sampler.take(of: child, at: Self.now - start) }
         }
-        output = Self.readAll(ends[0])
+        memory = sampler.samples
         var status: Int32 = 0
         var usage = rusage()
         while wait4(child, &status, 0, &usage) < 0 {
@@ -58,10 +60,19 @@ struct ChildProcess {
         processorSeconds = Self.seconds(usage.ru_utime) + Self.seconds(usage.ru_stime)
     }
 
-    private static func readAll(_ descriptor: Int32) -> String {
+    /// Reads to the end.
+    ///
+    /// - Parameters:
+    ///   - looksUp: whether to call the body every 5 ms while nothing comes.
+    private static func readAll(_ descriptor: Int32, lookingUp looksUp: Bool, _ body: () -> Void) -> String {
         var bytes: [UInt8] = []
         var part = [UInt8](repeating: 0, count: 4096)
+        var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         while true {
+            if looksUp, poll(&waiting, 1, 5) == 0 {
+                body()
+                continue
+            }
             let count = part.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
             if count < 0 && errno == EINTR { continue }
             guard count > 0 else { break }

@@ -2,7 +2,7 @@ import Diagnostics
 import Foundation
 
 /// `plot --folder FOLDER RESULTS.json …`: draws what `run --json` wrote, for one store or several: ratios to hand-written
-/// SQL as bars, processor time against size, and peak memory against size, as SVG.
+/// SQL as bars, processor time and peak memory against size, and memory against time, as SVG.
 enum PlotCommand {
     static func run(_ list: [String]) throws {
         let arguments = try Arguments(list, options: ["folder"])
@@ -11,17 +11,18 @@ enum PlotCommand {
         let results = try arguments.plain.map { path in
             try JSONDecoder().decode(BenchmarkSummary.self, from: Data(contentsOf: URL(fileURLWithPath: path)))
         }.sorted { $0.storeBytes < $1.storeBytes }
-        for (name, drawing) in [
+        let drawings = [
             ("ratios", ratios(results)),
             ("time", lines(results, "processor seconds") { BenchmarkSummary.median($0.runs.map(\.processorSeconds)) }),
             ("memory", lines(results, "peak memory, MiB") { Double($0.peakMemory) / 1_048_576 }),
-        ] {
+        ]
+        for (name, drawing) in drawings + (timeline(results).map { [("timeline", $0)] } ?? []) {
             try drawing.write(toFile: "\(folder)/\(name).svg", atomically: true, encoding: .utf8)
             print("\(folder)/\(name).svg")
         }
     }
 
-    private static let colors = [
+    static let colors = [
         "#4e79a7", "#f28e2b", "#59a14f", "#e15759", "#76b7b2", "#edc948", "#b07aa1", "#9c755f",
     ]
 
@@ -86,18 +87,18 @@ enum PlotCommand {
         return svg(width: 760, height: 340, label + " against size", parts)
     }
 
-    private static func svg(width: Int, height: Double, _ title: String, _ parts: [String]) -> String {
+    static func svg(width: Int, height: Double, _ title: String, _ parts: [String]) -> String {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"\(width)\" height=\"\(Int(height))\" font-family=\"sans-serif\" "
             + "font-size=\"12\">\n<title>\(title)</title>\n"
             + "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
             + ([text(10, 16, title, weight: "bold")] + parts).joined(separator: "\n") + "\n</svg>\n"
     }
 
-    private static func text(_ x: Double, _ y: Double, _ words: String, weight: String = "normal") -> String {
+    static func text(_ x: Double, _ y: Double, _ words: String, weight: String = "normal") -> String {
         let escaped = words.split(separator: "&", omittingEmptySubsequences: false).joined(separator: "&amp;")
             .split(separator: "<", omittingEmptySubsequences: false).joined(separator: "&lt;")
         return "<text x=\"\(decimal(x))\" y=\"\(decimal(y))\" font-weight=\"\(weight)\">\(escaped)</text>"
     }
 
-    private static func decimal(_ value: Double) -> String { String(format: "%.2f", value) }
+    static func decimal(_ value: Double) -> String { String(format: "%.2f", value) }
 }

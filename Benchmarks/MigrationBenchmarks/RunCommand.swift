@@ -62,7 +62,8 @@ enum RunCommand {
                 defer { unlink(output) }
                 // Earlier dirty pages are written first, so that one program does not pay for another's.
                 sync()
-                results[index].runs.append(try way.run(store: store, output: output, limit: limit))
+                results[index].runs.append(
+                    try way.run(store: store, output: output, limit: limit, watchesMemory: round == 0))
                 // A way does the same each time; once is enough to compare.
                 guard round == 0, comparesContents else { continue }
                 if way.copies {

@@ -45,14 +45,16 @@ struct Way {
 
     /// Does the work once.
     ///
+    /// - Parameter watchesMemory: whether the run gets its memory over time.
     /// - Throws: `benchmark.failed` (70) where the child fails.
-    func run(store: String, output: String, limit: Int) throws -> WayRun {
+    func run(store: String, output: String, limit: Int, watchesMemory: Bool) throws -> WayRun {
         switch kind {
         case .sqlite(let script):
             let path = output + ".sql"
             try script.write(toFile: path, atomically: false, encoding: .utf8)
             defer { unlink(path) }
-            let child = try check(try ChildProcess("sqlite3", ["-bail", output], input: path))
+            let child = try check(
+                try ChildProcess("sqlite3", ["-bail", output], input: path, watchesMemory: watchesMemory))
             let peak = child.output.split(separator: "\n").last { $0.hasPrefix("VmHWM") }
             let kilobytes = peak.flatMap { Int($0.filter(\.isNumber)) } ?? 0
             return WayRun(child, peakMemory: kilobytes << 10, spilledBytes: nil)
@@ -62,26 +64,35 @@ struct Way {
                 source: store, output: output, script: HandWrittenSQL.statements(schema))
             try script.write(toFile: path, atomically: false, encoding: .utf8)
             defer { unlink(path) }
-            let child = try check(try ChildProcess("python3", [path]))
+            let child = try check(try ChildProcess("python3", [path], watchesMemory: watchesMemory))
             let kilobytes = Int(child.output.filter(\.isNumber)) ?? 0
             return WayRun(child, peakMemory: kilobytes << 10, spilledBytes: nil)
-        case .stagecoach(let arguments): return try migrate(store, output, limit, arguments)
+        case .stagecoach(let arguments): return try migrate(store, output, limit, arguments, watchesMemory)
         case .resumed:
             let killed = try ChildProcess(
-                try ownPath(), Self.arguments(store, output, limit), endingAt: try half(of: store, output))
+                try ownPath(), Self.arguments(store, output, limit), watchesMemory: watchesMemory,
+                endingAt: try half(of: store, output))
             // It may have been done before.
             if killed.code == 0 { return try outcome(of: killed) }
             guard killed.code == 128 + SIGKILL else { return try outcome(of: try check(killed)) }
-            var run = try migrate(store, output, limit, [])
+            var run = try migrate(store, output, limit, [], watchesMemory)
+            run.memory = run.memory.map { resumed in
+                killed.memory
+                    + resumed.map { MemorySample(seconds: $0.seconds + killed.wallSeconds, bytes: $0.bytes) }
+            }
             run.processorSeconds += killed.processorSeconds
             run.wallSeconds += killed.wallSeconds
             return run
         }
     }
 
-    private func migrate(_ store: String, _ output: String, _ limit: Int, _ arguments: [String]) throws -> WayRun {
+    private func migrate(
+        _ store: String, _ output: String, _ limit: Int, _ arguments: [String], _ watchesMemory: Bool
+    ) throws -> WayRun {
         try outcome(
-            of: try check(try ChildProcess(try ownPath(), Self.arguments(store, output, limit) + arguments)))
+            of: try check(
+                try ChildProcess(
+                    try ownPath(), Self.arguments(store, output, limit) + arguments, watchesMemory: watchesMemory)))
     }
 
     private func outcome(of child: ChildProcess) throws -> WayRun {
@@ -126,11 +137,14 @@ struct WayRun: Codable {
     var peakMemory: Int
     /// Bytes written to spill files and association tables; nil where there are none.
     var spilledBytes: Int?
+    /// Resident memory while it ran; nil where nobody looked.
+    var memory: [MemorySample]?
 
     init(_ child: ChildProcess, peakMemory: Int, spilledBytes: Int?) {
         processorSeconds = child.processorSeconds
         wallSeconds = child.wallSeconds
         self.peakMemory = peakMemory
         self.spilledBytes = spilledBytes
+        memory = child.memory.isEmpty ? nil : child.memory
     }
 }
