@@ -62,8 +62,7 @@ struct ChildProcess {
 
     /// Reads to the end.
     ///
-    /// - Parameters:
-    ///   - looksUp: whether to call the body every 5 ms while nothing comes.
+    /// - Parameter looksUp: whether to call the body every 5 ms while nothing comes.
     private static func readAll(_ descriptor: Int32, lookingUp looksUp: Bool, _ body: () -> Void) -> String {
         var bytes: [UInt8] = []
         var part = [UInt8](repeating: 0, count: 4096)

@@ -12,25 +12,20 @@ extension PlotCommand {
         }
         let most = Double(max(highest, result.memoryLimit))
         let limit = 300 - Double(result.memoryLimit) / most * 250
-        var parts = [
-            "<path d=\"M60 40V300H410\" fill=\"none\" stroke=\"#888\"/>",
+        var parts = axes("resident memory, MiB", upTo: most / 1_048_576, "wall seconds")
+        parts += [
             "<path d=\"M60 \(decimal(limit))H410\" fill=\"none\" stroke=\"#888\" stroke-dasharray=\"4 3\"/>",
-            text(64, limit - 4, "memory limit"), text(10, 36, "resident memory, MiB"),
-            text(20, 56, decimal(most / 1_048_576)), text(30, 304, "0"), text(380, 318, decimal(longest)),
-            text(250, 322, "wall seconds"),
+            text(64, limit - 4, "memory limit"), text(380, 318, decimal(longest)),
         ]
         for (index, way) in shown.enumerated() {
             let points = samples(way).filter { $0.seconds <= longest }.map { sample in
                 let height = min(1, Double(sample.bytes) / most)
                 return "\(decimal(60 + sample.seconds / longest * 340)),\(decimal(300 - height * 250))"
             }
-            let color = colors[index % colors.count]
             parts.append(
-                "<polyline points=\"\(points.joined(separator: " "))\" fill=\"none\" stroke=\"\(color)\" "
+                "<polyline points=\"\(points.joined(separator: " "))\" fill=\"none\" stroke=\"\(color(index))\" "
                     + "stroke-width=\"1.5\"/>")
-            let y = 60 + Double(index) * 20
-            parts.append("<rect x=\"430\" y=\"\(y - 9)\" width=\"10\" height=\"10\" fill=\"\(color)\"/>")
-            parts.append(text(446, y, way.name))
+            parts += legend(index, way.name)
         }
         return svg(width: 760, height: 340, "Memory against time, \(result.storeBytes >> 20) MiB", parts)
     }

@@ -22,7 +22,7 @@ enum PlotCommand {
         }
     }
 
-    static let colors = [
+    private static let colors = [
         "#4e79a7", "#f28e2b", "#59a14f", "#e15759", "#76b7b2", "#edc948", "#b07aa1", "#9c755f",
     ]
 
@@ -40,7 +40,7 @@ enum PlotCommand {
                 let width = min(ratio, most) / most * 300
                 parts.append(text(10, top + 13, way.name))
                 parts.append(
-                    "<rect x=\"270\" y=\"\(top)\" width=\"\(decimal(width))\" height=\"16\" fill=\"\(colors[index % 8])\"/>"
+                    "<rect x=\"270\" y=\"\(top)\" width=\"\(decimal(width))\" height=\"16\" fill=\"\(color(index))\"/>"
                 )
                 parts.append(text(276 + width, top + 13, decimal(ratio)))
                 top += 22
@@ -61,10 +61,7 @@ enum PlotCommand {
         func place(_ bytes: Int, _ value: Double) -> (x: Double, y: Double) {
             (60 + Double(bytes) / widest * 340, 300 - value / highest * 250)
         }
-        var parts = [
-            "<path d=\"M60 40V300H410\" fill=\"none\" stroke=\"#888\"/>", text(10, 36, label),
-            text(20, 56, decimal(highest)), text(30, 304, "0"), text(250, 322, "size of the source, MiB"),
-        ]
+        var parts = axes(label, upTo: highest, "size of the source, MiB")
         for result in results {
             let x = place(result.storeBytes, 0).x
             parts.append(text(x - 14, 318, "\(result.storeBytes >> 20)"))
@@ -73,19 +70,35 @@ enum PlotCommand {
             let points = results.compactMap { result in
                 result.results.first { $0.name == name }.map { place(result.storeBytes, figure($0)) }
             }
-            let color = colors[index % 8]
+            let color = color(index)
             let path = points.map { "\(decimal($0.x)),\(decimal($0.y))" }.joined(separator: " ")
             parts.append("<polyline points=\"\(path)\" fill=\"none\" stroke=\"\(color)\" stroke-width=\"2\"/>")
             for point in points {
                 parts.append(
                     "<circle cx=\"\(decimal(point.x))\" cy=\"\(decimal(point.y))\" r=\"3\" fill=\"\(color)\"/>")
             }
-            let y = 60 + Double(index) * 20
-            parts.append("<rect x=\"430\" y=\"\(y - 9)\" width=\"10\" height=\"10\" fill=\"\(color)\"/>")
-            parts.append(text(446, y, name))
+            parts += legend(index, name)
         }
         return svg(width: 760, height: 340, label + " against size", parts)
     }
+
+    /// The two axes from (60, 300) on, 340 wide and 250 high, and what they are of.
+    static func axes(_ upright: String, upTo highest: Double, _ level: String) -> [String] {
+        [
+            "<path d=\"M60 40V300H410\" fill=\"none\" stroke=\"#888\"/>", text(10, 36, upright),
+            text(20, 56, decimal(highest)), text(30, 304, "0"), text(250, 322, level),
+        ]
+    }
+
+    /// What a line's color stands for, beside the axes.
+    static func legend(_ index: Int, _ name: String) -> [String] {
+        let y = 60 + Double(index) * 20
+        return [
+            "<rect x=\"430\" y=\"\(y - 9)\" width=\"10\" height=\"10\" fill=\"\(color(index))\"/>", text(446, y, name),
+        ]
+    }
+
+    static func color(_ index: Int) -> String { colors[index % colors.count] }
 
     static func svg(width: Int, height: Double, _ title: String, _ parts: [String]) -> String {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"\(width)\" height=\"\(Int(height))\" font-family=\"sans-serif\" "
