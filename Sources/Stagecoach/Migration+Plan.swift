@@ -83,11 +83,11 @@ extension Migration {
         let resident = ProcessMemory.currentResident() ?? 0
         let limit =
             options.memoryRoom.map { resident + $0 } ?? options.memoryLimit ?? MemoryLimit.standard(resident: resident)
-        let schema = StoreSchema(model: destinationModel)
+        let byRule = StoreSchema(model: destinationModel)
         let hasPolicies = mappingModels.contains { ($0.entityMappings ?? []).contains(where: \.hasPolicy) }
         func needs(isStaged: Bool) -> MemoryNeeds {
             MemoryNeeds(
-                models: mappingModels, earlier: archive?.mappings.count ?? 0, destination: schema, isStaged: isStaged)
+                models: mappingModels, earlier: archive?.mappings.count ?? 0, destination: byRule, isStaged: isStaged)
         }
         // What mapping models, keys and expressions need is known once they are resolved: what is left is cut below, and
         // refused there, with a figure that works.
@@ -109,6 +109,7 @@ extension Migration {
         }
         try checkPassNames()
         let layout = try source.layout(for: sourceModel)
+        let schema = try source.namesTakenOver(by: byRule, from: layout)
         let expected = link?.expected
         let census =
             try expected.map { SourceCensus(expecting: $0, layout: layout) }

@@ -45,6 +45,23 @@ struct SchemaIndexTests {
         #expect(schema.notes.isEmpty)
     }
 
+    @Test("A fetch index over one to-one relationship alone is that relationship's own index")
+    func overToOne() throws {
+        var book = M.entity("Book", [M.attribute("year", .integer16)], [M.toOne("author", "Author")])
+        book.indexes = [
+            fetchIndex("byAuthor", ["author"]), fetchIndex("byAuthorAndYear", ["author", "year"]),
+            fetchIndex("byAuthorOfLongBooks", ["author"], where: "year > 1999"),
+        ]
+        let schema = try M.schema(book, M.entity("Author"))
+        #expect(
+            schema.indexStatements(forTable: 1) == [
+                "CREATE INDEX ZBOOK_ZAUTHOR_INDEX ON ZBOOK (ZAUTHOR)",
+                "CREATE INDEX Z_Book_byAuthorAndYear ON ZBOOK (ZAUTHOR COLLATE BINARY ASC, ZYEAR COLLATE BINARY ASC)",
+                "CREATE INDEX Z_Book_byAuthorOfLongBooks ON ZBOOK (ZAUTHOR COLLATE BINARY ASC) WHERE ZYEAR > 1999",
+            ])
+        #expect(schema.notes.isEmpty && schema.leftOutIndexes.isEmpty)
+    }
+
     @Test("Old index styles become fetch indexes, once")
     func oldStyles() throws {
         var indexed = M.attribute("identifier")

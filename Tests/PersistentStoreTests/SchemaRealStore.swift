@@ -9,6 +9,8 @@ import TestSupport
 struct SchemaRealStore {
     let name: String
     let url: URL
+    private let folder: TemporaryFolder
+    private let copy: String
     let frameworkVersion: Int64
     /// SQL by name, without the tables of persistent history.
     let tables: [String: String]
@@ -26,11 +28,13 @@ struct SchemaRealStore {
         let models = XMLModels()
         return try SharedStores.paths(withExtensions: ["sqlite", "moody", "wiredatabase"]).compactMap { url in
             guard try url.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile == true else { return nil }
-            return try SchemaRealStore(copy: folder.copyStore(url), url: url, models: models)
+            return try SchemaRealStore(copy: folder.copyStore(url), in: folder, url: url, models: models)
         }
     }
 
-    private init?(copy: String, url: URL, models: XMLModels) throws {
+    private init?(copy: String, in folder: TemporaryFolder, url: URL, models: XMLModels) throws {
+        self.folder = folder
+        self.copy = copy
         name = url.lastPathComponent
         self.url = url
         let connection = try Connection(path: copy, flags: 2)
@@ -68,6 +72,14 @@ struct SchemaRealStore {
         } else {
             model = models.model(inFolderOf: url, hashes: plist["NSStoreModelVersionHashes"])
         }
+    }
+
+    /// A schema with the names that the file has for the same things.
+    func namesTakenOver(by schema: StoreSchema) throws -> StoreSchema {
+        let store = try SourceStore(path: copy, cacheBytes: 1 << 18, valueLimit: 1 << 20, temporaryDirectory: nil)
+        let taken = try store.namesTakenOver(by: schema, from: store.layout(for: schema.model))
+        try store.close()
+        return taken
     }
 
     /// Whether the file was altered in place: a table has a column added at its end, or was renamed. Fresh tables

@@ -10,11 +10,18 @@ struct SchemaRealStoreTests {
     /// Stores whose model cannot be read: framework 241 and 419, no model cache, their models only in old binary forms.
     private static let withoutModel: Set = ["Recipes.sqlite", "RKSeedDatabase.sqlite"]
 
-    /// Framework 641 let the lesser name of a pair on one entity name the join table; no rule tells when. The reader
-    /// looks for both names.
-    private static let namedByLesserSide: Set = [
-        "store1-27.wiredatabase", "store1-28.wiredatabase", "store2-3.wiredatabase",
+    /// Stores in which the lesser name of a pair on one entity names the join table, with the number of pairs; no rule tells
+    /// when. The reader looks for both names, and a destination takes the source's.
+    private static let namedByLesserSide = [
+        "store1-27.wiredatabase": 2, "store1-28.wiredatabase": 2, "store2-3.wiredatabase": 2, "shared.sqlite": 5,
     ]
+
+    /// Stores altered in place: with columns at the ends of tables, names and indexes of earlier versions, and triggers and
+    /// R-trees that the model declares in no form that is known. Their names are compared, not their statements.
+    private static let alteredInPlace: Set = ["Test-10.15.1.Photos.sqlite", "Test-10.15.4.Photos.sqlite"]
+
+    /// Stores with the triggers of derived attributes in forms that are not written yet, with their number: key paths.
+    private static let unknownTriggers = ["ChatModel.sqlite": 16]
 
     /// Objects that the model does not ask for any more: an in-place migration left them. By store, with the number.
     private static let leftOver: [String: Int] = [
@@ -52,21 +59,26 @@ struct SchemaRealStoreTests {
                 #expect(Self.withoutModel.contains(store.name), "no model for \(store.name)")
                 continue
             }
-            #expect(!store.isAlteredInPlace, "\(store.name)")
             let schema = StoreSchema(model: model)
+            if Self.alteredInPlace.contains(store.name) {
+                try compareNames(store, schema)
+                continue
+            }
+            #expect(!store.isAlteredInPlace, "\(store.name)")
             let form = FrameworkForm(version: store.frameworkVersion, schema: schema)
             let tables = Comparison(expected: form.tables, actual: store.tables)
             let indexes = Comparison(expected: form.indexes, actual: store.indexes)
             let triggers = Comparison(expected: form.triggers, actual: store.triggers)
 
-            if Self.namedByLesserSide.contains(store.name) {
-                checkNamedByLesserSide(store, schema, tables, indexes)
+            if let pairs = Self.namedByLesserSide[store.name] {
+                checkNamedByLesserSide(store, schema, tables, indexes, pairs)
             } else {
                 #expect(tables.wrong.isEmpty && tables.extra.isEmpty, "\(store.name): \(tables)")
                 #expect(indexes.wrong.isEmpty, "\(store.name): \(indexes.wrong)")
                 #expect(indexes.extra.count == Self.leftOver[store.name] ?? 0, "\(store.name): \(indexes.extra)")
             }
-            #expect(triggers.wrong.isEmpty && triggers.extra.isEmpty, "\(store.name): \(triggers)")
+            #expect(triggers.wrong.isEmpty, "\(store.name): \(triggers)")
+            #expect(triggers.extra.count == Self.unknownTriggers[store.name] ?? 0, "\(store.name): \(triggers)")
             checkNumbers(store, schema)
 
             let joins = schema.joinTables.count { store.tables[$0.name] != nil }
@@ -80,18 +92,58 @@ struct SchemaRealStoreTests {
         #expect(counts.stores >= 50)
     }
 
-    /// Two pairs of UserClient are stored under the alternative names; all else is equal.
+    /// So many pairs on one entity are stored under the alternative names; all else is equal.
     private func checkNamedByLesserSide(
-        _ store: SchemaRealStore, _ schema: StoreSchema, _ tables: Comparison, _ indexes: Comparison
+        _ store: SchemaRealStore, _ schema: StoreSchema, _ tables: Comparison, _ indexes: Comparison, _ pairs: Int
     ) {
-        #expect(tables.wrong.count == 2 && tables.extra.count == 2, "\(store.name): \(tables)")
-        #expect(indexes.wrong.count == 2 && indexes.extra.count == 2, "\(store.name): \(indexes)")
+        #expect(tables.wrong.count == pairs && tables.extra.count == pairs, "\(store.name): \(tables)")
+        #expect(indexes.wrong.count == pairs && indexes.extra.count == pairs, "\(store.name): \(indexes)")
         let alternatives = schema.joinTables.filter { store.tables[$0.name] == nil }
-        #expect(alternatives.count == 2)
+        #expect(alternatives.count == pairs)
         for join in alternatives {
             let sql = join.alternativeName.flatMap { store.tables[$0] } ?? ""
             #expect(join.columnNames.allSatisfy { sql.contains("\($0) INTEGER") }, "\(store.name): \(join)")
         }
+    }
+
+    /// A store altered in place has the tables that are predicted, each with the predicted columns, whatever their order.
+    private func compareNames(_ store: SchemaRealStore, _ schema: StoreSchema) throws {
+        let standing = store.tables.filter { !$0.key.hasPrefix("Z_RT_") }
+        let fixed = Set(schema.fixedTableStatements().map(FrameworkForm.name(of:)))
+        let predicted = Set(schema.tables.map(\.name) + schema.joinTables.map(\.name)).union(fixed)
+        #expect(predicted == Set(standing.keys), "\(store.name)")
+        let taken = try store.namesTakenOver(by: schema)
+        func columns(_ sql: String) -> Set<Substring> {
+            Set(sql.split { "(), ".contains($0) }).subtracting(["CREATE", "TABLE", "PRIMARY", "KEY", "INTEGER"])
+        }
+        for statement in taken.tableStatements() {
+            let name = FrameworkForm.name(of: statement)
+            #expect(columns(statement) == columns(standing[name] ?? ""), "\(store.name) \(name)")
+        }
+        let indexes = Set(taken.tables.indices.flatMap { taken.indexes[$0].map(\.name) })
+        #expect(indexes.subtracting(store.indexes.keys).isEmpty, "\(store.name)")
+    }
+
+    @Test("With the names that stand in a store its own schema is predicted whole, pairs on one entity included")
+    func takenOver() throws {
+        var stores = 0
+        for store in try SchemaRealStore.all() where !Self.alteredInPlace.contains(store.name) {
+            guard let model = store.model else { continue }
+            let schema = try store.namesTakenOver(by: StoreSchema(model: model))
+            let form = FrameworkForm(version: store.frameworkVersion, schema: schema)
+            let tables = Comparison(expected: form.tables, actual: store.tables)
+            #expect(tables.wrong.isEmpty && tables.extra.isEmpty, "\(store.name): \(tables)")
+            let indexes = Comparison(expected: form.indexes, actual: store.indexes)
+            #expect(indexes.wrong.isEmpty, "\(store.name): \(indexes.wrong)")
+            for entity in model.entities {
+                for relationship in entity.relationships where !relationship.isTransient {
+                    guard case .join(let table, let side) = schema.storage(of: relationship) else { continue }
+                    #expect(schema.joinTables[table].sides[side].relationship == relationship.reference)
+                }
+            }
+            stores += 1
+        }
+        #expect(stores >= 50)
     }
 
     private func checkNumbers(_ store: SchemaRealStore, _ schema: StoreSchema) {

@@ -14,8 +14,9 @@ struct WritingRealStoreTests {
         var rows = 0
         for (number, store) in try SchemaRealStore.all().enumerated() {
             guard let model = store.model else { continue }
-            let schema = StoreSchema(model: model)
-            let source = try Connection(path: try folder.copyStore(store.url), flags: SQLITE_OPEN_READWRITE)
+            let path = try folder.copyStore(store.url)
+            let schema = try named(StoreSchema(model: model), asIn: path)
+            let source = try Connection(path: path, flags: SQLITE_OPEN_READWRITE)
             let destination = try WritingTestStore.create(schema, folder.file("\(number)-new.sqlite"))
             var maximumKeys: [Int64] = []
             for (index, table) in schema.tables.enumerated() {
@@ -55,6 +56,14 @@ struct WritingRealStoreTests {
         }
         print("rows copied: \(rows)")
         #expect(rows > 10_000)
+    }
+
+    /// The schema with the names that the store has for the same things.
+    private func named(_ schema: StoreSchema, asIn path: String) throws -> StoreSchema {
+        let store = try SourceStore(path: path, cacheBytes: 1 << 18, valueLimit: 1 << 20, temporaryDirectory: nil)
+        let taken = try store.namesTakenOver(by: schema, from: store.layout(for: schema.model))
+        try store.close()
+        return taken
     }
 
     /// The name under which a real store has the join table.

@@ -52,7 +52,7 @@ struct SchemaComparison {
         var joins = Set(form.schema.joinTables.map(\.name))
         // Core Data names the join table of a pair on one entity by either side.
         for (index, join) in form.schema.joinTables.enumerated() {
-            guard let alternative = join.alternativeName, stored.tables[join.name] == nil,
+            guard join.isOnOneEntity, let alternative = join.alternativeName, stored.tables[join.name] == nil,
                 stored.tables[alternative] != nil
             else { continue }
             var other = join

@@ -38,7 +38,7 @@ struct EntityNumbering {
     }
 }
 
-/// A name as Core Data's layout sorts it: without regard to case (`SyncableSettingsMetadata` before
+/// A name as Core Data's layout sorts entities and relationships: without regard to case (`SyncableSettingsMetadata` before
 /// `SyncFeatureEntity` in SyncMetadata_V3.sqlite), ties by code point so that the order is always total.
 struct NameKey: Comparable {
     let name: String

@@ -33,12 +33,13 @@ struct JoinTableLayout {
         var columnNames = NamePool()
         var seen: Set<Pair> = []
         var created: [Created] = []
-        // The order in which Core Data makes them decides who gets a collision suffix: entities by name, inside an
-        // entity relationships by name descending (wire: Reaction's `Z_21USERS` before SystemMessage's `Z_21USERS1`).
+        // Core Data walks the entities by name and each entity's relationships, inherited ones too, by name descending. The
+        // first side met names the table (Photos: `Z_26ASSETS`, although the assets' entity declares its side with a lower
+        // number), and the first table made keeps a column name without a suffix (wire: Reaction's `Z_21USERS` before
+        // SystemMessage's `Z_21USERS1`).
         for entity in model.entities.sortedByName(\.definition.name) {
-            for definition in entity.definition.relationships.sortedByName(\.name).reversed() {
-                guard let relationship = entity.relationship(named: definition.name),
-                    case .join(let inverse) = RelationshipKind(relationship),
+            for relationship in entity.relationships.sortedByName(\.name).reversed() {
+                guard case .join(let inverse) = RelationshipKind(relationship),
                     seen.insert(Pair(relationship.reference, inverse.reference)).inserted
                 else { continue }
                 created.append(
@@ -54,25 +55,23 @@ struct JoinTableLayout {
         }
     }
 
+    /// - Parameters:
+    ///   - near: the side that names the table.
+    ///   - far: its inverse.
     private static func create(
-        _ relationship: RelationshipDescription, _ inverse: RelationshipDescription, numbers: [Int],
+        _ near: RelationshipDescription, _ far: RelationshipDescription, numbers: [Int],
         tableNames: inout NamePool, columnNames: inout NamePool
     ) -> Created {
-        let number = numbers[relationship.entity.index]
-        let inverseNumber = numbers[inverse.entity.index]
-        if relationship == inverse {
-            return reflexive(relationship, number: number, tableNames: &tableNames, columnNames: &columnNames)
+        let nearNumber = numbers[near.entity.index]
+        let farNumber = numbers[far.entity.index]
+        if near == far {
+            return reflexive(near, number: nearNumber, tableNames: &tableNames, columnNames: &columnNames)
         }
-        // The entity with the lower number names the table; on one entity the relationship met first, the greater.
-        let (near, far) = number <= inverseNumber ? (relationship, inverse) : (inverse, relationship)
-        let (nearNumber, farNumber) = (min(number, inverseNumber), max(number, inverseNumber))
         let base = "Z_\(nearNumber)" + near.name.uppercased()
         let name = tableNames.take(base)
         let nearColumn = columnNames.take("Z_\(nearNumber)" + far.name.uppercased())
         let farColumn = columnNames.take("Z_\(farNumber)" + near.name.uppercased())
-        var alternative: String?
-        let namesDisagree = NameKey(far.entity.definition.name) < NameKey(near.entity.definition.name)
-        if nearNumber == farNumber || namesDisagree { alternative = "Z_\(farNumber)" + far.name.uppercased() }
+        let alternative = nearNumber >= farNumber ? "Z_\(farNumber)" + far.name.uppercased() : nil
         let table = JoinTable(
             name: name,
             sides: [

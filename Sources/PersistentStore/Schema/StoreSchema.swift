@@ -17,18 +17,19 @@ package struct StoreSchema: Sendable {
     /// Table index by entity index.
     package let tableByEntity: [Int]
     /// In the order in which Core Data creates them.
-    package let joinTables: [JoinTable]
+    package internal(set) var joinTables: [JoinTable]
     /// Where each relationship's links are; key: declaring entity and name.
-    package let relationshipStorage: [PropertyReference: RelationshipStorage]
+    package internal(set) var relationshipStorage: [PropertyReference: RelationshipStorage]
     /// By table.
-    package let indexes: [[StoreIndex]]
+    package internal(set) var indexes: [[StoreIndex]]
     /// CREATE statements of the triggers of derived attributes.
     let triggers: [String]
     /// Attributes that are not transient and whose type has no known column form: composites and object ids. A
     /// store of such a model cannot be written.
     package let unstorableAttributes: [PropertyReference]
-    /// One sentence for each index or trigger that Core Data would make and this schema leaves out.
-    package let notes: [String]
+    /// One sentence for each index or trigger that Core Data would make and this schema leaves out, and for each name whose
+    /// ground should be known.
+    package internal(set) var notes: [String]
     /// Fetch indexes that are left out, each with its note.
     package let leftOutIndexes: [LeftOutIndex]
 
@@ -132,9 +133,13 @@ package struct JoinTable: Sendable, Equatable {
     package var name: String
     /// In the order of the CREATE statement's key columns. Always two.
     package var sides: [JoinSide]
-    /// The name under which framework 641 and in-place migrations may have stored the table, where both sides are
-    /// on one entity.
+    /// The name by the other side, under which a reader looks for the table too: Core Data names a pair on one entity by
+    /// either side, and stores of earlier versions of this program name a pair by the entity with the lower number. Nil where
+    /// no doubt is known.
     package var alternativeName: String?
+
+    /// True where both sides are declared by one entity: no rule over the names says which of them names the table.
+    package var isOnOneEntity: Bool { sides[0].relationship.entity == sides[1].relationship.entity }
 }
 
 /// One side of a join table: the column with the keys of one entity.

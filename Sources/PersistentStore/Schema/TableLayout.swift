@@ -48,8 +48,8 @@ struct TableLayout {
 
     /// The to-many relationships that put columns into their members' table.
     private struct Incoming {
-        /// By owner's Z_ENT, then name descending (bm-V1: favorites before children).
-        var ordered: [(owner: RelationshipDescription, inverse: RelationshipDescription?)] = []
+        /// Ordered ones with a to-one inverse, by owner's Z_ENT, then name descending (bm-V1: favorites before children).
+        var ordered: [(owner: RelationshipDescription, inverse: RelationshipDescription)] = []
         /// Hidden columns by destination entity, by owner's Z_ENT, then name.
         var hidden: [Int: [RelationshipDescription]] = [:]
     }
@@ -58,19 +58,15 @@ struct TableLayout {
         var incoming: [Int: Incoming] = [:]
         for index in numbering.order {
             for relationship in ownRelationships(index).reversed() {
-                let inverse: RelationshipDescription?
                 switch RelationshipKind(relationship) {
-                case .byInverse(let toOne): inverse = toOne
+                case .byInverse(let toOne):
+                    guard relationship.isOrdered else { continue }
+                    incoming[tableByEntity[toOne.entity.index], default: Incoming()].ordered.append(
+                        (relationship, toOne))
                 case .hidden:
-                    inverse = nil
-                    let table = tableByEntity[relationship.destination.index]
-                    incoming[table, default: Incoming()]
+                    incoming[tableByEntity[relationship.destination.index], default: Incoming()]
                         .hidden[relationship.destination.index, default: []].append(relationship)
                 case .transient, .toOne, .join: continue
-                }
-                if relationship.isOrdered {
-                    let table = tableByEntity[(inverse?.entity ?? relationship.destination).index]
-                    incoming[table, default: Incoming()].ordered.append((relationship, inverse))
                 }
             }
         }
@@ -95,8 +91,11 @@ struct TableLayout {
         // Names are given entity by entity, attributes before relationships; the hidden and order columns' names
         // follow from those.
         for index in entities {
-            for attribute in model.entity(at: index).definition.attributes.sortedByName(\.name)
-            where !attribute.isTransient {
+            // With regard to case, unlike all other names (knowledgeC of macOS 10.13: ZURL before ZCITY for `URL`, `city`).
+            let attributes = model.entity(at: index).definition.attributes.sorted {
+                $0.name.unicodeScalars.lexicographicallyPrecedes($1.name.unicodeScalars)
+            }
+            for attribute in attributes where !attribute.isTransient {
                 guard let (columnClass, type) = ColumnClass.of(attribute.type) else { continue }
                 add(
                     columnClass, names.take("Z" + attribute.name.uppercased()), type,
@@ -119,17 +118,15 @@ struct TableLayout {
                 add(
                     .integer, names.take("Z\(number)" + owner.name.uppercased()), "INTEGER",
                     .hiddenOwner(owner.reference))
+                guard owner.isOrdered else { continue }
+                add(
+                    .integer, names.take("Z_FOK_\(number)" + owner.name.uppercased()), "INTEGER",
+                    .hiddenOrder(owner.reference))
             }
         }
         for (owner, inverse) in incoming?.ordered ?? [] {
-            if let inverse, let column = toOneNames[inverse.reference] {
-                add(.order, names.take("Z_FOK_" + column.dropFirst()), "INTEGER", .order(owner.reference))
-            } else {
-                let number = numbering.numbers[owner.entity.index]
-                add(
-                    .order, names.take("Z_FOK_\(number)" + owner.name.uppercased()), "INTEGER",
-                    .hiddenOrder(owner.reference))
-            }
+            guard let column = toOneNames[inverse.reference] else { continue }
+            add(.order, names.take("Z_FOK_" + column.dropFirst()), "INTEGER", .order(owner.reference))
         }
         place(table: table, name: name, root: root, entities: entities, pending: pending)
     }

@@ -1,0 +1,169 @@
+import Diagnostics
+import ManagedModel
+
+extension SourceStore {
+    /// A destination's schema with this store's names for what both have: Core Data looks for a table by the name that it once
+    /// gave it, and a name that stands in a file is better evidence than any rule over the models.
+    ///
+    /// - A join table keeps the side that names it and the digits at its columns' names. Of a pair of relationships on one
+    ///   entity no rule tells that side.
+    /// - A table of the same entities has an index over Z_ENT where this store has one.
+    ///
+    /// Entities and relationships are the same where their renaming identifiers are. Numbers in names are the destination's.
+    ///
+    /// - Parameters:
+    ///   - schema: the destination's, by rule alone.
+    ///   - layout: this store's.
+    /// - Returns: the schema, with a sentence in ``StoreSchema/notes`` for each name that differs from the rule's, and for each
+    ///   that no rule and no file tells.
+    /// - Complexity: O(relationships), a look into the file's schema for each table with subentities.
+    package func namesTakenOver(
+        by schema: StoreSchema, from layout: StoreLayout
+    ) throws(MigrationError) -> StoreSchema {
+        var names = TakenOverNames(schema: schema, layout: layout)
+        names.takeJoinTables()
+        for (table, root) in names.tablesOfSameEntities {
+            let index = "\(layout.tables[root].name)_Z_ENT_INDEX"
+            let statement = try connection.prepare(
+                "SELECT 1 FROM sqlite_master WHERE type = 'index' AND name = \(SQLName.literal(index))")
+            if try !statement.step() { names.leaveOutEntityIndex(of: table) }
+        }
+        return names.schema
+    }
+}
+
+/// Names of a destination's schema while a source's are taken over.
+private struct TakenOverNames {
+    private(set) var schema: StoreSchema
+    let layout: StoreLayout
+    private let entities: [String: EntityDescription]
+
+    init(schema: StoreSchema, layout: StoreLayout) {
+        self.schema = schema
+        self.layout = layout
+        entities = Dictionary(
+            layout.schema.model.entities.map { ($0.renamingIdentifier ?? $0.name, $0) },
+            uniquingKeysWith: { first, _ in first })
+    }
+
+    private var source: StoreSchema { layout.schema }
+
+    private func counterpart(_ entity: EntityDescription) -> EntityDescription? {
+        entities[entity.renamingIdentifier ?? entity.name]
+    }
+
+    private func relationship(_ reference: PropertyReference) -> RelationshipDescription? {
+        schema.model.entity(at: reference.entity).relationship(named: reference.name)
+    }
+
+    private func counterpart(_ reference: PropertyReference) -> RelationshipDescription? {
+        guard let own = relationship(reference), let entity = counterpart(own.entity) else { return nil }
+        return entity.relationships.first { $0.renamingIdentifier == own.renamingIdentifier }
+    }
+
+    // MARK: - Join tables
+
+    mutating func takeJoinTables() {
+        var taken = Set(schema.tables.map { $0.name.uppercased() } + schema.joinTables.map { $0.name.uppercased() })
+        for index in schema.joinTables.indices {
+            let join = schema.joinTables[index]
+            guard let found = standing(join) else {
+                if join.isOnOneEntity, join.alternativeName != nil {
+                    schema.notes.append(
+                        "The join table \(join.name) is named by a rule without evidence: Core Data may look for "
+                            + "\(join.alternativeName ?? "")")
+                }
+                continue
+            }
+            taken.remove(join.name.uppercased())
+            guard taken.insert(found.name.uppercased()).inserted else {
+                taken.insert(join.name.uppercased())
+                continue
+            }
+            if found.name != join.name {
+                schema.notes.append(
+                    "The join table \(found.name) is named as in the source; a rule would say \(join.name)")
+            }
+            if found.sides[0].relationship != join.sides[0].relationship { swapOwners(ofJoinTable: index) }
+            schema.joinTables[index] = found
+        }
+    }
+
+    /// The table as the source names the same pair; nil where it has none whose name can be told.
+    private func standing(_ join: JoinTable) -> JoinTable? {
+        guard let near = counterpart(join.sides[0].relationship), let far = counterpart(join.sides[1].relationship),
+            near.inverseRelationship == far, near != far, case .join(let table, let owner) = source.storage(of: near)
+        else { return nil }
+        let file = layout.joinTables[table]
+        let isSwapped: Bool
+        if isNamed(file, by: near) {
+            isSwapped = false
+        } else if isNamed(file, by: far) {
+            isSwapped = true
+        } else {
+            return nil
+        }
+        // The file's columns by the destination's sides.
+        let columns = [file.sides[owner].column, file.sides[1 - owner].column]
+        let members = [far.name, near.name]
+        var sides = zip(join.sides, join.sides.reversed()).enumerated().map { position, pair in
+            let (side, other) = pair
+            let number = schema.entityNumbers[side.relationship.entity]
+            var named = side
+            named.column =
+                "Z_\(number)" + other.relationship.name.uppercased()
+                + digits(of: columns[position], after: members[position])
+            named.orderColumn = side.orderColumn.map { _ in "Z_FOK_" + named.column.dropFirst(2) }
+            return named
+        }
+        guard sides[0].column.uppercased() != sides[1].column.uppercased() else { return nil }
+        if isSwapped { sides.reverse() }
+        var found = join
+        found.sides = sides
+        found.name =
+            "Z_\(schema.entityNumbers[sides[0].relationship.entity])" + sides[0].relationship.name.uppercased()
+        found.alternativeName = found.name == join.name ? join.alternativeName : join.name
+        return found
+    }
+
+    /// True where the file's table has the name that a relationship gives it.
+    private func isNamed(_ file: SourceJoinTable, by relationship: RelationshipDescription) -> Bool {
+        file.name.uppercased()
+            == "Z_\(layout.fileNumber(ofEntity: relationship.entity.index))" + relationship.name.uppercased()
+    }
+
+    /// The digits that make a column's name unique, after the name of the relationship in it.
+    private func digits(of column: String, after name: String) -> String {
+        let upper = column.uppercased()
+        guard let range = upper.range(of: name.uppercased(), options: .backwards) else { return "" }
+        let rest = upper[range.upperBound...]
+        return rest.utf8.allSatisfy { (0x30...0x39).contains($0) } ? String(rest) : ""
+    }
+
+    private mutating func swapOwners(ofJoinTable index: Int) {
+        for (reference, storage) in schema.relationshipStorage {
+            guard case .join(index, let side) = storage else { continue }
+            schema.relationshipStorage[reference] = .join(table: index, ownerSide: 1 - side)
+        }
+    }
+
+    // MARK: - Indexes over Z_ENT
+
+    /// The destination's tables with an index over Z_ENT whose entities are those of one of the source's tables.
+    var tablesOfSameEntities: [(table: Int, source: Int)] {
+        schema.tables.indices.compactMap { table in
+            guard schema.indexes[table].contains(where: { $0.purpose == .entity }) else { return nil }
+            let known = schema.tables[table].entities.map { counterpart(schema.model.entity(at: $0)) }
+            guard let first = known[0] else { return nil }
+            let root = source.tableIndex(of: first)
+            guard Set(known.compactMap { $0?.index }) == Set(source.tables[root].entities),
+                known.count == source.tables[root].entities.count
+            else { return nil }
+            return (table, root)
+        }
+    }
+
+    mutating func leaveOutEntityIndex(of table: Int) {
+        schema.indexes[table].removeAll { $0.purpose == .entity }
+    }
+}
