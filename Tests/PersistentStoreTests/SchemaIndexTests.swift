@@ -186,4 +186,35 @@ struct SchemaIndexTests {
                     + "ZPAGESCOUNT) FROM ZBOOK WHERE Z_PK = NEW.Z_PK; END",
             ])
     }
+
+    @Test("A key path over a to-one has four triggers, for the entity that declares it alone")
+    func keyPathTriggers() throws {
+        var derived = M.attribute("otherId")
+        derived.derivationExpression = "other.serverId"
+        var deeper = M.attribute("deeper")
+        deeper.derivationExpression = "other.best.serverId"
+        let schema = try M.schema(
+            M.entity("Chat", [derived, deeper], [M.toOne("other", "Account")]), M.entity("Group", parent: "Chat"),
+            M.entity("Account", [M.attribute("serverId")], [M.toOne("best", "Account")]))
+        func told(_ function: String, _ condition: String) -> String {
+            "SELECT NSCoreDataDATrigger\(function)AffectedObjectValue('ZCHAT', Z_ENT, Z_PK, 'otherId', ZOTHERID) "
+                + "FROM ZCHAT WHERE \(condition); END"
+        }
+        let own = "Z_PK = NEW.Z_PK"
+        let looked =
+            "UPDATE ZCHAT SET ZOTHERID = (SELECT ZSERVERID FROM ZACCOUNT WHERE Z_PK = NEW.ZOTHER) WHERE \(own); "
+        let given = "UPDATE ZCHAT SET ZOTHERID = NEW.ZSERVERID WHERE ZOTHER = NEW.Z_PK; "
+        #expect(
+            schema.triggerStatements() == [
+                "CREATE TRIGGER Z_DA_ZCHAT_Chat_otherId_SOURCE_INSERT AFTER INSERT ON ZCHAT FOR EACH ROW BEGIN \(looked)"
+                    + told("InsertUpdated", own),
+                "CREATE TRIGGER Z_DA_ZCHAT_Chat_otherId_SOURCE_UPDATE AFTER UPDATE OF ZOTHER ON ZCHAT FOR EACH ROW BEGIN "
+                    + looked + told("Updated", own),
+                "CREATE TRIGGER Z_DA_ZACCOUNT_Chat_otherId_PARAMETER_INSERT AFTER INSERT ON ZACCOUNT FOR EACH ROW BEGIN "
+                    + given + told("InsertUpdated", "ZOTHER = NEW.Z_PK"),
+                "CREATE TRIGGER Z_DA_ZACCOUNT_Chat_otherId_PARAMETER_UPDATE AFTER UPDATE OF ZSERVERID ON ZACCOUNT "
+                    + "FOR EACH ROW BEGIN \(given)" + told("Updated", "ZOTHER = NEW.Z_PK"),
+            ])
+        #expect(schema.notes.count == 1 && schema.notes[0].contains("Chat.deeper"))
+    }
 }

@@ -61,7 +61,7 @@ extension StoreSchema {
         return [(name, statement, [1, 0])]
     }
 
-    /// The CREATE TRIGGER statements of derived attributes of the form `relationship.@count`.
+    /// The CREATE TRIGGER statements of derived attributes of the forms `relationship.@count` and `relationship.attribute`.
     package func triggerStatements() -> [String] { triggers }
 
     private static func statement(_ table: EntityTable) -> String {
