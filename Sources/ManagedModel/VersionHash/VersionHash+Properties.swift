@@ -2,15 +2,25 @@
 extension VersionHash {
     /// The hash of an attribute: H( base ‖ type ‖ 01 for external storage ‖ 01 for preserving after deletion ).
     ///
-    /// - Returns: Unknown for a derived or composite attribute, and for an object ID: no file shows how Core Data
-    ///   hashes them.
-    package static func hash(of attribute: AttributeDefinition) -> EntityVersionHash {
-        if attribute.derivationExpression != nil {
-            return .unknown(reason: "is derived, and how Core Data hashes derived attributes is not known")
+    /// A derived attribute's is that of its expression's text alone, a composite one's that of its elements' hashes by name:
+    /// neither its own name nor its flags enter (SampleModel2 and eleven composites of five SwiftData stores).
+    ///
+    /// - Parameter composites: the model's, by name.
+    /// - Returns: Unknown for a derivation of a form that no file shows, for composites in composites, for a hash modifier on
+    ///   either, and for an object ID.
+    package static func hash(
+        of attribute: AttributeDefinition, composites: [String: [AttributeDefinition]] = [:]
+    ) -> EntityVersionHash {
+        if let expression = attribute.derivationExpression {
+            guard attribute.versionHashModifier?.isEmpty ?? true, let text = derivationText(expression) else {
+                return .unknown(
+                    reason: "is derived by \(expression), and how Core Data hashes that derivation is not known")
+            }
+            var function = SHA256()
+            function.update(text)
+            return .known(function.finalize())
         }
-        if attribute.type == .composite {
-            return .unknown(reason: "is composite, and how Core Data hashes composite attributes is not known")
-        }
+        if attribute.type == .composite { return hash(ofComposite: attribute, composites) }
         if attribute.type == .objectID {
             return .unknown(reason: "is an object ID, and how Core Data hashes object IDs is not known")
         }
@@ -23,6 +33,39 @@ extension VersionHash {
         if attribute.allowsExternalBinaryDataStorage { function.update([1]) }
         if attribute.preservesValueInHistoryOnDeletion { function.update([1]) }
         return .known(function.finalize())
+    }
+
+    private static func hash(
+        ofComposite attribute: AttributeDefinition, _ composites: [String: [AttributeDefinition]]
+    ) -> EntityVersionHash {
+        guard let elements = attribute.compositeName.flatMap({ composites[$0] }),
+            attribute.versionHashModifier?.isEmpty ?? true, !elements.contains(where: { $0.type == .composite })
+        else {
+            return .unknown(reason: "is composite, of a kind that Core Data hashes in a way that is not known")
+        }
+        var function = SHA256()
+        for element in elements.sorted(by: { ModelResolution.precedes($0.name, $1.name) }) {
+            switch hash(of: element) {
+            case .known(let bytes): function.update(bytes)
+            case .unknown(let reason): return .unknown(reason: "has the element \(element.name), which \(reason)")
+            }
+        }
+        return .known(function.finalize())
+    }
+
+    /// The text of a derivation that enters its hash: a count as the function that archives hold, `count:(pages)`, and
+    /// `canonical:(name)`, `now()` and key paths as they are; nil for a form that no file shows.
+    private static func derivationText(_ expression: String) -> String? {
+        let text = expression.filter { !$0.isWhitespace }
+        func isKeyPath(_ text: some StringProtocol) -> Bool {
+            !text.isEmpty && text.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" || $0 == "." }
+        }
+        if text == "now()" || isKeyPath(text) { return text }
+        if text.hasSuffix(".@count"), isKeyPath(text.dropLast(7)) { return "count:(\(text.dropLast(7)))" }
+        for name in ["count:(", "canonical:("] where text.hasPrefix(name) && text.hasSuffix(")") {
+            if isKeyPath(text.dropFirst(name.count).dropLast()) { return text }
+        }
+        return nil
     }
 
     /// The hash of a relationship: H( base ‖ destination ‖ inverse ‖ greatest count ‖ least count ‖ 01 00 where

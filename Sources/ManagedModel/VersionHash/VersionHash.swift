@@ -15,7 +15,7 @@ package enum VersionHash {
     ///
     /// - Parameter model: The model.
     /// - Returns: ``EntityVersionHash/unknown(reason:)`` for an entity that has, or inherits, a stored property whose
-    ///   hash is not known: a derived or composite attribute.
+    ///   hash is not known: see ``hash(of:composites:)``.
     /// - Complexity: O(p log p) in properties, inherited ones counted in each entity; O(1) when asked again.
     package static func entityHashes(of model: ManagedObjectModel) -> [String: EntityVersionHash] {
         if let known = model.versionHashes.withLock({ $0 }) { return known }
@@ -49,7 +49,8 @@ package enum VersionHash {
     package static func propertyHashes(of entity: EntityDescription) -> [String: EntityVersionHash] {
         var hashes: [String: EntityVersionHash] = [:]
         for attribute in entity.attributes where !attribute.isTransient {
-            hashes[attribute.name] = hash(of: attribute.definition)
+            hashes[attribute.name] = hash(
+                of: attribute.definition, composites: entity.managedObjectModel.definition.composites)
         }
         for relationship in entity.relationships where !relationship.isTransient {
             hashes[relationship.name] = hash(of: relationship)
