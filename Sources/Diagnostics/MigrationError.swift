@@ -41,7 +41,7 @@ public struct MigrationError: Error, Sendable {
         public var column: Int?
         /// Entity name.
         public var entity: String?
-        /// Object id, as the URI or `Entity/p<key>`.
+        /// Object id: `Entity/p<key>`.
         public var objectID: String?
         /// The source object that the error is about, `Entity/p<key>`, where it is known: ``objectID`` itself, or what that
         /// was made of. In a chain of versions it is one of the chain's source.

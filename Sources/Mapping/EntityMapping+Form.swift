@@ -85,6 +85,15 @@ extension EntityMapping {
         }
     }
 
+    /// Whether its property mappings are evaluated for each of its source objects: no policy may keep them from it.
+    package var isSurelyEvaluated: Bool { !hasPolicy && sourceEntityName != nil }
+
+    /// The source expression, where it is evaluated: a mapping without a source entity, or without a destination, makes no
+    /// objects of source objects, whatever stands there.
+    package var usedSourceExpression: ValueExpression? {
+        sourceEntityName == nil || destinationEntityName == nil && !hasPolicy ? nil : sourceExpression
+    }
+
     /// Reads the source expression, where there is one. The compiler's own is
     /// `FETCH(FUNCTION($manager, "fetchRequestForSourceEntityNamed:predicateString:", "Car", "TRUEPREDICATE"),
     /// $manager.sourceContext, NO)` (SampleModel's V2toV3.cdm).
@@ -94,7 +103,7 @@ extension EntityMapping {
             case nil: .all
             case let filter?: filter.node == .constant(true) ? .all : .filtered(filter.format)
             }
-        guard let sourceExpression else { return own }
+        guard let sourceExpression = usedSourceExpression else { return own }
         guard case .fetch(let request, _, countOnly: false) = sourceExpression.node,
             case .function(.variable("manager"), let selector, let arguments) = request,
             case .constant(.string(sourceEntityName))? = arguments.first, arguments.count >= 2,

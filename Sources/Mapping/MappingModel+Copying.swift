@@ -56,6 +56,7 @@ extension PropertyMapping: NSCopying {
         copy.openValue = openValue
         copy.carriedValue = carriedValue
         copy.unmapped = unmapped
+        copy.refusal = refusal
         copy.line = line
         copy.column = column
         return copy

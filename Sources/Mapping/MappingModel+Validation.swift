@@ -12,14 +12,17 @@ extension MappingModel {
     /// expressions name exist. Where no policy stands between, the key paths of filters and attribute expressions exist
     /// and their types fit. What depends on rows (an abstract destination with source rows) is the plan's business.
     ///
-    /// - Parameter earlier: names of the entity mappings of mapping models that run before, which expressions may look up.
+    /// - Parameters:
+    ///   - earlier: names of the entity mappings of mapping models that run before, which expressions may look up.
+    ///   - misfits: what becomes of expressions that do not fit their properties.
     /// - Throws: `mapping.missingName`, `mapping.duplicateName`, `mapping.type`, `mapping.unknownEntity`,
     ///   `mapping.unknownProperty`, `mapping.propertyKind`, `mapping.duplicateProperty`, `mapping.unknownMapping`,
     ///   `mapping.unknownRelationship`, `mapping.unknownKeyPath`, `expression.type`, `expression.variable` and the other
     ///   codes of ``checkExpressions(source:destination:)``, and the value errors of constants (78): the first problem, with path, line and column as far as they are known.
     /// - Complexity: O(n) in properties and expression nodes.
     package func validate(
-        source: ManagedObjectModel, destination: ManagedObjectModel, earlier: Set<String> = []
+        source: ManagedObjectModel, destination: ManagedObjectModel, earlier: Set<String> = [],
+        misfits: MisfittingExpressions = .refused
     ) throws(MigrationError) {
         let mappings = entityMappings ?? []
         var names: Set<String> = []
@@ -45,7 +48,7 @@ extension MappingModel {
         let known = ExpressionNames(mappings: names.union(earlier), source: source)
         for mapping in mappings {
             try mapping.validateProperties(destination, known, path)
-            if let node = mapping.sourceExpression?.node {
+            if let node = mapping.usedSourceExpression?.node {
                 if let problem = known.firstProblem(in: .expression(node)) {
                     var context = mapping.sourceExpressionPlace(path)
                     context.expression = mapping.sourceExpression?.format
@@ -58,8 +61,49 @@ extension MappingModel {
                 throw MigrationError(problem.code, .configuration, problem.message, context: context)
             }
         }
-        try checkExpressions(source: source, destination: destination)
-        for mapping in mappings { try mapping.validateTypes(source, destination, path) }
+        try checkExpressions(source: source, destination: destination, misfits: misfits)
+        for mapping in mappings {
+            try mapping.validateTypes(source, destination, path, isEvaluated: misfits.isEvaluated(mapping))
+        }
+    }
+}
+
+/// What becomes of expressions whose values cannot fit their properties.
+///
+/// An expression that nobody evaluates is no reason to refuse a mapping model: a policy may make objects without the default
+/// methods, and a source entity may have no rows.
+package enum MisfittingExpressions: Sendable {
+    /// They are refused where the expression is evaluated for sure, as far as the models tell: without a policy. Elsewhere
+    /// they are noted.
+    case refused
+    /// They are noted in the property mapping (``PropertyMapping/refusal``): who knows the rows refuses.
+    case noted
+    /// As ``refused``, and what a JSON file does not list is refused too where a policy might deal with it: to find the
+    /// versions that a file is for.
+    case refusedWhereUnlisted
+
+    func isEvaluated(_ mapping: EntityMapping) -> Bool { self != .noted && mapping.isSurelyEvaluated }
+}
+
+extension MappingModel {
+    /// Refuses the expressions that were noted as not fitting, where somebody evaluates them.
+    ///
+    /// - Parameter hasRows: whether an entity mapping has source objects.
+    /// - Throws: the first one's error (78).
+    /// - Returns: the others of mappings without a policy, in mapping order.
+    package func refuseMisfits(
+        hasRows: (EntityMapping) -> Bool
+    ) throws(MigrationError) -> [(mapping: EntityMapping, property: String, reason: String)] {
+        var left: [(mapping: EntityMapping, property: String, reason: String)] = []
+        for mapping in entityMappings ?? [] where mapping.isSurelyEvaluated {
+            let properties = (mapping.attributeMappings ?? []) + (mapping.relationshipMappings ?? [])
+            for property in properties {
+                guard let refusal = property.refusal else { continue }
+                if hasRows(mapping) { throw refusal }
+                left.append((mapping, property.name ?? "", refusal.message))
+            }
+        }
+        return left
     }
 }
 
@@ -106,9 +150,9 @@ extension EntityMapping {
 
     /// Compiles what the row path would compile. What only objects can evaluate passes; the plan decides about it.
     fileprivate func validateTypes(
-        _ source: ManagedObjectModel, _ destination: ManagedObjectModel, _ path: String?
+        _ source: ManagedObjectModel, _ destination: ManagedObjectModel, _ path: String?, isEvaluated: Bool
     ) throws(MigrationError) {
-        guard !hasPolicy, let origin = sourceEntityName.flatMap({ source.entity(named: $0) }) else { return }
+        guard let origin = sourceEntityName.flatMap({ source.entity(named: $0) }) else { return }
         var resolver = EntityKeyPathResolver(origin)
         func check(_ place: MigrationError.Context, _ compile: () throws(MigrationError) -> Void) throws(MigrationError)
         {
@@ -117,7 +161,7 @@ extension EntityMapping {
                 throw error.inside(place)
             }
         }
-        if let sourceFilter {
+        if let sourceFilter, !hasPolicy {
             let context = filterPlace(path)
             try check(context) { () throws(MigrationError) in
                 _ = try PredicateProgram(compiling: sourceFilter, resolver: &resolver, context: context)
@@ -131,9 +175,14 @@ extension EntityMapping {
             let context = MigrationError.Context(
                 path: path, line: mapping.line ?? line, column: mapping.column ?? column,
                 entity: destinationEntityName, property: mapping.name, entityMapping: name)
-            try check(context) { () throws(MigrationError) in
-                _ = try ExpressionProgram(
-                    compiling: expression, to: attribute.attributeType, resolver: &resolver, context: context)
+            do throws(MigrationError) {
+                try check(context) { () throws(MigrationError) in
+                    _ = try ExpressionProgram(
+                        compiling: expression, to: attribute.attributeType, resolver: &resolver, context: context)
+                }
+            } catch {
+                if isEvaluated { throw error }
+                mapping.refusal = mapping.refusal ?? error
             }
         }
     }

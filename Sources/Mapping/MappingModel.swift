@@ -1,3 +1,4 @@
+import Diagnostics
 import Foundation
 import ManagedModel
 import Synchronization
@@ -124,6 +125,7 @@ public final class PropertyMapping: NSObject {
             replacesNil = false
             carriedValue = nil
             unmapped = nil
+            refusal = nil
             PropertyMapping.noteChange()
         }
     }
@@ -147,6 +149,9 @@ public final class PropertyMapping: NSObject {
     package var carriedValue: AttributeValue?
     /// Set where the property could not be mapped and was left, because the user said so.
     package var unmapped: UnmappedProperty?
+    /// Why the expression does not fit the property, where nobody may evaluate it: the error of who does. Found when the
+    /// mapping model is validated.
+    package var refusal: MigrationError?
     /// Where the expression stands in its file.
     package var line: Int?
     package var column: Int?

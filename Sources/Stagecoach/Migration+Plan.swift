@@ -104,7 +104,7 @@ extension Migration {
         }
         var names = Set((archive?.mappings ?? []).map(\.name))
         for model in mappingModels {
-            try model.validate(source: sourceModel, destination: destinationModel, earlier: names)
+            try model.validate(source: sourceModel, destination: destinationModel, earlier: names, misfits: .noted)
             names.formUnion(model.entityMappingNames)
         }
         try checkPassNames()
@@ -115,6 +115,9 @@ extension Migration {
             try expected.map { SourceCensus(expecting: $0, layout: layout) }
             ?? earlier?.header.census(of: source, layout)
             ?? SourceCensus(source: source, layout: layout)
+        let unevaluated = try mappingModels.map { model throws(MigrationError) in
+            try model.refuseMisfits { census.hasObjects(of: $0, in: sourceModel) }.map(MigrationPlan.Model.unevaluated)
+        }
         var known = archive?.mappings ?? []
         let resolved = try mappingModels.map { model in
             let own = try MappingResolution(
@@ -189,6 +192,7 @@ extension Migration {
                 source: source, layout: layout, destination: destinationModel, isCounted: expected == nil
             ).of(mappingModels[index])
             models[index].unmapped = unmapped.isEmpty ? nil : unmapped
+            models[index].unevaluated = unevaluated[index].isEmpty ? nil : unevaluated[index]
         }
         var plan = MigrationPlan(
             inputs: inputs, models: models, memory: .init(limit: limit, least: MemoryShares.least + all.bytes),

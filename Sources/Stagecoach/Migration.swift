@@ -264,7 +264,8 @@ public final class Migration {
                     source: session.source, foreign: try session.source.foreignTables(beside: session.layout),
                     existing: existing, rejects: rejects, missing: external.missing,
                     history: done.historyNote, unmapped: prepared.plan.unmapped,
-                    madeIndexes: done.madeIndexes, unknownHashes: appends ? [] : unknownHashes(prepared)),
+                    madeIndexes: done.madeIndexes, unknownHashes: appends ? [] : unknownHashes(prepared))
+                    + prepared.plan.unevaluated,
                 unmapped: prepared.plan.unmapped.isEmpty ? nil : prepared.plan.unmapped)
             if !options.isDryRun {
                 try checkpoints.publish(

@@ -210,7 +210,7 @@ final class MigrationSession {
         } catch {
             throw error.inside(
                 .init(
-                    entity: object.place.entity.definition.name, objectID: object.objectID.description,
+                    entity: object.place.entity.definition.name, objectID: object.objectID.shortName,
                     property: property))
         }
     }

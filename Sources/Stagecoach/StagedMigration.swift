@@ -590,7 +590,7 @@ struct StagedMigration {
         _ mapping: PlannedMapping, _ method: PolicyMethod, _ object: ManagedObject?
     ) -> MigrationError.Context {
         var context = mapping.context
-        context.objectID = object?.objectID.description
+        context.objectID = object?.objectID.shortName
         if method == .createDestinationInstances { context.sourceObjectID = context.objectID }
         context.policy = "\(mapping.mapping.entityMigrationPolicyClassName ?? "").\(method.rawValue)"
         return context

@@ -290,7 +290,7 @@ final class StagedRuntime {
         guard source.context === sourceContext, destination.context === destinationContext else {
             throw MigrationError(
                 "manager.associate", .data, "An association is from a source object to a destination object",
-                context: .init(objectID: source.objectID.description, entityMapping: mapping.name))
+                context: .init(objectID: source.objectID.shortName, entityMapping: mapping.name))
         }
         let planned = try planned(mapping)
         try associate(

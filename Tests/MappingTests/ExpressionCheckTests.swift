@@ -148,6 +148,69 @@ struct ExpressionCheckTests {
         Wrong("kind", "CAST($source.title, 'BOOL')", "expression.type", 21, "cannot be cast"),
         Wrong("celsius", "CAST(CAST($source.title, 'NSDate'), 'double')", "expression.type", 26, "cannot be cast"),
         Wrong("flag", "$source.title == 5", "expression.type", 1, "not compared"),
+        Wrong("flag", "$source.account == 5", "expression.type", 1, "not compared"),
+        Wrong("flag", "'x' == $source.account", "expression.type", 1, "not compared"),
+        // Objects that are no managed objects, and their keys.
+        Wrong("new", "$source.objectID", "expression.type", 1, "$source.objectID.URIRepresentation.absoluteString"),
+        Wrong("new", "FUNCTION($source, 'objectID')", "expression.type", 1, "objectID does not fit"),
+        Wrong("new", "$source.objectID.URIRepresentation", "expression.type", 1, "URI does not fit"),
+        Wrong("new", "$source.objectID.nope", "mapping.unknownKeyPath", 17, "URIRepresentation"),
+        Wrong(
+            "new", "FUNCTION(FUNCTION($source, 'objectID'), 'nope')", "mapping.unknownKeyPath", nil, "no property nope"),
+        Wrong("new", "FUNCTION($source.objectID, 'nope:', 1)", "expression.unknownSelector", 28, "nope:"),
+        Wrong("new", "$source.entity", "expression.type", 1, "entity does not fit"),
+        Wrong("new", "$source.entity.nope", "mapping.unknownKeyPath", 15, "no property nope"),
+        Wrong("new", "$source.isDeleted", "expression.type", 1, "Boolean"),
+        Wrong("new", "$manager.mappingModel.foo", "mapping.unknownKeyPath", 22, "entityMappingsByName"),
+        Wrong("new", "$manager.sourceModel.foo", "mapping.unknownKeyPath", 21, "versionIdentifiers"),
+        Wrong("new", "$manager.sourceModel.versionIdentifiers", "expression.type", 1, "several values of type String"),
+        Wrong("new", "$manager.mappingModel", "expression.type", 1, "$manager.mappingModel"),
+        Wrong("new", "$manager.userInfo", "expression.type", 1, "dictionary"),
+        Wrong("new", "$manager.currentEntityMapping.nope", "mapping.unknownKeyPath", 30, "no property nope"),
+        Wrong("new", "$entityMapping.userInfo", "expression.type", 1, "$entityMapping.userInfo.<key>"),
+        Wrong("new", "$entityMapping.mappingType", "expression.type", 1, "integer"),
+        Wrong("new", "$entityMapping.attributeMappings.name", "expression.type", 1, "several values"),
+        Wrong("new", "$entityMapping.attributeMappings.nope", "mapping.unknownKeyPath", 33, "no property nope"),
+        Wrong("new", "FETCH($source.title, $manager.sourceContext, NO)", "expression.type", 7, "for its request"),
+        Wrong("celsius", "FETCH(" + request + "'Trade', 'TRUEPREDICATE'), 5, YES)", "expression.type", nil, "context"),
+        // Places and keys.
+        Wrong("new", "FUNCTION($source.title, 'substringFromIndex:', 1.5)", "expression.type", 48, "a whole one"),
+        Wrong("new", "FUNCTION({'a', 'b'}, 'objectAtIndex:', 'x')", "expression.type", nil, "an integer"),
+        Wrong("new", "{'a', 'b'}['x']", "expression.type", nil, "an integer"),
+        Wrong("new", "{'a', 'b'}[1.5]", "expression.type", nil, "an integer"),
+        Wrong("kind", "{'a', 'b'}[1]", "expression.type", 1, "String"),
+        Wrong("new", "FUNCTION($source, 'valueForKey:', 5)", "expression.type", 36, "a key as a String"),
+        // One object where several are needed.
+        Wrong(
+            "celsius", "SUBQUERY($source.account, $x, $x.number == '1').@count", "expression.type", 10,
+            "SUBQUERY does not take an object"),
+        Wrong(
+            "celsius", "($source.account.trades UNION $source.account).@count", "expression.type", nil,
+            "UNION does not take an object"),
+        // To-many key paths that are compared with one value.
+        Wrong(
+            "flag", "$source.account.trades.amount == 1", "expression.type", 1,
+            "Write ANY $source.account.trades.amount == 1"),
+        Wrong("flag", "$source.account.trades.amount != 1", "expression.type", 1, "ANY"),
+        Wrong(
+            "flag", "1 < $source.account.trades.amount", "expression.type", 5,
+            "Write ANY $source.account.trades.amount > 1"),
+        Wrong(
+            "flag", "$source.account.trades.amount IN {1}", "expression.type", 1,
+            "Write ANY $source.account.trades.amount IN {1}"),
+        Wrong("flag", "$source.account.trades.amount BETWEEN {0, 5}", "expression.type", 1, "ANY"),
+        Wrong("flag", "$source.account.trades.title LIKE 'x*'", "expression.type", 1, "ANY"),
+        Wrong("flag", "$source.account.trades == nil", "expression.type", 1, "$source.account.trades.@count == 0"),
+        Wrong("flag", "$source.account.trades != nil", "expression.type", 1, "$source.account.trades.@count > 0"),
+        Wrong("flag", "nil == $source.account.trades", "expression.type", 8, "$source.account.trades.@count == 0"),
+        Wrong("flag", "$source.account.trades == $source", "expression.type", 1, "ANY"),
+        Wrong(
+            "flag", "ANY $source.account.trades.amount == $source.account.trades.amount", "expression.type", 5,
+            "left side"),
+        Wrong("new", "TERNARY($source.account.trades.amount == 1, 'a', 'b')", "expression.type", 9, "ANY"),
+        Wrong(
+            "celsius", "SUBQUERY($source.account.trades, $t, $t.account.trades.amount == 1).@count", "expression.type",
+            38, "ANY $t.account.trades.amount == 1"),
         Wrong("flag", "mode({1})[0] == 1 AND now() == 'x'", "expression.type", 23, "not compared"),
         // Text that does not parse.
         Wrong("new", "$source.title ==", "mapping.expression", nil, "at column 17 of the expression"),
@@ -178,6 +241,22 @@ struct ExpressionCheckTests {
         Wrong("account", fetch("'Trade', 'title MATCHES \"(\"'"), "expression.syntax", 88, "regular expression"),
         Wrong("account", fetch("'Nope', 'TRUEPREDICATE'"), "mapping.unknownEntity", nil, "Nope"),
         Wrong("account", fetch("'Trade', 5"), "expression.type", 88, "predicate as a string"),
+        Wrong("account", fetch("'Account', 'trades.amount == 1'"), "expression.type", 90, "ANY trades.amount == 1"),
+        // What is never of the relationship's entity.
+        Wrong("account", "$destination", "expression.type", 1, "AccountToAccount"),
+        Wrong("buyer", "$destination.account", "expression.type", 1, "Person"),
+        Wrong("account", "{1, 2}", "expression.type", 1, "takes objects"),
+        Wrong(
+            "account",
+            "FUNCTION($manager, 'destinationInstancesForSourceRelationshipNamed:sourceInstances:', 'trades', $source.account.trades)",
+            "expression.type", 1, "Transaction"),
+        Wrong(
+            "account", lookup + "'TradeToTransaction', $source)", "expression.type", 1,
+            "the entity mapping TradeToTransaction"),
+        Wrong(
+            "account", lookup + "'AccountToAccount', SUBQUERY($source.account, $x, TRUEPREDICATE))", "expression.type",
+            111,
+            "SUBQUERY"),
     ]
 
     @Test(
@@ -215,6 +294,10 @@ struct ExpressionCheckTests {
             ("sourceFilter", "title == $nope", "expression.variable", 10),
             ("sourceFilter", "amount + title > 3", "expression.type", 10),
             ("sourceFilter", "CAST(title, 'NSFoo') == 1", "expression.castType", 13),
+            ("sourceFilter", "account.trades.amount == 1", "expression.type", 1),
+            ("sourceFilter", "title != nil AND account.trades == nil", "expression.type", 18),
+            ("sourceFilter", "5 BETWEEN account.trades.amount", "expression.type", 11),
+            ("sourceFilter", "NOT (account.trades.title CONTAINS account.trades.title)", "expression.type", 6),
             ("sourceExpression", fetch("'Trade', 'nope == 1'"), "mapping.unknownKeyPath", 88),
             ("sourceExpression", fetch("'Trade', 'a ='"), "expression.syntax", 88),
             ("sourceExpression", "$nope", "expression.variable", 1),
@@ -244,11 +327,25 @@ struct ExpressionCheckTests {
             ("kind", "$source.title.length"), ("new", "$entityMapping.name"), ("new", "$propertyMapping.name"),
             ("new", "FUNCTION($source.title, 'substringFromIndex:', 1)"),
             ("new", "$source.title.capitalizedString.lowercaseString"), ("kind", "length($source.title) & 3 | 1 << 2"),
-            ("celsius", "median($source.account.trades.amount)"),
+            ("celsius", "median($source.account.trades.amount)"), ("new", "{1, 'b'}[1]"), ("new", "{'a', nil}[0]"),
             ("flag", "$source.title MATCHES '(?x) a{0,4096} # b'"),
             ("flag", "$source.title IN {'a', 'b'}"), ("flag", "$source IN $source.account.trades"),
             ("flag", "'a' IN $source.account.trades.title"), ("celsius", "mode({1, 2})[0]"),
             ("new", "TERNARY($source.flag == YES, $source.title, nil)"), ("new", "nil"),
+            ("flag", "ANY $source.account.trades.amount == 1"), ("flag", "NONE $source.account.trades.title LIKE 'x*'"),
+            ("flag", "$source.account.trades.@count == 0"), ("flag", "$source.account.trades CONTAINS $source"),
+            ("flag", "$source.account.trades == $source.account.trades"), ("flag", "$source.account == nil"),
+            ("new", "$source.objectID.URIRepresentation.absoluteString"),
+            ("new", "FUNCTION(FUNCTION($source, 'objectID'), 'URIRepresentation').absoluteString"),
+            ("new", "$source.entity.name"), ("new", "FUNCTION($source, 'entity').name"),
+            ("new", "$source.account.entity.userInfo.x"), ("new", "$manager.currentEntityMapping.name"),
+            ("new", "FUNCTION($manager, 'currentEntityMapping').name"), ("new", "$entityMapping.userInfo.currency"),
+            ("new", "$propertyMapping.userInfo.unit"), ("kind", "$entityMapping.mappingType"),
+            ("kind", "$manager.mappingModel.entityMappings.@count"),
+            ("new", "$manager.mappingModel.entityMappingsByName.TradeToTransaction.name"),
+            ("new", "$manager.destinationModel.entitiesByName.Account.name"),
+            ("flag", "'1' IN $manager.sourceModel.versionIdentifiers"), ("flag", "$source.entity.isAbstract"),
+            ("new", "$manager.registered.anything"), ("new", "$entityPolicy.stored.value"),
         ])
     func right(property: String, text: String) throws {
         let json = """

@@ -230,6 +230,73 @@ struct XcodeMappingTests {
                 && text.contains("\"name\": \"nil\""))
     }
 
+    /// Source expressions that can give no object of Trade.
+    static let stray = [
+        "$source.name", "nil", "5", "FETCH(5, $manager.sourceContext, NO)", fetch("Gone"), fetch("Person"),
+        "\(fetch("Trade")) UNION \(fetch("Gone"))",
+    ]
+
+    private static func fetch(_ entity: String) -> String {
+        "FETCH(FUNCTION($manager, 'fetchRequestForSourceEntityNamed:predicateString:', '\(entity)', 'TRUEPREDICATE'), $manager.sourceContext, NO)"
+    }
+
+    @Test("A stray source expression beside automatic ones is left out, in JSON made of it too", arguments: stray)
+    func straySourceExpression(text: String) throws {
+        let bytes = file(
+            entity(
+                "1",
+                [
+                    "sourcename": "Trade", "destinationname": "Deal", "autogenerateexpression": "1",
+                    "sourceexpressiondata": try archived(text),
+                ]), property("a", "amount", of: "1"))
+        let model = try read(bytes)
+        #expect(model.entityMappings[0].sourceExpression == nil)
+        #expect(model.entityMappings[0].sourceFetch == .all)
+        let converted = try MappingModel.reading(xcode: Array(bytes.utf8), path: "x.xcmappingmodel").json()
+        let again = try MappingModel.reading(
+            json: Array(converted.utf8), path: "x.json", source: try models().source,
+            destination: try models().destination)
+        #expect(again.differences(from: model) == [])
+    }
+
+    @Test("A source expression that gives the source entity's objects counts, whatever the file says of it")
+    func ownSourceExpression() throws {
+        let text = "\(Self.fetch("Trade")) MINUS \(Self.fetch("Trade"))"
+        for flag in ["0", "1"] {
+            let model = try read(
+                file(
+                    entity(
+                        "1",
+                        [
+                            "sourcename": "Trade", "destinationname": "Deal", "autogenerateexpression": flag,
+                            "sourceexpressiondata": try archived(text),
+                        ])))
+            #expect(model.entityMappings[0].sourceExpression?.format == (try ValueExpression(parsing: text)).format)
+        }
+        let own = try #require(throws: MigrationError.self) {
+            try read(
+                file(
+                    entity(
+                        "1",
+                        [
+                            "sourcename": "Trade", "destinationname": "Deal", "autogenerateexpression": "0",
+                            "sourceexpressiondata": try archived(Self.fetch("Gone")),
+                        ])))
+        }
+        #expect(own.code == "mapping.unknownEntity")
+    }
+
+    @Test("An add mapping has no use for a source expression, nor for what its properties say of a source")
+    func addMapping() throws {
+        let model = try read(
+            file(
+                entity(
+                    "1", ["destinationname": "Person", "sourceexpressiondata": try archived(Self.fetch("Gone"))]),
+                property("a", "name", of: "1", ["valueexpressiondata": try archived("$source.amount + 1")])))
+        #expect(model.entityMappings[0].mappingType == .addEntityMappingType)
+        #expect(model.entityMappings[0].usedSourceExpression == nil)
+    }
+
     @Test("A relationship with a key path and a mapping looks that mapping up; an emptied one is left alone")
     func lookups() throws {
         func relationship(_ more: [String: String]) throws -> PropertyMapping? {

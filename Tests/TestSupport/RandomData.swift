@@ -138,7 +138,10 @@ enum RandomData {
         case .integer32: return .integer(integer(Int64(Int32.min), Int64(Int32.max), &generator))
         case .integer64: return .integer(integer(.min, .max, &generator))
         case .boolean: return .integer(Int64(generator.below(2)))
-        case .float: return .real(Double(Float(real(&generator, limit: 1e30))))
+        case .float:
+            // Some apps leave doubles there that no Float equals.
+            let value = real(&generator, limit: 1e30)
+            return .real(generator.chance(4) ? value : Double(Float(value)))
         case .double: return .real(real(&generator, limit: .greatestFiniteMagnitude))
         case .date: return .real(Double(generator.below(900_000_000)) + (generator.chance(2) ? 0.25 : 0))
         case .decimal: return generator.chance(2) ? .integer(Int64(generator.below(1000))) : .real(12.75)

@@ -93,8 +93,18 @@ enum ReferenceConversion {
             }
             return .real(Double(rounded))
         case .double: return .real(double(value))
+        // A Float's digits are those that it prints.
+        case .decimal where type == .float:
+            let digits = Decimal(string: "\(Float(double(value)))") ?? .nan
+            return ReferenceValue.real(nearest(digits)).stored(inColumnOfType: "DECIMAL")
         default: return value.stored(inColumnOfType: "DECIMAL")
         }
+    }
+
+    /// A stored value as expressions read it: a Float has 32 bits, whatever its column holds.
+    static func reading(_ value: ReferenceValue, _ type: AttributeType) -> ReferenceValue {
+        guard type == .float, !value.isNull else { return value }
+        return .real(Double(Float(double(value))))
     }
 
     static func double(_ value: ReferenceValue) -> Double {

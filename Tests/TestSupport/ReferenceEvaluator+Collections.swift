@@ -12,7 +12,7 @@ extension ReferenceEvaluator {
         for member in members {
             if let attribute = member.object.entity.attribute(named: name) {
                 type = attribute.attributeType
-                let value = member.object[name]
+                let value = ReferenceConversion.reading(member.object[name], type)
                 if !value.isNull, !values.contains(value) { values.append(value) }
             } else {
                 for object in member.object.related(name) where !objects.contains(where: { $0.object === object }) {

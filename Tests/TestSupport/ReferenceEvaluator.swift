@@ -35,6 +35,9 @@ struct ReferenceEvaluator {
     var place: String?
     /// Whether comparisons follow SQL's logic for nil, and bare key paths begin at the source object.
     var isFilter = false
+    /// Whether Floats are taken as they are stored: a Float attribute is copied to another one with its bytes. Every other
+    /// use reads a number of 32 bits.
+    var copiesFloats = false
     /// What SUBQUERY binds.
     var variables: [String: ReferenceObject] = [:]
 
@@ -108,7 +111,8 @@ struct ReferenceEvaluator {
             guard let object = members.first?.object else { return .null }
             if let attribute = object.entity.attribute(named: name) {
                 guard position == components.count - 1 else { throw .unsupported("key path \(components)") }
-                let value = object[name]
+                let value =
+                    copiesFloats ? object[name] : ReferenceConversion.reading(object[name], attribute.attributeType)
                 let isExternal = attribute.definition.allowsExternalBinaryDataStorage
                 current = value == .null ? .null : .value(value, attribute.attributeType, isExternal: isExternal)
             } else if let relationship = object.entity.relationship(named: name) {

@@ -253,7 +253,7 @@ package final class ReferenceMigrator {
     private func setAttributes(
         of object: ReferenceObject, from source: ReferenceObject, _ mapping: EntityMapping
     ) throws(ReferenceFailure) {
-        let evaluator = ReferenceEvaluator(migrator: self, source: source, destination: object)
+        var evaluator = ReferenceEvaluator(migrator: self, source: source, destination: object)
         // In the order of the entity's attributes, so that of several values without a result the first is named.
         let order = object.entity.attributes.map(\.name)
         func place(_ property: PropertyMapping) -> Int { order.firstIndex(of: property.name ?? "") ?? order.count }
@@ -264,6 +264,7 @@ package final class ReferenceMigrator {
                 throw .unsupported("\(object.entity) has no attribute \(name)")
             }
             guard attribute.isStored else { continue }
+            evaluator.copiesFloats = attribute.attributeType == .float && expression.node.sourceKeyPath != nil
             var value = ReferenceValue.null
             switch try evaluator.evaluate(expression.node) {
             case .null: break

@@ -36,7 +36,7 @@ struct CompositionStep {
             if mapping.hasPolicy {
                 throw .init("\(mapping.name ?? "") has a policy")
             }
-            if mapping.sourceExpression != nil, mapping.sourceFetch != .all {
+            if mapping.usedSourceExpression != nil, mapping.sourceFetch != .all {
                 throw .init("\(mapping.name ?? "") has a source expression")
             }
             guard let from = source(of: mapping), let to = destination(of: mapping) else { continue }

@@ -82,12 +82,14 @@ package struct CollectionFoldProgram: Sendable {
         case (.count, _): return .integer64
         case (.any, _), (.every, _): return .boolean
         case (.sum, .boolean), (.sum, .integer), (.sum, .null): return .integer64
-        case (.sum, .real), (.average, .real), (.average, .integer), (.average, .boolean), (.average, .null):
+        case (.sum, .real), (.sum, .float), (.average, .real), (.average, .float), (.average, .integer),
+            (.average, .boolean), (.average, .null):
             return .double
         case (.sum, .decimal), (.average, .decimal), (.minimum, .decimal), (.maximum, .decimal): return .decimal
         case (.minimum, .boolean), (.maximum, .boolean): return .boolean
         case (.minimum, .integer), (.maximum, .integer): return .integer64
         case (.minimum, .real), (.maximum, .real): return .double
+        case (.minimum, .float), (.maximum, .float): return .float
         case (.minimum, .date), (.maximum, .date): return .date
         case (.minimum, .text), (.maximum, .text):
             throw .unsupported("the \(operation.label) of texts cannot be evaluated per row")
@@ -189,7 +191,7 @@ package struct CollectionFoldProgram: Sendable {
         case .sum, .minimum, .maximum:
             switch type {
             case .decimal: store(state.exact, into: &batch, row: row, slot: slot)
-            case .double, .date: batch[row, slot] = .real(state.real)
+            case .double, .float, .date: batch[row, slot] = .real(state.real)
             default: batch[row, slot] = .integer(state.whole)
             }
         }

@@ -37,6 +37,7 @@ package struct CollectionPath {
                 if current.definition.fetchedProperties.contains(where: { $0.name == name }) {
                     throw Self.unsupported("\(current).\(name) is a fetched property")
                 }
+                if ObjectKeys.contains(name) { throw Self.unsupported("\(name) is a key of objects") }
                 throw Self.unknown("The source entity \(current) has no property \(name)")
             }
             guard !relationship.isTransient else { throw Self.unsupported("\(current).\(name) is not in the store") }

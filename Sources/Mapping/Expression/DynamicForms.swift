@@ -16,6 +16,24 @@ extension ValueExpression {
         return !isValue
     }
 
+    /// The entities whose objects the expression gives, as far as its requests name them by texts.
+    package var fetchedEntityNames: [String] {
+        var pending = [node]
+        var names: [String] = []
+        while let next = pending.popLast() {
+            switch next {
+            case .fetch(.function(.variable("manager"), LookupSelector.fetch, let arguments), _, _),
+                .fetch(.function(.variable("manager"), LookupSelector.fetchWithSubentities, let arguments), _, _):
+                if case .constant(.string(let name))? = arguments.first { names.append(name) }
+            case .setOperation(.union, let left, let right), .ternary(_, let left, let right): pending += [left, right]
+            case .setOperation(_, let left, _): pending.append(left)
+            case .subquery(let collection, _, _): pending.append(collection)
+            default: continue
+            }
+        }
+        return names
+    }
+
     /// Whether objects can evaluate what no compiled program can: every key path says of which object it is.
     package var isEvaluable: Bool {
         var pending: [SyntaxNode] = [.expression(node)]
@@ -57,7 +75,7 @@ extension ValueExpression {
             let isKnown =
                 name.hasPrefix("@") || current.attribute(named: name) != nil
                 || current.definition.fetchedProperties.contains { $0.name == name }
-                || ["objectID", "entity", "self", "managedObjectContext", "description"].contains(name)
+                || name == "self" || ObjectKeys.contains(name)
             guard isKnown else {
                 throw MigrationError(
                     "mapping.unknownKeyPath", .configuration, "The source entity \(current) has no property \(name)")

@@ -16,6 +16,13 @@ struct ExactDecimal: Sendable {
         self.value = value
     }
 
+    /// The number that a Float prints as.
+    init?(float: Float) {
+        guard float.isFinite, let value = Decimal(string: float.description, locale: Self.locale), value.isFinite
+        else { return nil }
+        self.value = value
+    }
+
     private static let locale = Locale(identifier: "en_US_POSIX")
 
     var isNaN: Bool { value.isNaN }

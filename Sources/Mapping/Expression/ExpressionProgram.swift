@@ -43,10 +43,12 @@ package final class ExpressionProgram: Sendable {
         context.expression = context.expression ?? ExpressionLexer.excerpt(expression.format)
         self.context = context
         bytesKind = destination == .string || destination == .uri ? .text : .blob
-        if let path = expression.node.sourceKeyPath, !path.isEmpty {
+        if let path = expression.node.withoutBytesCast.sourceKeyPath, !path.isEmpty {
             let found: (slot: Int, type: AttributeType)
             do { found = try resolver.slot(forKeyPath: path) } catch { throw error.inside(context) }
-            if found.type.isStoredLike(destination) {
+            if found.type.isStoredLike(destination),
+                expression.node.withoutBytesCast == expression.node || found.type.isBytes
+            {
                 copiedSlot = found.slot
                 constant = nil
                 code = nil
@@ -142,4 +144,19 @@ package final class ExpressionProgram: Sendable {
         case .blob(let bytes): bytes.withUnsafeBytes { destination.setBytes($0, kind: .blob, row: row, slot: slot) }
         }
     }
+}
+
+extension ExpressionNode {
+    /// The value that a cast to NSData is of, which is the same bytes where it is binary or transformable.
+    package var withoutBytesCast: ExpressionNode {
+        switch self {
+        case .cast(let value, "NSData"), .cast(let value, "Data"): value
+        default: self
+        }
+    }
+}
+
+extension AttributeType {
+    /// Whether its values are bytes that no expression looks into.
+    package var isBytes: Bool { self == .binaryData || self == .transformable }
 }

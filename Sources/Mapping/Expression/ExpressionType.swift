@@ -6,7 +6,9 @@ enum ExpressionType: Equatable {
     case null
     case boolean
     case integer
-    /// Float and Double.
+    /// Float: a 32-bit number, which counts as the floating number that it is in 64 bits.
+    case float
+    /// Double, and what floating arithmetic gives.
     case real
     case decimal
     case text
@@ -24,7 +26,8 @@ enum ExpressionType: Equatable {
         switch type {
         case .integer16, .integer32, .integer64: self = .integer
         case .boolean: self = .boolean
-        case .double, .float: self = .real
+        case .double: self = .real
+        case .float: self = .float
         case .decimal: self = .decimal
         case .string: self = .text
         case .date: self = .date
@@ -40,12 +43,13 @@ enum ExpressionType: Equatable {
     /// Whether it takes part in arithmetic by itself. A Boolean counts as 0 or 1.
     var isNumber: Bool {
         switch self {
-        case .boolean, .integer, .real, .decimal: true
+        case .boolean, .integer, .float, .real, .decimal: true
         default: false
         }
     }
 
     var isWhole: Bool { self == .boolean || self == .integer }
+    var isFloating: Bool { self == .float || self == .real }
 
     /// Whether its values lie in an arena.
     var hasBytes: Bool {
@@ -55,11 +59,17 @@ enum ExpressionType: Equatable {
         }
     }
 
+    /// Whether an attribute of this type takes a value of another as it is. A transformable value is its bytes.
+    func takes(_ other: ExpressionType) -> Bool {
+        self == other || isNumber && other.isNumber || self == .data && other == .transformable
+            || self == .transformable && other == .data
+    }
+
     /// The type that two numbers are computed in: whole with whole stays whole, a decimal stays exact beside whole
     /// numbers, everything else is floating.
     static func common(_ left: ExpressionType, _ right: ExpressionType) -> ExpressionType {
         if left.isWhole && right.isWhole { return .integer }
-        if left == .real || right == .real { return .real }
+        if left.isFloating || right.isFloating { return .real }
         return .decimal
     }
 
@@ -69,7 +79,7 @@ enum ExpressionType: Equatable {
         case .null: "nil"
         case .boolean: "Boolean"
         case .integer: "integer"
-        case .real: "floating number"
+        case .float, .real: "floating number"
         case .decimal: "Decimal"
         case .text: "String"
         case .date: "Date"
@@ -89,7 +99,7 @@ extension AttributeType {
         switch (self, other) {
         case (.integer16, .integer32), (.integer16, .integer64), (.integer32, .integer64): return true
         case (.boolean, .integer16), (.boolean, .integer32), (.boolean, .integer64): return true
-        case (.float, .double): return true
+        case (.transformable, .binaryData), (.binaryData, .transformable): return true
         case (.boolean, .decimal), (.integer16, .decimal), (.integer32, .decimal), (.integer64, .decimal): return true
         default: return false
         }

@@ -14,7 +14,7 @@ enum FloatingProgram {
         code.registers <= 64
             && code.instructions.allSatisfy { step in
                 switch step.operation {
-                case .loadReal, .loadNull, .nothing: true
+                case .loadReal, .loadFloat, .loadNull, .nothing: true
                 case .realArithmetic: step.n <= ArithmeticOperator.divide.code
                 case .loadConstant:
                     code.constants[Int(step.n)].kind == .real || code.constants[Int(step.n)].kind == .null
@@ -63,7 +63,7 @@ enum FloatingProgram {
             let d = Int(step.d)
             let target = UnsafeMutableBufferPointer(rebasing: values[d * most..<d * most + rows.count])
             switch step.operation {
-            case .loadReal:
+            case .loadReal, .loadFloat:
                 var missing: UInt64 = 0
                 for (place, row) in rows.enumerated() {
                     let cell = source[row, Int(step.n)]
@@ -75,6 +75,9 @@ enum FloatingProgram {
                         missing |= 1 << UInt64(place)
                     default: return false
                     }
+                }
+                if step.operation == .loadFloat {
+                    for place in 0..<rows.count { target[place] = Double(Float(target[place])) }
                 }
                 nulls[d] = missing
             case .loadConstant:

@@ -71,6 +71,7 @@ extension ExpressionConstant {
         case .null: self = .null
         case .boolean(let flag): self = .boolean(flag)
         case .integer(let number): self = .integer(number)
+        case .float(let number): self = .double(Double(number))
         case .real(let number): self = .double(number)
         case .decimal(let number): self = .decimal(number)
         case .text(let text): self = .string(text)

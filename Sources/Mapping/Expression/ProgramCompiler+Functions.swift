@@ -152,6 +152,7 @@ extension ProgramCompiler {
         default: throw .unsupported("a cast to '\(name)' cannot be evaluated per row")
         }
         if type == target { return target }
+        if target == .text || target == .decimal { try checkDigits(of: type) }
         switch (type, target) {
         case (_, .boolean) where type.isNumber:
             convert(d, from: type, to: .integer)
@@ -170,12 +171,17 @@ extension ProgramCompiler {
         case (.text, .uuid):
             emit(.textToUUID, d, d)
             code.usesScratch = true
-        case (.text, .uri), (.uri, .text), (.uuid, .data): break
+        case (.text, .uri), (.uri, .text), (.uuid, .data), (.transformable, .data): break
         case (_, .text) where type.isNumber || type == .uuid:
-            emit(
-                type == .uuid
-                    ? .uuidToText : type == .real ? .realToText : type == .decimal ? .decimalToText : .wholeToText,
-                d, d)
+            let operation: ProgramOperation =
+                switch type {
+                case .uuid: .uuidToText
+                case .float: .floatToText
+                case .real: .realToText
+                case .decimal: .decimalToText
+                default: .wholeToText
+                }
+            emit(operation, d, d)
             code.usesScratch = true
         default: throw .type("a value of type \(type.label) cannot be cast to '\(name)'")
         }

@@ -60,7 +60,7 @@ extension ProgramCompiler {
         case .squareRoot, .naturalLogarithm, .decimalLogarithm, .exponential:
             convert(d, from: type, to: .real)
             type = .real
-        default: if type == .boolean { type = .integer }
+        default: type = type == .boolean ? .integer : type == .float ? .real : type
         }
         switch type {
         case .real: emit(.realFunction, d, d, n: Int(function.rawValue))

@@ -13,6 +13,9 @@ struct ProgramCompiler<Resolver: KeyPathResolver> {
     /// What `now()` is: seconds since 2001.
     let now: Double
     var code = ProgramDraft()
+    /// Whether a TERNARY gives a Float in one case and another number in the other: which it is shows in its text and in
+    /// its decimal digits, and only the row tells.
+    private var mayBeFloat = false
     private var depth = 0
 
     init(resolver: Resolver, isFilter: Bool, now: Double) {
@@ -49,7 +52,7 @@ struct ProgramCompiler<Resolver: KeyPathResolver> {
     mutating func leave() { depth -= 1 }
 
     /// Makes sure that a register exists.
-    private mutating func use(_ register: Int) throws(ProgramFault) {
+    mutating func use(_ register: Int) throws(ProgramFault) {
         guard register < 16_000, here < 4_000_000 else {
             throw .unsupported("the expression is too large to be compiled")
         }
@@ -161,6 +164,7 @@ struct ProgramCompiler<Resolver: KeyPathResolver> {
         code.readsRow = true
         switch type {
         case .boolean, .integer: emit(.loadWhole, d, n: found.slot)
+        case .float: emit(.loadFloat, d, n: found.slot)
         case .real, .date: emit(.loadReal, d, n: found.slot)
         case .decimal:
             code.usesDecimals = true
@@ -221,8 +225,12 @@ struct ProgramCompiler<Resolver: KeyPathResolver> {
             type = first
         } else if first == .null {
             type = second
+        } else if first.takes(second), !first.isNumber {
+            // A transformable value is its bytes.
+            type = .data
         } else if first.isNumber, second.isNumber {
             type = ExpressionType.common(first, second)
+            if first == .float || second == .float { mayBeFloat = true }
             let end = here
             convert(d, from: first, to: type)
             if here > end { code.instructions[room] = code.instructions.removeLast() }
@@ -246,11 +254,20 @@ struct ProgramCompiler<Resolver: KeyPathResolver> {
         case (.real, .decimal):
             code.usesDecimals = true
             emit(.realToDecimal, d, d)
+        case (.float, .decimal):
+            code.usesDecimals = true
+            emit(.floatToDecimal, d, d)
         case (.decimal, .real): emit(.decimalToReal, d, d)
-        case (.real, .integer): emit(.realToInteger, d, d)
+        case (.real, .integer), (.float, .integer): emit(.realToInteger, d, d)
         case (.decimal, .integer): emit(.decimalToInteger, d, d)
         default: break
         }
+    }
+
+    /// Refuses to make digits of a number of which only the row tells whether it is a Float.
+    func checkDigits(of type: ExpressionType) throws(ProgramFault) {
+        guard mayBeFloat, type == .real else { return }
+        throw .unsupported("the digits of a TERNARY of Float and other numbers cannot be computed per row")
     }
 
     /// Makes the value in register 0 what an attribute of the type stores.
@@ -260,7 +277,7 @@ struct ProgramCompiler<Resolver: KeyPathResolver> {
         guard let wanted = ExpressionType(destination), destination != .objectID, destination != .transformable else {
             throw .unsupported("an attribute of type \(destination.label) cannot be computed, only copied")
         }
-        guard type == wanted || (type.isNumber && wanted.isNumber) else {
+        guard wanted.takes(type) else {
             throw .misfit(type, destination)
         }
         switch destination {
@@ -272,6 +289,7 @@ struct ProgramCompiler<Resolver: KeyPathResolver> {
             convert(0, from: type, to: .real)
             emit(.roundToFloat, 0, 0)
         case .decimal where !type.isWhole:
+            try checkDigits(of: type)
             convert(0, from: type, to: .decimal)
             emit(.storeDecimal, 0, 0)
         default: break

@@ -39,6 +39,8 @@ struct ProgramRegister {
 enum ProgramOperation: UInt8 {
     // Loading: n is a slot, or the index of a constant.
     case loadWhole, loadReal, loadDecimal, loadText, loadBlob, loadReference
+    /// A floating number in the precision of Float.
+    case loadFloat
     case loadConstant, loadNull
     /// A value folded over a collection, as ``CollectionFoldProgram`` stores it; throws where folding failed.
     case loadFold
@@ -53,7 +55,7 @@ enum ProgramOperation: UInt8 {
     /// d = f(a); n is a NumberFunction's code.
     case integerFunction, realFunction, decimalFunction
     // d = a in another type.
-    case wholeToReal, wholeToDecimal, realToDecimal, decimalToReal, realToInteger, decimalToInteger
+    case wholeToReal, wholeToDecimal, realToDecimal, floatToDecimal, decimalToReal, realToInteger, decimalToInteger
     /// Throws where a is not in the range of the AttributeType with code n.
     case checkRange
     /// Rounds to the precision of Float.
@@ -61,7 +63,7 @@ enum ProgramOperation: UInt8 {
     /// Writes a decimal as it is stored: integer where it is whole, else real.
     case storeDecimal
     // Casts between text and other types.
-    case wholeToText, realToText, decimalToText, textToReal, textToDecimal, uuidToText, textToUUID
+    case wholeToText, realToText, floatToText, decimalToText, textToReal, textToDecimal, uuidToText, textToUUID
     // Text.
     /// d = the n texts from register a on, one after the other; null where one is null.
     case concatenate

@@ -74,6 +74,10 @@ extension ProgramRun {
             guard let value = ExactDecimal(real: a.realValue) else { throw .range("\(a.realValue)", "Decimal") }
             decimals[Int(step.d)] = value
             return ProgramRegister(bits: 0, length: 0, kind: .decimal)
+        case .floatToDecimal:
+            guard let value = ExactDecimal(float: Float(a.realValue)) else { throw .range("\(a.realValue)", "Decimal") }
+            decimals[Int(step.d)] = value
+            return ProgramRegister(bits: 0, length: 0, kind: .decimal)
         case .decimalToReal:
             let value = decimals[Int(step.a)]
             guard !value.isNaN else { throw .range("NaN", "a floating number") }

@@ -84,7 +84,8 @@ struct ProgramRun {
     private func apply(_ step: ProgramInstruction) throws(ProgramFault) -> ProgramRegister {
         let a = registers[Int(step.a)]
         switch step.operation {
-        case .loadWhole, .loadReal, .loadDecimal, .loadText, .loadBlob, .loadReference: return try load(step)
+        case .loadWhole, .loadReal, .loadFloat, .loadDecimal, .loadText, .loadBlob, .loadReference:
+            return try load(step)
         case .loadFold: return try loadFold(step)
         // What knows nil.
         case .isNull: return .truth(a.isNull)
@@ -115,7 +116,8 @@ struct ProgramRun {
             return try arithmetic(step, a, b)
         case .uppercase, .lowercase: return try changingCase(a, toUpper: step.operation == .uppercase)
         case .length: return .integer(Int64(units(bytes(a))))
-        case .wholeToText, .realToText, .decimalToText, .uuidToText, .textToUUID, .textToReal, .textToDecimal:
+        case .wholeToText, .realToText, .floatToText, .decimalToText, .uuidToText, .textToUUID, .textToReal,
+            .textToDecimal:
             return try textCast(step, a)
         default: return try number(step, a)
         }
@@ -133,6 +135,8 @@ struct ProgramRun {
         case (.loadWhole, .integer): return .integer(cell.integerValue)
         case (.loadReal, .real): return .real(cell.realValue)
         case (.loadReal, .integer): return .real(Double(cell.integerValue))
+        case (.loadFloat, .real): return .real(Double(Float(cell.realValue)))
+        case (.loadFloat, .integer): return .real(Double(Float(cell.integerValue)))
         case (.loadWhole, .real):
             // A damaged or foreign store; a whole number says the same in either form.
             guard let value = Int64(exactly: cell.realValue) else { throw damaged(cell) }

@@ -43,6 +43,12 @@ package struct AutomaticMapping {
             return UnmappedProperty(source: origin, reason: reason.reason)
         }
 
+        /// The line that maps it in JSON, where its values convert when an expression names them; nil where they do not.
+        var convertingLine: String? {
+            guard case .incompatible(let reason, let origin) = outcome, reason.convertsWhereNamed else { return nil }
+            return "\"\(name)\": \"$source.\(origin)\""
+        }
+
         /// A property mapping that says so. What cannot be mapped is left, with the reason.
         package func propertyMapping() -> PropertyMapping {
             if let unmapped {

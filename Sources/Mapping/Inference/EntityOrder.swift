@@ -28,5 +28,5 @@ extension ManagedObjectModel {
 
 extension EntityDescription {
     /// Whether one of the two entities is the other or inherits from it.
-    func isKin(of other: EntityDescription) -> Bool { isKindOf(entity: other) || other.isKindOf(entity: self) }
+    package func isKin(of other: EntityDescription) -> Bool { isKindOf(entity: other) || other.isKindOf(entity: self) }
 }

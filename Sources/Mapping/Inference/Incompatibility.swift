@@ -33,6 +33,17 @@ package enum Incompatibility: Hashable, Sendable {
         return true
     }
 
+    /// Whether an expression that names the source attribute gives values that the attribute takes: numbers of another type,
+    /// and the bytes of a transformable attribute.
+    var convertsWhereNamed: Bool {
+        guard case .attributeType(let old, let new) = self else { return false }
+        func type(labelled label: String) -> ExpressionType? {
+            AttributeType.allCases.first { $0.label == label }.flatMap { ExpressionType($0) }
+        }
+        guard let given = type(labelled: old), let wanted = type(labelled: new) else { return false }
+        return wanted.takes(given)
+    }
+
     /// The reason in one sentence without a full stop, in the words that Core Data uses.
     package var reason: String {
         switch self {
@@ -64,6 +75,8 @@ struct InferenceProblems {
         let entity: String
         let property: String?
         let reason: Incompatibility
+        /// The source property; nil where the problem is no property's.
+        let origin: String?
     }
     private var problems: [Problem] = []
     private var seen: Set<String> = []
@@ -71,9 +84,11 @@ struct InferenceProblems {
     /// Notes a problem. A property that several subentities inherit is reported once, at the first of them.
     ///
     /// - Parameter declaredBy: The entity that declares the property; `entity` where the problem is the entity's own.
-    mutating func add(_ reason: Incompatibility, entity: String, property: String?, declaredBy: String) {
+    mutating func add(
+        _ reason: Incompatibility, entity: String, property: String?, from origin: String? = nil, declaredBy: String
+    ) {
         guard seen.insert("\(declaredBy)\u{0}\(property ?? "")\u{0}\(reason.code.rawValue)").inserted else { return }
-        problems.append(Problem(entity: entity, property: property, reason: reason))
+        problems.append(Problem(entity: entity, property: property, reason: reason, origin: origin))
     }
 
     /// One error for all problems: code and context of the first, the others in the message. Nil where there is none.
@@ -96,9 +111,12 @@ struct InferenceProblems {
         guard left.count == problems.count, let property = left.first?.property else {
             return "Write a mapping model that says how these are computed"
         }
+        let line = left.first { $0.reason.convertsWhereNamed }.flatMap { problem in
+            problem.property.map { ", as in a line \"\($0)\": \"$source.\(problem.origin ?? $0)\"" }
+        }
         return
             "Give --unmappable leave to leave \(left.count == 1 ? "it" : "them") without a value, or a mapping model in "
-            + "JSON (--mapping) that says how to compute \(left.count == 1 ? "it" : "them"), or has a line "
+            + "JSON (--mapping) that says how to compute \(left.count == 1 ? "it" : "them")\(line ?? ""), or has a line "
             + "\"\(property)\": null"
     }
 }

@@ -69,9 +69,9 @@ extension MappingModel {
         for (index, mapping) in entityMappings.enumerated() {
             let properties = automatic.properties(from: counterparts[index], to: new[index])
             for property in properties where unmappable == .refuse {
-                guard case .incompatible(let reason, _) = property.outcome else { continue }
+                guard case .incompatible(let reason, let origin) = property.outcome else { continue }
                 problems.add(
-                    reason, entity: new[index].definition.name, property: property.name,
+                    reason, entity: new[index].definition.name, property: property.name, from: origin,
                     declaredBy: property.declaringEntity)
             }
             mapping.attributeMappings = properties.filter { !$0.isRelationship }.map { $0.propertyMapping() }

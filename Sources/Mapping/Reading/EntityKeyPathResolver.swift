@@ -68,6 +68,7 @@ struct EntityKeyPathResolver: KeyPathResolver {
                 if current.definition.fetchedProperties.contains(where: { $0.name == name }) {
                     throw unsupported("\(current).\(name) is a fetched property")
                 }
+                if ObjectKeys.contains(name) { throw unsupported("\(name) is a key of objects") }
                 throw failure("The source entity \(current) has no property \(name)")
             }
             if relationship.isToMany { throw unsupported("\(current).\(name) is to-many") }

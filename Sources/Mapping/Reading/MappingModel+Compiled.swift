@@ -18,7 +18,7 @@ extension MappingModel {
     /// - Complexity: O(file) time and memory.
     static func reading(
         compiled bytes: [UInt8], path: String, source: ManagedObjectModel, destination: ManagedObjectModel,
-        earlier: Set<String> = []
+        earlier: Set<String> = [], misfits: MisfittingExpressions = .refused
     ) throws(MigrationError) -> MappingModel {
         let model = try reading(compiled: bytes, path: path)
         for mapping in model.entityMappings { try mapping.checkEntities(source, destination, path) }
@@ -43,7 +43,7 @@ extension MappingModel {
                     + listed(mapping.relationshipMappings, isRelationship: true),
                 source: origin, destination: target, matchesAutomatic: true)
         }
-        try model.validate(source: source, destination: destination, earlier: earlier)
+        try model.validate(source: source, destination: destination, earlier: earlier, misfits: misfits)
         return model
     }
 

@@ -24,23 +24,26 @@ extension MappingModel {
     }
 
     /// ``read(path:sourceModel:destinationModel:)`` for a file that has been read.
+    ///
+    /// - Parameter misfits: what becomes of expressions that do not fit their properties.
     package static func read(
         _ file: MappingFile, sourceModel: ManagedObjectModel, destinationModel: ManagedObjectModel,
-        after earlier: [MappingModel] = [], unmappable: UnmappableProperties = .refuse
+        after earlier: [MappingModel] = [], unmappable: UnmappableProperties = .refuse,
+        misfits: MisfittingExpressions = .refused
     ) throws(MigrationError) -> MappingModel {
         let names = Set(earlier.flatMap(\.entityMappingNames))
         return switch file.form {
         case .json:
             try reading(
                 json: file.bytes, path: file.path, source: sourceModel, destination: destinationModel, earlier: names,
-                unmappable: unmappable)
+                unmappable: unmappable, misfits: misfits)
         case .xcode:
             try XcodeMapping(file.bytes, path: file.path).mappingModel(
-                source: sourceModel, destination: destinationModel, earlier: names)
+                source: sourceModel, destination: destinationModel, earlier: names, misfits: misfits)
         case .compiled:
             try reading(
                 compiled: file.bytes, path: file.path, source: sourceModel, destination: destinationModel,
-                earlier: names)
+                earlier: names, misfits: misfits)
         }
     }
 }

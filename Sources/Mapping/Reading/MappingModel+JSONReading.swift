@@ -32,11 +32,13 @@ extension MappingModel {
     /// - Complexity: O(n log n) in the text and in the properties of the mapped entities.
     package static func reading(
         json: [UInt8], path: String, source: ManagedObjectModel, destination: ManagedObjectModel,
-        earlier: Set<String> = [], unmappable: UnmappableProperties = .refuse
+        earlier: Set<String> = [], unmappable: UnmappableProperties = .refuse,
+        misfits: MisfittingExpressions = .refused
     ) throws(MigrationError) -> MappingModel {
         let document = try MappingDocument(json, path: path)
         var reader = MappingModelReader(document: document, models: (source, destination), earlier: earlier)
         reader.leavesUnmappable = unmappable == .leave
+        reader.misfits = misfits
         return try reader.read()
     }
 
@@ -83,6 +85,8 @@ private struct MappingModelReader {
 
     /// Whether properties that are not listed and cannot be mapped are left.
     var leavesUnmappable = false
+    /// What becomes of expressions, listed or not, that do not fit their properties.
+    var misfits = MisfittingExpressions.refused
 
     init(
         document: MappingDocument, models: (source: ManagedObjectModel, destination: ManagedObjectModel)?,
@@ -397,6 +401,7 @@ private struct MappingModelReader {
             guard let target else { continue }
             if let form = mapping.convertedFrom {
                 mapping.convertedFrom = nil
+                if form == .xcode { mapping.dropStraySourceExpression(models.source) }
                 try PropertyCompletion(mapping: mapping, automatic: automatic, path: document.path).complete(
                     contents(draft.attributes, isRelationship: false)
                         + contents(draft.relationships, isRelationship: true),
@@ -409,7 +414,7 @@ private struct MappingModelReader {
             mapping.relationshipMappings = try mappings(
                 properties.filter(\.isRelationship), listed: draft.relationships, draft)
         }
-        try model.validate(source: models.source, destination: models.destination, earlier: earlier)
+        try model.validate(source: models.source, destination: models.destination, earlier: earlier, misfits: misfits)
         return model
     }
 
@@ -456,14 +461,12 @@ private struct MappingModelReader {
                     continue
                 }
                 if case .incompatible(let reason, _) = property.outcome, !leavesUnmappable {
-                    throw document.failure(
-                        "mapping.unlistedProperty", "A property that is not listed cannot be mapped: " + reason.reason,
-                        at: draft.position,
-                        remedy: "List it with an expression, or leave it alone with \"\(property.name)\": null or "
-                            + "--unmappable leave",
-                        context: .init(
-                            entity: draft.mapping.destinationEntityName, property: property.name,
-                            entityMapping: draft.mapping.name))
+                    let refusal = refusal(ofUnlisted: property, reason, draft)
+                    guard !misfits.isEvaluated(draft.mapping), misfits == .noted || misfits == .refused else {
+                        throw refusal
+                    }
+                    mappings.append(unfitting(property, entry, refusal))
+                    continue
                 }
                 mappings.append(property.propertyMapping())
                 mappings.last?.userInfo = entry?.userInfo
@@ -476,6 +479,30 @@ private struct MappingModelReader {
         return mappings.sorted {
             ($0.name ?? "").unicodeScalars.lexicographicallyPrecedes(($1.name ?? "").unicodeScalars)
         }
+    }
+
+    private func refusal(
+        ofUnlisted property: AutomaticMapping.Property, _ reason: Incompatibility, _ draft: Draft
+    ) -> MigrationError {
+        document.failure(
+            "mapping.unlistedProperty", "A property that is not listed cannot be mapped: " + reason.reason,
+            at: draft.position,
+            remedy: (property.convertingLine.map { "List it, \($0), " } ?? "List it with an expression, ")
+                + "or leave it alone with \"\(property.name)\": null or --unmappable leave",
+            context: .init(
+                entity: draft.mapping.destinationEntityName, property: property.name,
+                entityMapping: draft.mapping.name))
+    }
+
+    /// An unlisted property that does not fit, with the expression that Core Data's compiler fills in: whoever evaluates
+    /// it refuses it.
+    private func unfitting(
+        _ property: AutomaticMapping.Property, _ entry: Listed?, _ refusal: MigrationError
+    ) -> PropertyMapping {
+        let mapping = PropertyMapping(name: property.name, valueExpression: property.compiledExpression)
+        mapping.refusal = refusal
+        mapping.userInfo = entry?.userInfo
+        return mapping
     }
 
     private func mapping(

@@ -16,7 +16,8 @@ extension XcodeMapping {
     ///   `mapping.duplicateProperty`, and what ``MappingModel/validate(source:destination:)`` throws (78).
     /// - Complexity: O(n log n) in properties.
     func mappingModel(
-        source: ManagedObjectModel, destination: ManagedObjectModel, earlier: Set<String> = []
+        source: ManagedObjectModel, destination: ManagedObjectModel, earlier: Set<String> = [],
+        misfits: MisfittingExpressions = .refused
     ) throws(MigrationError) -> MappingModel {
         let model = MappingModel()
         model.path = path
@@ -27,6 +28,7 @@ extension XcodeMapping {
         let hashes = (old: EntityHashes(source), new: EntityHashes(destination))
         for (entity, mapping) in zip(entities, model.entityMappings) {
             let origin = mapping.sourceEntityName.flatMap { source.entity(named: $0) }
+            if entity.isSourceAutomatic { mapping.dropStraySourceExpression(source) }
             mapping.sourceEntityVersionHash = origin.flatMap { hashes.old[$0] }
             mapping.attributeMappings = []
             mapping.relationshipMappings = []
@@ -39,7 +41,7 @@ extension XcodeMapping {
                     .init(name: $0.name, isRelationship: $0.isRelationship, content: $0.content, place: $0.place)
                 }, source: origin, destination: target, matchesAutomatic: false)
         }
-        try model.validate(source: source, destination: destination, earlier: earlier)
+        try model.validate(source: source, destination: destination, earlier: earlier, misfits: misfits)
         return model
     }
 
@@ -129,6 +131,23 @@ extension EntityMapping {
             sourceFilter = filter
         case .other: return
         }
+    }
+
+    /// Drops a source expression that can give none of the source entity's objects: Xcode keeps one that was written once
+    /// and fills in a fetch of the source entity all the same.
+    func dropStraySourceExpression(_ model: ManagedObjectModel) {
+        guard let expression = usedSourceExpression else { return }
+        let origin = sourceEntityName.flatMap { model.entity(named: $0) }
+        var check = ExpressionCheck(
+            source: origin, destination: nil, sourceModel: model, made: [:],
+            variables: ExpressionCheck.sourceExpressionVariables, makers: [], isLenient: false)
+        let fetched = expression.fetchedEntityNames
+        let isRight = fetched.allSatisfy { name in
+            guard let origin, let entity = model.entity(named: name) else { return false }
+            return entity.isKin(of: origin)
+        }
+        if isRight, expression.mayGiveObjects, (try? check.kind(of: expression.node))?.mayGiveObjects == true { return }
+        sourceExpression = nil
     }
 
     /// - Throws: `mapping.unknownEntity` (78).

@@ -36,6 +36,8 @@ struct XcodeMapping {
         let policy: String?
         let filter: SourcePredicate?
         let sourceExpression: ValueExpression?
+        /// Whether the compiler fills the source expression in, so that one that stands there may be left over.
+        let isSourceAutomatic: Bool
         let userInfo: [AnyHashable: Any]?
         /// Attributes and relationships, by name: the file has no order.
         let properties: [Property]
@@ -208,6 +210,7 @@ private struct XcodeObjectReader {
                 name: name, source: source, destination: destination,
                 policy: text("migrationpolicyclassname", of: object), filter: try filter(object),
                 sourceExpression: try expression("sourceexpressiondata", of: object, "source expression"),
+                isSourceAutomatic: text("autogenerateexpression", of: object) == "1",
                 userInfo: try userInfo(object), properties: properties, place: place(object))
         } catch {
             throw error.inside(.init(entityMapping: name))

@@ -38,6 +38,8 @@ package struct MemberSelection: Sendable, Hashable {
     /// The own column by which the members of an owner are ordered, equal values shown once and nulls never; nil: by
     /// key, each member once.
     package var distinctColumn: Int?
+    /// Whether that column is a Float's: numbers that one Float stands for are equal.
+    package var distinctsFloats = false
     /// The slot that takes the member's place in the join table of the last step; its column is `computed`.
     package var placeSlot: Int?
 

@@ -159,15 +159,21 @@ package final class MemberReader {
         last = (owner, member)
     }
 
+    private static func number(_ cell: Cell) -> Double {
+        cell.kind == .integer ? Double(cell.integerValue) : cell.realValue
+    }
+
     /// Whether a value is the owner's last one again; remembers it.
     private func isRepeated(_ owner: Int64, _ value: Cell, in batch: borrowing RowBatch) -> Bool {
         let bytes = batch.bytes(value)
         let isSame: Bool
         switch (value.kind, lastValue.kind) {
+        case (.integer, .integer) where selection.distinctsFloats:
+            isSame = Float(value.integerValue) == Float(lastValue.integerValue)
         case (.integer, .integer): isSame = value.bits == lastValue.bits
-        case (.real, .real): isSame = value.realValue == lastValue.realValue
-        case (.integer, .real): isSame = Double(value.integerValue) == lastValue.realValue
-        case (.real, .integer): isSame = value.realValue == Double(lastValue.integerValue)
+        case (.integer, .real), (.real, .integer), (.real, .real):
+            let (one, other) = (Self.number(value), Self.number(lastValue))
+            isSame = selection.distinctsFloats ? Float(one) == Float(other) : one == other
         case (.text, .text), (.blob, .blob):
             isSame = lastBytes.count == bytes.count && lastBytes.withUnsafeBytes { $0.elementsEqual(bytes) }
         default: isSame = false

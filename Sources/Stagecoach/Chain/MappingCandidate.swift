@@ -37,14 +37,16 @@ struct MappingCandidate {
     /// The mapping model for two versions. It is read for whole models: a file knows nothing of a store that was made for
     /// one configuration.
     ///
+    /// - Parameter isStrict: whether an expression that does not fit is refused, whoever evaluates it; else the plan
+    /// refuses it, which knows the rows.
     /// - Throws: what ``MappingModel/read(path:sourceModel:destinationModel:after:unmappable:)`` throws.
     func read(
         _ source: ManagedObjectModel, _ destination: ManagedObjectModel, after earlier: [MappingModel],
-        unmappable: UnmappableProperties
+        unmappable: UnmappableProperties, isStrict: Bool = false
     ) throws(MigrationError) -> MappingModel {
         let model = try MappingModel.read(
             file, sourceModel: source.whole, destinationModel: destination.whole, after: earlier,
-            unmappable: unmappable)
+            unmappable: unmappable, misfits: isStrict ? .refusedWhereUnlisted : .noted)
         return model.restricted(from: source, to: destination)
     }
 

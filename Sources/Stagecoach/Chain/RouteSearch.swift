@@ -69,11 +69,12 @@ final class RouteSearch {
             if let said = self.said(by: candidate), said != whole { return nil }
             if candidates.count > 1, isBeside(candidate) { return nil }
         }
+        // A single one that says that it is for these two has to fit.
+        let isCertain = line.versions.count == 2 || candidates.allSatisfy { self.said(by: $0) == whole }
         do throws(MigrationError) {
-            return try step(whole, Array(candidates.indices))
+            return try step(whole, Array(candidates.indices), isStrict: !isCertain)
         } catch {
-            // A single one that says that it is for these two has to fit.
-            if line.versions.count == 2 || candidates.allSatisfy({ self.said(by: $0) == whole }) { throw error }
+            if isCertain { throw error }
             return nil
         }
     }
@@ -99,6 +100,22 @@ final class RouteSearch {
             return said
         }
         if candidates.count > 1 || line.isOrdered, isBeside(candidate) { return nil }
+        let (fitting, failure) = fittingPairs(candidate, isStrict: true)
+        if fitting.isEmpty {
+            if isForOthers(candidate) { return nil }
+            // What does not fit may be evaluated for no row.
+            let loosely = fittingPairs(candidate, isStrict: false).fitting
+            if !loosely.isEmpty { return try only(loosely, candidate) }
+            if let failure { throw failure }
+            _ = try read(candidate, Pair(from: 0, to: line.last), after: [])
+        }
+        return try only(fitting, candidate)
+    }
+
+    /// The pairs that a mapping model fits, and why it does not fit the first other one.
+    private func fittingPairs(
+        _ candidate: MappingCandidate, isStrict: Bool
+    ) -> (fitting: [Pair], failure: MigrationError?) {
         var fitting: [Pair] = []
         var failure: MigrationError?
         for from in 0..<line.last {
@@ -106,17 +123,12 @@ final class RouteSearch {
                 let pair = Pair(from: from, to: to)
                 guard candidate.namesEntities(of: line.versions[from], line.versions[to]) else { continue }
                 do throws(MigrationError) {
-                    _ = try read(candidate, pair, after: [])
+                    _ = try read(candidate, pair, after: [], isStrict: isStrict)
                     fitting.append(pair)
                 } catch { failure = failure ?? error }
             }
         }
-        if fitting.isEmpty {
-            if isForOthers(candidate) { return nil }
-            if let failure { throw failure }
-            _ = try read(candidate, Pair(from: 0, to: line.last), after: [])
-        }
-        return try only(fitting, candidate)
+        return (fitting, failure)
     }
 
     /// Whether a mapping model fits two versions of the bundle that are not both on the way.
@@ -125,7 +137,8 @@ final class RouteSearch {
         return all.indices.contains { from in
             all.indices.contains { to in
                 from != to && candidate.namesEntities(of: all[from], all[to])
-                    && (try? candidate.read(all[from].model(), all[to].model(), after: [], unmappable: unmappable))
+                    && (try? candidate.read(
+                        all[from].model(), all[to].model(), after: [], unmappable: unmappable, isStrict: true))
                         != nil
             }
         }
@@ -150,10 +163,11 @@ final class RouteSearch {
     }
 
     private func read(
-        _ candidate: MappingCandidate, _ pair: Pair, after earlier: [MappingModel]
+        _ candidate: MappingCandidate, _ pair: Pair, after earlier: [MappingModel], isStrict: Bool = false
     ) throws(MigrationError) -> MappingModel {
         try candidate.read(
-            line.versions[pair.from].model(), line.versions[pair.to].model(), after: earlier, unmappable: unmappable)
+            line.versions[pair.from].model(), line.versions[pair.to].model(), after: earlier, unmappable: unmappable,
+            isStrict: isStrict)
     }
 
     // MARK: The way
@@ -251,7 +265,7 @@ final class RouteSearch {
         return error
     }
 
-    private func step(_ pair: Pair, _ given: [Int]) throws(MigrationError) -> MigrationStep {
+    private func step(_ pair: Pair, _ given: [Int], isStrict: Bool = false) throws(MigrationError) -> MigrationStep {
         let (from, to) = (try line.versions[pair.from].version(), try line.versions[pair.to].version())
         guard !given.isEmpty else {
             do throws(MigrationError) {
@@ -264,7 +278,9 @@ final class RouteSearch {
             }
         }
         var models: [MappingModel] = []
-        for index in given { models.append(try read(candidates[index], pair, after: models)) }
+        for index in given {
+            models.append(try read(candidates[index], pair, after: models, isStrict: isStrict))
+        }
         return MigrationStep(from: from, to: to, mappingModels: models, files: given.map { candidates[$0].path })
     }
 }

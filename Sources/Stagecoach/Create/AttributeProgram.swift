@@ -45,6 +45,8 @@ final class AttributeProgram {
         case stripMarker(from: Int, to: Int, attribute: String)
         /// Automatic mapping to a required attribute: nil becomes the model's default.
         case fillNull(StoredValue, at: Int)
+        /// An expression that does not fit, of a mapping that was taken to have no source objects.
+        case refuse(MigrationError, attribute: String)
     }
 
     private let mapping: PlannedMapping
@@ -86,6 +88,10 @@ final class AttributeProgram {
             }
             // Objects evaluate those, after the row is made.
             if planned.needsObjects { continue }
+            if let refusal = planned.refusal {
+                steps.append(.refuse(refusal, attribute: planned.attribute.name))
+                continue
+            }
             let (known, streamed, copied) = (slots.columns.count, slots.streamed, copies.count)
             try compile(planned, expression, slots: &slots)
             guard !indexed.contains(planned.column) else { continue }
@@ -101,14 +107,14 @@ final class AttributeProgram {
         handlesFiles = steps.contains {
             switch $0 {
             case .addMarker, .stripMarker: true
-            case .value, .compute, .fillNull: false
+            case .value, .compute, .fillNull, .refuse: false
             }
         }
         fillsRowsTogether = steps.allSatisfy {
             switch $0 {
             case .value, .fillNull: true
             case .compute(let computation): computation.makesNumbers
-            case .addMarker, .stripMarker: false
+            case .addMarker, .stripMarker, .refuse: false
             }
         }
     }
@@ -117,12 +123,13 @@ final class AttributeProgram {
     /// whose column another step looks at, or whose slot is copied twice, are left out.
     var plainCopies: [Int: (column: Int, order: Int)] {
         let touched = Set(
-            steps.map {
-                switch $0 {
+            steps.compactMap { step -> Int? in
+                switch step {
                 case .value(_, let column), .addMarker(_, let column), .stripMarker(_, let column, _),
                     .fillNull(_, let column):
                     column
                 case .compute(let computation): computation.column
+                case .refuse: nil
                 }
             })
         var found: [Int: (column: Int, order: Int)] = [:]
@@ -133,7 +140,7 @@ final class AttributeProgram {
         for step in steps {
             switch step {
             case .addMarker(let slot, _), .stripMarker(let slot, _, _): twice.insert(slot)
-            case .value, .compute, .fillNull: break
+            case .value, .compute, .fillNull, .refuse: break
             }
         }
         return found.filter { !twice.contains($0.key) }
@@ -193,7 +200,7 @@ final class AttributeProgram {
     private func sourceAttribute(
         of expression: ValueExpression, _ slots: SourceSlots
     ) -> (attribute: AttributeDescription?, isDirect: Bool) {
-        guard let path = expression.node.sourceKeyPath else { return (nil, false) }
+        guard let path = expression.node.withoutBytesCast.sourceKeyPath else { return (nil, false) }
         return (slots.attribute(forKeyPath: path), path.count == 1)
     }
 
@@ -236,6 +243,8 @@ final class AttributeProgram {
                     clear(after: index, &destination, destinationRow)
                     throw located(error, source.key(row), attribute)
                 }
+            case .refuse(let refusal, let attribute):
+                throw located(refusal.ofRow, source.key(row), attribute)
             case .fillNull(let value, let slot):
                 if destination[destinationRow, slot].isNull {
                     value.store(in: &destination, row: destinationRow, slot: slot)
@@ -279,7 +288,7 @@ final class AttributeProgram {
                         cell = destination[target, slot]
                     }
                 }
-            case .addMarker, .stripMarker: preconditionFailure("markers are seen to row by row")
+            case .addMarker, .stripMarker, .refuse: preconditionFailure("these are seen to row by row")
             }
         }
         return true

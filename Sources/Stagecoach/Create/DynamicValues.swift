@@ -1,4 +1,5 @@
 import Diagnostics
+import Foundation
 import Mapping
 
 /// Evaluates what no compiled program can: calls of user code, sets and lists as values, messages.
@@ -27,6 +28,9 @@ final class DynamicValues {
             "source": source, "destination": destination, "manager": manager, "entityMapping": mapping.mapping,
             "propertyMapping": property, "entityPolicy": policies[mapping],
         ]
+        let before = manager.currentEntityMapping
+        manager.enter(mapping.mapping)
+        defer { manager.enter(before) }
         do {
             let value = try expression.evaluate(with: source, variables: variables)
             try runtime.failures.rethrow()
@@ -45,7 +49,7 @@ final class DynamicValues {
         _ source: ManagedObject?
     ) -> MigrationError.Context {
         var context = mapping.context
-        context.objectID = source?.objectID.description
+        context.objectID = source?.objectID.shortName
         context.property = property?.name
         context.expression = expression.format
         return context
@@ -70,7 +74,7 @@ final class DynamicValues {
                         slot: planned.column)
                 }
             } catch {
-                throw error.inside(context(mapping, property, expression, source))
+                throw (planned.refusal?.ofRow ?? error).inside(context(mapping, property, expression, source))
             }
         }
     }
@@ -93,9 +97,31 @@ final class DynamicValues {
         let value = try value(
             of: expression, property: property, in: mapping, source: source, destination: destination)
         do {
-            return try runtime.objects.members(fitting: relationship.relationship, of: value)
+            let members = try runtime.objects.members(fitting: relationship.relationship, of: value)
+            if let refusal = relationship.refusal, members.isEmpty, !Self.isEmpty(value) { throw refusal }
+            return members
         } catch let error as MigrationError {
-            throw error.inside(context(mapping, property, expression, source))
+            throw (relationship.refusal?.ofRow ?? error).inside(context(mapping, property, expression, source))
         }
+    }
+
+    private static func isEmpty(_ value: Any?) -> Bool {
+        switch ValueBridge.unwrapped(value) {
+        case nil: true
+        case let set as NSSet: set.count == 0
+        case let set as NSOrderedSet: set.count == 0
+        case let array as [Any]: array.isEmpty
+        default: false
+        }
+    }
+}
+
+extension MigrationError {
+    /// An expression's misfit as an error of the row that evaluates it.
+    var ofRow: MigrationError {
+        MigrationError(
+            code, .data, message,
+            remedy: "Give the property no expression (null in JSON) where the policy sets it, or one that fits"
+                + (remedy.map { ". " + $0 } ?? ""), context: context)
     }
 }

@@ -116,7 +116,7 @@ struct FetchedSources {
         let sorter = session.sorter(width: 2)
         try forEachObject(of: node, variables) { object in
             guard object.context === runtime.sourceContext else {
-                throw SourceExpressionFailure.noObjects("\(object.objectID) is no object of the source")
+                throw SourceExpressionFailure.noObjects("\(object.objectID.shortName) is no object of the source")
             }
             try sorter.append(SortKey.encode(object.place.key), UInt64(object.entity.index))
         }
@@ -195,8 +195,9 @@ final class SourcePlaces {
     func append(_ object: ManagedObject) throws(MigrationError) {
         guard object.context === runtime.sourceContext, mapping.reads(object.entity) else {
             var failure = SourceExpressionFailure.noObjects(
-                "\(object.objectID) is no object of the source entity \(mapping.source?.definition.name ?? "")")
-            failure.context.objectID = object.objectID.description
+                "\(object.objectID.shortName) is no object of the source entity \(mapping.source?.definition.name ?? "")"
+            )
+            failure.context.objectID = object.objectID.shortName
             throw failure
         }
         try log.append(UInt64(count), UInt64(object.entity.index), UInt64(bitPattern: object.place.key))

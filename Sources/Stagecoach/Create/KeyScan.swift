@@ -218,6 +218,9 @@ struct KeyScan {
         objects.openWindow(session.sourceBatch(slots: slots.columns.count), table: table)
         defer { objects.closeWindow() }
         let variables: [String: Any?] = ["manager": manager, "entityMapping": mapping.mapping]
+        let before = manager.currentEntityMapping
+        manager.enter(mapping.mapping)
+        defer { manager.enter(before) }
         while try reader.next(into: &objects.window) {
             try session.checkCancelled()
             for row in 0..<objects.window.count {

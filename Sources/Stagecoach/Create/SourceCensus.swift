@@ -1,5 +1,6 @@
 import Diagnostics
 import ManagedModel
+import Mapping
 import PersistentStore
 import SpillStorage
 
@@ -64,6 +65,14 @@ struct SourceCensus {
     /// Objects of an entity, subentities not counted.
     func count(of entity: EntityDescription) -> Int {
         rows[layout.schema.tableIndex(of: entity)][entity.index] ?? 0
+    }
+
+    /// Whether an entity mapping may get source objects: those of its source entity, or of subentities where a source
+    /// expression gives them.
+    func hasObjects(of mapping: EntityMapping, in model: ManagedObjectModel) -> Bool {
+        guard let entity = mapping.sourceEntityName.flatMap({ model.entity(named: $0) }) else { return false }
+        let entities = mapping.usedSourceExpression == nil ? [entity] : entity.withDescendants
+        return entities.contains { count(of: $0) > 0 }
     }
 
     /// The counts as they are before anything is migrated.

@@ -126,6 +126,9 @@ struct SourceSlots: KeyPathResolver {
                 return (slot(steps: steps, column: column), attribute.attributeType)
             }
             guard let relationship = current.relationship(named: name) else {
+                if ObjectKeys.contains(name) {
+                    throw MigrationError("expression.unsupported", .configuration, "\(name) is a key of objects")
+                }
                 throw unknown(path, "The source entity \(current) has no property \(name)")
             }
             guard let step = toOneStep(relationship) else {
@@ -233,7 +236,8 @@ struct SourceSlots: KeyPathResolver {
         } else {
             folds.append(
                 FoldGroup(
-                    anchorSlot: anchor, path: members, distinctColumn: distinct, members: slots, folds: [placed]))
+                    anchorSlot: anchor, path: members, distinctColumn: distinct,
+                    distinctsFloats: path.attribute?.attributeType == .float, members: slots, folds: [placed]))
         }
         return (slot, program.type)
     }
@@ -292,6 +296,8 @@ struct FoldGroup {
     let path: MemberPath
     /// The members' column whose equal values count once; nil: every member counts.
     let distinctColumn: Int?
+    /// Whether that column is a Float's.
+    let distinctsFloats: Bool
     /// What is read of a member; slot 0 takes its owner's key.
     var members: SourceSlots
     var folds: [PlacedFold]
@@ -301,6 +307,7 @@ struct FoldGroup {
     var selection: MemberSelection {
         var selection = MemberSelection(
             path: path, columns: members.columns, ownerSlot: 0, distinctColumn: distinctColumn)
+        selection.distinctsFloats = distinctsFloats
         selection.placeSlot = placeSlot
         return selection
     }

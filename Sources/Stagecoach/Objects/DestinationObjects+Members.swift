@@ -26,7 +26,7 @@ extension DestinationObjects {
             }
         } catch let error as MigrationError {
             throw error.inside(
-                .init(entity: place.entity.definition.name, objectID: object.objectID.description, property: name))
+                .init(entity: place.entity.definition.name, objectID: object.objectID.shortName, property: name))
         }
     }
 

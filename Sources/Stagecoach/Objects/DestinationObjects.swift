@@ -280,7 +280,7 @@ final class DestinationObjects: ManagedObjectContext.Backing {
             try set(value, property, of: object)
         } catch let error as MigrationError {
             throw error.inside(
-                .init(entity: place.entity.definition.name, objectID: object.objectID.description, property: name))
+                .init(entity: place.entity.definition.name, objectID: object.objectID.shortName, property: name))
         }
     }
 
@@ -370,7 +370,7 @@ final class DestinationObjects: ManagedObjectContext.Backing {
     func member(_ object: ManagedObject, of property: ObjectProperties.Property) throws -> LinkMember? {
         if object is UnreadMembers { throw UnreadMembers.failure }
         guard object.context === context else {
-            throw MigrationError("value.type", .data, "\(object.objectID) is an object of another context")
+            throw MigrationError("value.type", .data, "\(object.objectID.shortName) is an object of another context")
         }
         guard let relationship = property.relationship, object.entity.isKindOf(entity: relationship.destination) else {
             throw MigrationError(

@@ -1,5 +1,6 @@
 import Foundation
 import ManagedModel
+import Mapping
 
 /// Which row of its side an object is.
 struct ObjectPlace {
@@ -31,6 +32,9 @@ public final class ManagedObjectID: NSObject, @unchecked Sendable {
     /// False: keys are given at creation, so an id never changes.
     public var isTemporaryID: Bool { false }
 
+    /// `<entity>/p<key>`: the form in which errors and reports name objects.
+    package var shortName: String { "\(entity.definition.name)/p\(key)" }
+
     /// `x-coredata://<store UUID>/<entity>/p<key>`.
     public func uriRepresentation() -> URL {
         var parts = URLComponents()
@@ -59,3 +63,5 @@ public final class ManagedObjectID: NSObject, @unchecked Sendable {
 
     public override var description: String { uriRepresentation().absoluteString }
 }
+
+extension ManagedObjectID: ExpressionObjectID {}

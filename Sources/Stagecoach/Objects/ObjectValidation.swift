@@ -20,7 +20,7 @@ struct ObjectValidation {
         MigrationError(
             code, .data, message,
             context: .init(
-                entity: object.entity.definition.name, objectID: object.objectID.description, property: property))
+                entity: object.entity.definition.name, objectID: object.objectID.shortName, property: property))
     }
 
     private func check(_ rule: AttributeDefinition, _ value: Any?) throws {

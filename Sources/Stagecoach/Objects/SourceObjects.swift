@@ -247,7 +247,7 @@ final class SourceObjects: ManagedObjectContext.Backing {
         throw MigrationError(
             "object.readOnly", .data, "Source objects cannot be changed",
             remedy: "Set the value on the destination object",
-            context: .init(entity: object.entity.definition.name, objectID: object.objectID.description, property: key))
+            context: .init(entity: object.entity.definition.name, objectID: object.objectID.shortName, property: key))
     }
 
     func changeMembers(of object: ManagedObject, key: String, adding added: [Any], removing removed: [Any]) throws {
@@ -268,7 +268,7 @@ final class SourceObjects: ManagedObjectContext.Backing {
     func delete(_ object: ManagedObject) throws {
         throw MigrationError(
             "object.readOnly", .data, "Source objects cannot be deleted",
-            context: .init(entity: object.entity.definition.name, objectID: object.objectID.description))
+            context: .init(entity: object.entity.definition.name, objectID: object.objectID.shortName))
     }
 
     func entity(named name: String) throws -> EntityDescription { try ObjectFailure.entity(name, in: schema.model) }
@@ -299,20 +299,20 @@ enum ObjectFailure {
     static func gone(_ object: ManagedObject) -> MigrationError {
         MigrationError(
             "object.unknown", .data, "There is no such object",
-            context: .init(entity: object.entity.definition.name, objectID: object.objectID.description))
+            context: .init(entity: object.entity.definition.name, objectID: object.objectID.shortName))
     }
 
     /// An object of the other side, or of an earlier run.
     static func foreign(_ object: ManagedObject) -> MigrationError {
         MigrationError(
-            "value.type", .data, "\(object.objectID) is an object of another context",
-            context: .init(entity: object.entity.definition.name, objectID: object.objectID.description))
+            "value.type", .data, "\(object.objectID.shortName) is an object of another context",
+            context: .init(entity: object.entity.definition.name, objectID: object.objectID.shortName))
     }
 
     static func unknownKey(_ name: String, _ object: ManagedObject) -> MigrationError {
         MigrationError(
             "object.unknownKey", .data, "The entity \(object.entity) has no property \(name)",
             context: .init(
-                entity: object.entity.definition.name, objectID: object.objectID.description, property: name))
+                entity: object.entity.definition.name, objectID: object.objectID.shortName, property: name))
     }
 }

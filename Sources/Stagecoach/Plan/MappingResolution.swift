@@ -37,13 +37,14 @@ struct MappingResolution {
                     StoredValue($0, type: attribute.attributeType)
                 }
                 if attribute.definition.allowsExternalBinaryDataStorage { initial = initial?.withInlineMarker }
+                let evaluation = try evaluation(of: property, attribute, mapping, sourceEntity)
                 attributes.append(
                     PlannedAttribute(
                         attribute: attribute, column: column, expression: property?.valueExpression,
                         replacesNil: property?.carriedValue != nil
                             || property?.isAutomatic == true && !attribute.isOptional,
                         defaultValue: initial,
-                        needsObjects: try needsObjects(property, attribute, mapping, sourceEntity)))
+                        needsObjects: evaluation.needsObjects, refusal: evaluation.refusal))
             }
         }
         let filter = try filter(of: mapping)
@@ -57,12 +58,13 @@ struct MappingResolution {
         return planned
     }
 
-    /// Whether an attribute's expression is one that no program can compute.
-    private func needsObjects(
-        _ property: PropertyMapping?, _ attribute: AttributeDescription, _ mapping: EntityMapping,
+    /// Whether an attribute's expression is one that no program can compute, and why its value does not fit the attribute:
+    /// a policy may never evaluate it, and objects do where it does.
+    private func evaluation(
+        of property: PropertyMapping?, _ attribute: AttributeDescription, _ mapping: EntityMapping,
         _ entity: EntityDescription?
-    ) throws(MigrationError) -> Bool {
-        guard let property, let expression = property.valueExpression, let entity else { return false }
+    ) throws(MigrationError) -> (needsObjects: Bool, refusal: MigrationError?) {
+        guard let property, let expression = property.valueExpression, let entity else { return (false, nil) }
         var context = MigrationError.Context(
             path: model.path, line: property.line ?? mapping.line, column: property.column ?? mapping.column)
         context.entity = mapping.destinationEntityName
@@ -72,14 +74,20 @@ struct MappingResolution {
             var slots = SourceSlots(entity: entity, schema: source)
             let program = try ExpressionProgram(
                 compiling: expression, to: attribute.attributeType, resolver: &slots, context: context)
+            // What is computed for external storage gets its marker, or its file, from objects.
+            let isMade = attribute.definition.allowsExternalBinaryDataStorage && program.constant != .null
             guard program.copiedSlot == nil,
-                expression.looksIntoExternalData(of: entity, names: source.model.externalAttributeNames)
-            else { return false }
+                isMade || expression.looksIntoExternalData(of: entity, names: source.model.externalAttributeNames)
+            else { return (false, nil) }
             throw Self.externalData.inside(context)
         } catch {
+            if error.isMisfit, mapping.hasPolicy || property.refusal != nil {
+                return (mapping.hasPolicy, property.refusal ?? error)
+            }
             guard error.code == "expression.unsupported", expression.isEvaluable else { throw error }
             try checkNames(in: expression, from: entity, context: context)
-            return true
+            guard !mapping.hasPolicy, let refusal = property.refusal else { return (true, property.refusal) }
+            return (false, refusal)
         }
     }
 
@@ -161,7 +169,7 @@ struct MappingResolution {
     private func sourceExpression(
         of mapping: EntityMapping, _ entity: EntityDescription?
     ) throws(MigrationError) -> ValueExpression? {
-        guard case .other = mapping.sourceFetch, let expression = mapping.sourceExpression else { return nil }
+        guard case .other = mapping.sourceFetch, let expression = mapping.usedSourceExpression else { return nil }
         var context = mapping.sourceExpressionPlace(model.path)
         context.expression = expression.format
         guard entity != nil else {
@@ -169,6 +177,13 @@ struct MappingResolution {
         }
         guard expression.mayGiveObjects else {
             throw SourceExpressionFailure.noObjects("it gives a value that is no object").inside(context)
+        }
+        for name in expression.fetchedEntityNames {
+            guard let entity, let fetched = source.model.entity(named: name), !fetched.isKin(of: entity) else {
+                continue
+            }
+            throw SourceExpressionFailure.noObjects("it fetches objects of \(name), and none of \(entity)").inside(
+                context)
         }
         try checkCalls(in: expression, context: context)
         return expression
@@ -194,20 +209,24 @@ struct MappingResolution {
         var planned: [PlannedRelationship] = []
         for relationship in entity.relationships where !relationship.isTransient {
             var value: RelationshipValue?
-            if let property = item.mapping.relationshipMapping(named: relationship.name),
-                let expression = property.valueExpression
-            {
+            let property = item.mapping.relationshipMapping(named: relationship.name)
+            if let property, let expression = property.valueExpression {
                 var context = item.context
                 context.property = relationship.name
                 context.path = model.path
                 context.line = property.line
                 context.column = property.column
-                value = try resolve(expression, of: relationship, in: item, among: all, context: context)
+                let isFitting = property.refusal == nil && item.source != nil
+                if isFitting {
+                    value = try resolve(expression, of: relationship, in: item, among: all, context: context)
+                } else if item.mapping.hasPolicy {
+                    value = .dynamic(expression)
+                }
             }
             planned.append(
                 PlannedRelationship(
                     relationship: relationship, storage: destination.storage(of: relationship), value: value,
-                    keepsMembers: keepsMembers(value, among: all)))
+                    refusal: property?.refusal, keepsMembers: keepsMembers(value, among: all)))
         }
         return planned
     }
@@ -252,6 +271,7 @@ struct MappingResolution {
                     "mapping.unknownMapping", .configuration, "There is no entity mapping \(name)",
                     remedy: "Name one of: \((all + earlier).map(\.name).joined(separator: ", "))", context: context)
             }
+            try checkEntity(of: named, fits: relationship, context: context)
             return .lookup(
                 argument: argument, candidates: candidates([named], for: relationship, sourceTable: argument.table))
         case .lookupByRelationship(_, let path):
@@ -261,6 +281,21 @@ struct MappingResolution {
                 candidates: candidates(
                     answering(beside: all) + all, for: relationship, sourceTable: argument.table))
         }
+    }
+
+    /// Refuses a lookup in a mapping that makes nothing that the relationship may have: of an earlier mapping model, whose
+    /// entities are known here only.
+    private func checkEntity(
+        of named: PlannedMapping, fits relationship: RelationshipDescription, context: MigrationError.Context
+    ) throws(MigrationError) {
+        guard !named.mayBeAssociatedByHand, !model.entityMappings.contains(where: \.hasPolicy),
+            let made = named.destination, !made.isKin(of: relationship.destination)
+        else { return }
+        throw MigrationError(
+            "expression.type", .configuration,
+            "The entity mapping \(named.name) makes objects of \(made), and the relationship \(relationship.name) takes "
+                + "those of \(relationship.destination)",
+            remedy: "Look up an entity mapping into \(relationship.destination)", context: context)
     }
 
     /// The earlier mappings that still answer: of equal names the latest one.
@@ -361,4 +396,9 @@ extension EntityDescription {
         }
         return count
     }
+}
+
+extension MigrationError {
+    /// Whether a value is of the wrong kind, which is nobody's mistake where nobody computes it.
+    fileprivate var isMisfit: Bool { code == "expression.type" || code.rawValue.hasPrefix("value.") }
 }

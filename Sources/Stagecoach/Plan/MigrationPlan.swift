@@ -25,6 +25,8 @@ public struct MigrationPlan: Sendable, Codable, Equatable {
 
     /// The properties of all mapping models that could not be mapped and are left.
     public var unmapped: [Unmapped] { models.flatMap { $0.unmapped ?? [] } }
+    /// Expressions that do not fit and that nothing evaluates, over all mapping models.
+    var unevaluated: [String] { models.flatMap { $0.unevaluated ?? [] } }
 
     /// One mapping model's part.
     public struct Model: Sendable, Codable, Equatable {
@@ -47,6 +49,9 @@ public struct MigrationPlan: Sendable, Codable, Equatable {
         public var resume: String?
         /// Properties that could not be mapped and are left without a value; nil where there are none.
         public var unmapped: [Unmapped]?
+        /// Expressions that do not fit their properties, of entity mappings without source objects: nothing evaluates
+        /// them. A sentence each; nil where there are none.
+        public var unevaluated: [String]?
     }
 
     /// A property that could not be mapped and is left without a value.
@@ -207,5 +212,13 @@ public struct MigrationPlan: Sendable, Codable, Equatable {
         public var work: Int
         /// What the run needs in any case: below it, it is refused before anything is written.
         public var least: Int
+    }
+}
+
+extension MigrationPlan.Model {
+    /// Says of an expression that does not fit that nothing evaluates it.
+    static func unevaluated(_ misfit: (mapping: Mapping.EntityMapping, property: String, reason: String)) -> String {
+        "\(misfit.mapping.name ?? "").\(misfit.property) does not fit, and \(misfit.mapping.sourceEntityName ?? "") has no "
+            + "objects that need it: \(misfit.reason)"
     }
 }

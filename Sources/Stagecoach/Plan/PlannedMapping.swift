@@ -125,6 +125,8 @@ struct PlannedAttribute {
     let defaultValue: StoredValue?
     /// Whether only objects can evaluate the expression.
     let needsObjects: Bool
+    /// Why the expression's value does not fit, where nobody may evaluate it: the error of the row that does.
+    var refusal: MigrationError?
 }
 
 /// A relationship of a mapping's destination entity and what gives its links.
@@ -133,6 +135,8 @@ struct PlannedRelationship {
     let storage: RelationshipStorage
     /// Nil: the default policy does not touch the relationship.
     let value: RelationshipValue?
+    /// Why the expression's objects do not fit, where nobody may evaluate it: the error of the object that does.
+    var refusal: MigrationError?
     /// Whether every object that the source relationship can have is migrated to one that this relationship may have:
     /// then it lacks only what the source lacked.
     let keepsMembers: Bool

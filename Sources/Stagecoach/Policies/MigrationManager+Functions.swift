@@ -16,7 +16,7 @@ extension MigrationManager: ExpressionFunctions {
         case valueForKey = "valueForKey:"
         case valueForKeyPath = "valueForKeyPath:"
         case sourceContext, destinationContext, sourceModel, destinationModel, mappingModel, currentEntityMapping
-        case userInfo, migrationProgress
+        case userInfo, migrationProgress, usesStoreSpecificMigrationManager
     }
 
     /// Whether a value expression may call a selector on `$manager`.
@@ -102,6 +102,7 @@ extension MigrationManager: ExpressionFunctions {
         case "currentEntityMapping": currentEntityMapping
         case "userInfo": userInfo
         case "migrationProgress": NSNumber(value: migrationProgress)
+        case "usesStoreSpecificMigrationManager": NSNumber(value: usesStoreSpecificMigrationManager)
         default:
             throw MigrationError(
                 "policy.unknownKey", .configuration, "The migration manager has no property \(key)",

@@ -199,6 +199,7 @@ final class ExpectedLinks {
     ) throws {
         guard let entity = mapping.source, let table = plan.sourceTable(mapping) else { return }
         if relationship.isOrdered { knowsOrder = false }
+        scene.manager.enter(mapping)
         let objects = try ledger.connection.prepare("SELECT s, d FROM m\(mapping.index) ORDER BY s")
         while try objects.step() {
             try scene.checkCancelled()

@@ -118,6 +118,7 @@ struct ExpectedObjects {
             var passes = true
             if let filter = mapping.filter, mapping.obstacle == nil {
                 let object = VerifiedObject(entity: entity, table: table, key: key, objects: objects)
+                manager.enter(mapping)
                 do {
                     passes =
                         try filter.filterTruth(

@@ -305,7 +305,7 @@ final class RowVerification {
         guard let entity = mapping.source, let table = plan.sourceTable(mapping) else { return }
         emptyScratch()
         let object = VerifiedObject(entity: entity, table: table, key: key, objects: scene.objects)
-        scene.manager.turn = mapping.turn
+        scene.manager.enter(mapping)
         let variables: [String: Any?] = [
             "source": object, "manager": scene.manager, "entityMapping": mapping.mapping, "propertyMapping": property,
         ]

@@ -29,6 +29,25 @@ final class VerifiedObject: NSObject, ExpressionObject {
     override var hash: Int { key.hashValue ^ table }
 }
 
+/// The identity of a source object, for the evaluator.
+final class VerifiedObjectID: NSObject, ExpressionObjectID {
+    let entity: EntityDescription
+    private let key: Int64
+    private let storeUUID: String
+
+    init(_ object: VerifiedObject, storeUUID: String) {
+        entity = object.entity
+        key = object.key
+        self.storeUUID = storeUUID
+    }
+
+    var isTemporaryID: Bool { false }
+
+    func uriRepresentation() -> URL {
+        URL(string: "x-coredata://\(storeUUID)/\(entity.definition.name)/p\(key)") ?? URL(fileURLWithPath: "/")
+    }
+}
+
 /// A destination object that a lookup gives; it has no values here.
 final class VerifiedResult: NSObject {
     /// Entity mapping that made it.
@@ -124,6 +143,11 @@ final class VerifiedObjects {
             return Data(try file.contents())
         }
         guard let relationship = object.entity.relationship(named: name) else {
+            switch name {
+            case "objectID": return VerifiedObjectID(object, storeUUID: source.metadata.uuid)
+            case "entity": return object.entity
+            default: break
+            }
             throw VerificationObstacle("\(object.entity.definition.name) has no property \(name)")
         }
         let target = layout.schema.tableIndex(of: relationship.destination)
@@ -185,6 +209,8 @@ final class VerifiedManager: NSObject, ExpressionFunctions {
     private let ledger: VerificationLedger
     /// Entity mappings that lookups reach, by name: those of the mapping model at work, else the latest earlier ones.
     var turn = 0
+    /// The entity mapping whose expressions are evaluated.
+    private var current: EntityMapping?
 
     init(plan: VerificationPlan, ledger: VerificationLedger) {
         self.plan = plan
@@ -197,9 +223,32 @@ final class VerifiedManager: NSObject, ExpressionFunctions {
     ]
     private static let byRelationship = "destinationInstancesForSourceRelationshipNamed:sourceInstances:"
 
-    func knows(selector: String) -> Bool { Self.byName.contains(selector) || selector == Self.byRelationship }
+    private static let properties = ["currentEntityMapping", "mappingModel", "sourceModel", "destinationModel"]
+
+    /// Evaluates expressions of an entity mapping from now on.
+    func enter(_ mapping: VerifiedMapping) {
+        turn = mapping.turn
+        current = mapping.mapping
+    }
+
+    func knows(selector: String) -> Bool {
+        Self.byName.contains(selector) || selector == Self.byRelationship || Self.properties.contains(selector)
+    }
+
+    private func property(_ name: String) -> Any? {
+        switch name {
+        case "currentEntityMapping": return current
+        case "sourceModel": return plan.source.schema.model
+        case "destinationModel": return plan.destination.schema.model
+        default:
+            let model = MappingModel()
+            model.entityMappings = plan.own(turn).map(\.mapping)
+            return model
+        }
+    }
 
     func call(selector: String, arguments: [Any?]) throws -> Any? {
+        if Self.properties.contains(selector) { return property(selector) }
         guard knows(selector: selector), arguments.count == 2, let name = arguments[0] as? String else {
             throw VerificationObstacle("the expression calls \(selector)")
         }

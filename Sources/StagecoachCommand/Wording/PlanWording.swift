@@ -46,6 +46,9 @@ enum PlanWording {
         if let unmapped = model.unmapped {
             lines += ["", "  Left unmapped"] + unmapped.map { "    \($0.sentence)" }
         }
+        if let unevaluated = model.unevaluated {
+            lines += ["", "  Does not fit, and is not evaluated"] + unevaluated.map { "    \($0)" }
+        }
         lines += ["", "  Entity mappings"]
         lines += TextTable(
             rows: model.entityMappings.map { mapping in

@@ -18,16 +18,35 @@ extension ExpressionCheck {
         }
         switch selector {
         case "valueForKey:", "valueForKeyPath:":
-            guard case .constant(.string(let path)) = arguments[0] else { return .unknown }
+            guard case .constant(.string(let path)) = arguments[0] else {
+                if !kinds[0].mayBeText {
+                    try mistyped(
+                        "'\(selector)' takes a key as a String, not \(kinds[0].label)", at: Self.text(arguments[0]))
+                }
+                return .unknown
+            }
             let names =
                 selector == "valueForKey:"
                 ? [path] : path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
             return try follow(names[...], from: receiver)
+        case "isEqual:", "isEqualTo:": return .value(.boolean)
         default: break
         }
         switch receiver {
-        case .service("manager"): return try lookup(selector, arguments, kinds)
-        case .service, .unknown, .either: return .unknown
+        case .service(.manager, _): return try lookup(selector, arguments, kinds)
+        case .service(let object, _):
+            if object.isOpen { return .unknown }
+            guard arguments.isEmpty else { throw unknownMessage(selector, receiver) }
+            return try follow([selector], from: receiver)
+        case .dictionary(let value):
+            switch selector {
+            case "count": return .value(.integer)
+            case "description": return .value(.text)
+            case "objectForKey:": return value
+            case "allValues": return .collection(value, isOrdered: true)
+            default: throw unknownMessage(selector, receiver)
+            }
+        case .unknown, .either: return .unknown
         case .null: return .null
         case .object:
             guard arguments.isEmpty else { throw unknownMessage(selector, receiver) }
@@ -75,6 +94,7 @@ extension ExpressionCheck {
                 }
                 return .value(.text)
             }
+            if selector == "objectAtIndex:" { try checkPlace(kinds[0], arguments[0]) }
             return selector == "indexOfObject:" ? .value(.integer) : element
         case "containsObject:", "isEqual:", "isEqualTo:": return .value(.boolean)
         default: return .collection(element, isOrdered: isOrdered)
@@ -109,11 +129,8 @@ extension ExpressionCheck {
             made = .object(.source, nil)
         case LookupSelector.fetch, LookupSelector.fetchWithSubentities:
             try checkFetch(arguments, kinds)
-            return .service("the fetch request")
-        case "sourceContext", "destinationContext", "sourceModel", "destinationModel", "mappingModel",
-            "currentEntityMapping":
-            return .service("manager.\(selector)")
-        default: return .unknown
+            return .service(.fetchRequest, "of the fetch request")
+        default: return arguments.isEmpty ? KnownObject.manager.key(selector)?.kind ?? .unknown : .unknown
         }
         if !kinds[0].mayBeText {
             try mistyped("the lookup's first argument is a name as a string", at: Self.text(arguments[0]))
@@ -136,6 +153,30 @@ extension ExpressionCheck {
         }
     }
 
+    /// Checks what FETCH gets. What registered functions give is not known.
+    func checkRequest(
+        _ request: ExpressionKind, _ requestNode: ExpressionNode, in context: ExpressionKind,
+        _ contextNode: ExpressionNode
+    ) throws(ExpressionMistake) {
+        func isOf(_ object: KnownObject, _ kind: ExpressionKind) -> Bool {
+            switch kind {
+            case .service(let found, _): found == object || found.isOpen
+            case .dictionary: true
+            default: false
+            }
+        }
+        if !request.isAlways({ isOf(.fetchRequest, $0) }) {
+            try mistyped(
+                "FETCH does not take \(request.label) for its request", at: Self.text(requestNode),
+                remedy: "Make one: FUNCTION($manager, '\(LookupSelector.fetch)', '<entity>', '<predicate>')")
+        }
+        if !context.isAlways({ isOf(.context, $0) }) {
+            try mistyped(
+                "FETCH does not take \(context.label) for its context", at: Self.text(contextNode),
+                remedy: "Write $manager.sourceContext")
+        }
+    }
+
     /// Checks a request's predicate against its entity.
     private func checkFetch(
         _ arguments: [ExpressionNode], _ kinds: [ExpressionKind]
@@ -145,6 +186,9 @@ extension ExpressionCheck {
         }
         if !kinds[1].mayBeText {
             try mistyped("the request's second argument is a predicate as a string", at: Self.text(arguments[1]))
+        }
+        if kinds.count > 2, !kinds[2].mayBeNumber {
+            try mistyped("the request's third argument is YES or NO", at: Self.text(arguments[2]))
         }
         guard case .constant(.string(let name)) = arguments[0], case .constant(.string(let text)) = arguments[1]
         else { return }
@@ -158,7 +202,7 @@ extension ExpressionCheck {
         }
         var inner = ExpressionCheck(
             source: sourceModel.entity(named: name), destination: nil, sourceModel: sourceModel, made: made,
-            variables: [], isLenient: isLenient)
+            variables: [], makers: makers, isLenient: isLenient)
         do { try inner.check(predicate) } catch {
             throw ExpressionMistake(error.fault, at: ExpressionConstant.quoted(text))
         }

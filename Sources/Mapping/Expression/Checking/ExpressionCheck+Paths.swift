@@ -11,7 +11,12 @@ extension ExpressionCheck {
             if name == "self", !current.hasProperty("self") { continue }
             switch current {
             case .unknown: return .unknown
-            case .service(let service): return try property(name, of: service)
+            case .service(let object, let way):
+                current = try property(name, of: object, way)
+                attribute = nil
+            case .dictionary(let value):
+                current = name == "@count" ? .value(.integer) : value
+                attribute = nil
             case .null: return .null
             case .either(let first, let second):
                 return .either(
@@ -47,19 +52,14 @@ extension ExpressionCheck {
         return current
     }
 
-    /// A property of the entity mapping or property mapping at work; others may have more than is known here.
-    private func property(_ name: String, of service: String) throws(ExpressionMistake) -> ExpressionKind {
-        var mirror: Mirror?
-        switch service {
-        case "entityMapping": mirror = Mirror(reflecting: EntityMapping())
-        case "propertyMapping": mirror = Mirror(reflecting: PropertyMapping())
-        default: return .unknown
-        }
-        while let found = mirror {
-            if found.children.contains(where: { $0.label == name }) { return .unknown }
-            mirror = found.superclassMirror
-        }
-        throw mistake("mapping.unknownKeyPath", "$\(service) has no property \(name)", at: ".\(name)")
+    /// What a key of an object that is no managed object gives.
+    private func property(
+        _ name: String, of object: KnownObject, _ way: String
+    ) throws(ExpressionMistake) -> ExpressionKind {
+        if let key = object.key(name) { return key.kind }
+        if object.isOpen { return .unknown }
+        throw mistake(
+            "mapping.unknownKeyPath", "\(way) has no property \(name)", at: ".\(name)", remedy: object.keysInWords)
     }
 
     private func property(
@@ -73,16 +73,13 @@ extension ExpressionCheck {
             let object = ExpressionKind.object(side, relationship.destination)
             return relationship.isToMany ? .collection(object, isOrdered: relationship.isOrdered) : object
         }
-        let others = [
-            "objectID", "entity", "managedObjectContext", "isDeleted", "deleted", "isInserted", "inserted", "isUpdated",
-            "updated", "isFault", "fault", "hasChanges", "description", "hash",
-        ]
+        if let kind = KnownObject.objectKeys[name] { return kind }
         // Attributes of subentities are there in their objects.
         let isBelow = entity.withDescendants.contains {
             $0.attribute(named: name) != nil || $0.relationship(named: name) != nil
         }
         guard
-            isBelow || others.contains(name) || entity.definition.fetchedProperties.contains(where: { $0.name == name })
+            isBelow || entity.definition.fetchedProperties.contains(where: { $0.name == name })
         else {
             throw mistake(
                 "mapping.unknownKeyPath", "The \(side.rawValue) entity \(entity) has no property \(name)", at: name,

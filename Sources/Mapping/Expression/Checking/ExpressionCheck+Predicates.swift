@@ -16,6 +16,7 @@ extension ExpressionCheck {
         case .comparison(let modifier, let left, let sign, let right, let options):
             let first: ExpressionKind = try left == .anyKey ? .unknown : kind(of: left)
             let second = try kind(of: right)
+            try checkToMany(modifier, (first, left), sign, (second, right), options)
             let compared = modifier == .direct ? first : first.element
             try check(compared, left, sign, second, right, options)
         }
@@ -68,6 +69,13 @@ extension ExpressionCheck {
     private func checkTypes(
         _ left: ExpressionKind, _ node: ExpressionNode, _ right: ExpressionKind
     ) throws(ExpressionMistake) {
+        if case .object = left, case .value(let type) = right, type.isPlain {
+            return try mistyped("\(left.label) is not compared with a value of type \(type.label)", at: Self.text(node))
+        }
+        if case .value(let type) = left, case .object = right, type.isPlain {
+            return try mistyped(
+                "a value of type \(type.label) is not compared with \(right.label)", at: Self.text(node))
+        }
         guard case .value(let one) = left, case .value(let other) = right, one != other,
             !(one.isNumber && other.isNumber), !(one == .text && other == .uri), !(one == .uri && other == .text)
         else { return }
@@ -89,4 +97,9 @@ extension ExpressionCheck {
         }
         if !mayHold { try mistyped("\(sign.rawValue) does not look into \(whole.label)", at: Self.text(node)) }
     }
+}
+
+extension ExpressionType {
+    /// Whether its values are never objects, and never stand for ones.
+    fileprivate var isPlain: Bool { self != .transformable && self != .reference && self != .null }
 }

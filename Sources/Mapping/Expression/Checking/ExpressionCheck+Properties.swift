@@ -7,15 +7,13 @@ extension ExpressionCheck {
         _ kind: ExpressionKind, of node: ExpressionNode, _ attribute: AttributeDescription
     ) throws(ExpressionMistake) {
         let type = attribute.attributeType
-        guard type != .transformable, type != .undefined, type != .composite else { return }
+        guard type != .undefined, type != .composite else { return }
         let text = Self.text(node)
         for alternative in kind.alternatives {
             switch alternative {
             case .unknown, .null: continue
             case .value(let found):
-                guard let wanted = ExpressionType(type), found != wanted, !(found.isNumber && wanted.isNumber) else {
-                    continue
-                }
+                guard let wanted = ExpressionType(type), !wanted.takes(found) else { continue }
                 let fault = ProgramFault.misfit(found, type)
                 try mistyped(fault.message, at: text, remedy: fault.remedy)
             case .object:
@@ -33,18 +31,32 @@ extension ExpressionCheck {
                         "Make one value of them: @count behind the collection, FUNCTION(<ordered values>, 'componentsJoinedByString:', ', '), or a migration policy"
                 case .object:
                     remedy = "Make one value of them: \(text).@count, \(text).@sum.<attribute> or another operator"
-                default: remedy = "Take one member, \(text)[FIRST], or map it to a Transformable attribute"
+                default: remedy = "Take one member, \(text)[FIRST], or write a migration policy"
                 }
                 try mistyped(
                     "the expression gives \(alternative.label), and an attribute of type \(type.label) takes one value",
                     at: text, remedy: remedy)
-            case .service(let name):
+            case .service(let object, _):
                 try mistyped(
-                    "the object $\(name) does not fit an attribute of type \(type.label)", at: text,
-                    remedy:
-                        "Name one of its properties or call one of its functions: FUNCTION(\(text), '<selector>', …)")
+                    "\(alternative.label) does not fit an attribute of type \(type.label)", at: text,
+                    remedy: Self.remedy(for: object, text, type))
+            case .dictionary:
+                try mistyped(
+                    "the expression gives a dictionary, and an attribute of type \(type.label) takes one value",
+                    at: text, remedy: "Name one of its keys: \(text).<key>")
             case .either: continue
             }
+        }
+    }
+
+    /// How to come from an object to a value.
+    private static func remedy(for object: KnownObject, _ text: String, _ type: AttributeType) -> String {
+        switch object {
+        case .objectID where type == .string: "Write its address: \(text).URIRepresentation.absoluteString"
+        case .objectID: "Write its address, which a URI attribute takes: \(text).URIRepresentation"
+        case .manager, .entityPolicy, .context, .fetchRequest:
+            "Name one of its properties or call one of its functions: FUNCTION(\(text), '<selector>', …)"
+        default: object.keysInWords.map { "Name one of its properties: \(text).<key>. " + $0 } ?? ""
         }
     }
 
@@ -54,10 +66,21 @@ extension ExpressionCheck {
         let text = Self.text(node)
         let remedy =
             "Look destination objects up: FUNCTION($manager, 'destinationInstancesForEntityMappingNamed:sourceInstances:', '<entity mapping>', "
-        for alternative in kind.alternatives {
-            switch alternative.element {
+        for alternative in kind.alternatives.flatMap(\.element.alternatives) {
+            switch alternative {
             case .unknown, .null: continue
-            // Results of lookups are filtered to what the relationship takes.
+            // Results of lookups are filtered to what the relationship takes: some may be among them.
+            case .object(.destination, let entity?) where !entity.isKin(of: relationship.destination):
+                try mistyped(
+                    "\(maker(of: node).map { "the entity mapping \($0)" } ?? "the expression") gives "
+                        + "\(alternative.label), and the relationship \(relationship.name) takes those of "
+                        + "\(relationship.destination)", at: text, remedy: entityMappings(for: relationship))
+            case .object(.destination, nil):
+                if let others = try entitiesMade(by: node, misfitting: relationship) {
+                    try mistyped(
+                        "the objects become those of \(others), and the relationship \(relationship.name) takes those of "
+                            + "\(relationship.destination)", at: text, remedy: entityMappings(for: relationship))
+                }
             case .object(.destination, _): continue
             case .object(.source, _):
                 try mistyped(
@@ -70,16 +93,52 @@ extension ExpressionCheck {
             }
         }
     }
+
+    /// The entity mapping whose objects a lookup gives; nil for other expressions.
+    private func maker(of node: ExpressionNode) -> String? {
+        guard case .function(.variable("manager"), _, let arguments) = node,
+            case .constant(.string(let name))? = arguments.first, made[name] != nil
+        else { return nil }
+        return name
+    }
+
+    /// The entities that a lookup by the name of a relationship gives objects of, where none of them fits; nil where one may.
+    private func entitiesMade(
+        by node: ExpressionNode, misfitting relationship: RelationshipDescription
+    ) throws(ExpressionMistake) -> String? {
+        guard case .function(.variable("manager"), LookupSelector.bySourceRelationship, let arguments) = node,
+            arguments.count == 2
+        else { return nil }
+        var check = self
+        guard case .object(.source, let entity?) = try check.kind(of: arguments[1]).element else { return nil }
+        let made = makers.filter { $0.source.isKin(of: entity) }.map(\.made)
+        let known = made.compactMap { $0 }
+        guard !known.isEmpty, known.count == made.count,
+            !known.contains(where: { $0.isKin(of: relationship.destination) })
+        else { return nil }
+        return Set(known.map { $0.definition.name }).sorted().joined(separator: ", ")
+    }
+
+    /// The entity mappings that make what a relationship takes, in a sentence.
+    private func entityMappings(for relationship: RelationshipDescription) -> String {
+        let names = made.filter { $0.value.isKin(of: relationship.destination) }.keys.sorted()
+        return names.isEmpty
+            ? "No entity mapping makes objects of \(relationship.destination): leave the relationship alone with null"
+            : "Look up an entity mapping into \(relationship.destination): \(names.joined(separator: ", "))"
+    }
 }
 
 extension MappingModel {
     /// Finds what is wrong with the expressions of all entity mappings, whichever path will evaluate them.
     ///
+    /// - Parameter misfits: what becomes of values of the wrong kind.
     /// - Throws: `expression.variable`, `expression.castType`, `expression.syntax` of a pattern or predicate,
     ///   `expression.argumentCount`, `expression.unknownSelector`, `mapping.unknownKeyPath`, `expression.type` (78) with
     ///   file, line, column, entity mapping, property, and the place in the expression.
     /// - Complexity: O(nodes).
-    func checkExpressions(source: ManagedObjectModel, destination: ManagedObjectModel) throws(MigrationError) {
+    func checkExpressions(
+        source: ManagedObjectModel, destination: ManagedObjectModel, misfits: MisfittingExpressions
+    ) throws(MigrationError) {
         let mappings = entityMappings ?? []
         var made: [String: EntityDescription] = [:]
         for mapping in mappings where !mapping.hasPolicy {
@@ -87,41 +146,59 @@ extension MappingModel {
                 made[name] = entity
             }
         }
+        let makers = mappings.compactMap { mapping in
+            mapping.sourceEntityName.flatMap(source.entity(named:)).map { origin in
+                (
+                    source: origin,
+                    made: mapping.hasPolicy ? nil : mapping.destinationEntityName.flatMap(destination.entity(named:))
+                )
+            }
+        }
         for mapping in mappings {
             let origin = mapping.sourceEntityName.flatMap(source.entity(named:))
             let target = mapping.destinationEntityName.flatMap(destination.entity(named:))
-            func makeCheck(_ variables: [String]) -> ExpressionCheck {
+            func makeCheck(_ variables: [String], isLenient: Bool) -> ExpressionCheck {
                 ExpressionCheck(
                     source: origin, destination: target, sourceModel: source, made: made, variables: variables,
-                    isLenient: mapping.hasPolicy)
+                    makers: makers, isLenient: isLenient)
             }
             if let filter = mapping.sourceFilter {
-                var check = makeCheck(ExpressionCheck.filterVariables)
+                var check = makeCheck(ExpressionCheck.filterVariables, isLenient: mapping.hasPolicy)
                 do { try check.check(filter.node) } catch {
                     throw error.described(filter.format, mapping.filterPlace(path))
                 }
             }
-            if let expression = mapping.sourceExpression {
-                var check = makeCheck(ExpressionCheck.sourceExpressionVariables)
+            if let expression = mapping.usedSourceExpression {
+                var check = makeCheck(ExpressionCheck.sourceExpressionVariables, isLenient: mapping.hasPolicy)
                 do { _ = try check.kind(of: expression.node) } catch {
                     throw error.described(expression.format, mapping.sourceExpressionPlace(path))
                 }
             }
             try target?.checkPatterns()
+            let isEvaluated = misfits.isEvaluated(mapping)
             for property in (mapping.attributeMappings ?? []) + (mapping.relationshipMappings ?? []) {
+                if isEvaluated, let refusal = property.refusal { throw refusal }
                 guard let expression = property.valueExpression, let name = property.name else { continue }
-                var check = makeCheck(ExpressionCheck.valueVariables)
-                do {
-                    let kind = try check.kind(of: expression.node)
-                    if let attribute = target?.attribute(named: name) {
-                        try check.fit(kind, of: expression.node, attribute)
-                    } else if let relationship = target?.relationship(named: name) {
-                        try check.fit(kind, of: expression.node, relationship)
+                func check(isLenient: Bool) throws(MigrationError) {
+                    var check = makeCheck(ExpressionCheck.valueVariables, isLenient: isLenient)
+                    do {
+                        let kind = try check.kind(of: expression.node)
+                        if let attribute = target?.attribute(named: name) {
+                            try check.fit(kind, of: expression.node, attribute)
+                        } else if let relationship = target?.relationship(named: name) {
+                            try check.fit(kind, of: expression.node, relationship)
+                        }
+                    } catch {
+                        var place = mapping.propertyPlace(property, path)
+                        place.entity = mapping.destinationEntityName
+                        throw error.described(expression.format, place)
                     }
-                } catch {
-                    var place = mapping.propertyPlace(property, path)
-                    place.entity = mapping.destinationEntityName
-                    throw error.described(expression.format, place)
+                }
+                do throws(MigrationError) { try check(isLenient: false) } catch {
+                    if isEvaluated { throw error }
+                    // Names are wrong whoever evaluates them.
+                    try check(isLenient: true)
+                    property.refusal = property.refusal ?? error
                 }
             }
         }

@@ -14,6 +14,8 @@ struct ExpressionCheck {
     let made: [String: EntityDescription]
     /// The variables that have values where the expression is evaluated.
     let variables: [String]
+    /// What the entity mappings make of the objects of an entity; nothing of those with a policy, which may make anything.
+    let makers: [(source: EntityDescription, made: EntityDescription?)]
     /// Whether a policy may keep the expression from being evaluated: then values of the wrong kind pass.
     let isLenient: Bool
     /// Variables that SUBQUERY and assignments bind.
@@ -65,8 +67,9 @@ struct ExpressionCheck {
             try number(inner, for: "-")
             return .unknown
         case .aggregate(let elements):
-            for element in elements { _ = try kind(of: element) }
-            return .collection(.unknown, isOrdered: true)
+            var kinds: [ExpressionKind] = []
+            for element in elements { kinds.append(try kind(of: element)) }
+            return .collection(ExpressionKind.common(of: kinds), isOrdered: true)
         case .ternary(let condition, let then, let otherwise):
             try check(condition)
             return .either(try kind(of: then), try kind(of: otherwise))
@@ -91,15 +94,17 @@ struct ExpressionCheck {
             return members
         case .setOperation(let sign, let left, let right):
             let first = try collection(left, for: sign.rawValue)
-            _ = try collection(right, for: sign.rawValue)
-            if case .collection(let element, let isOrdered) = first {
+            let second = try collection(right, for: sign.rawValue)
+            guard case .collection(let element, let isOrdered) = first else {
+                return .collection(.unknown, isOrdered: true)
+            }
+            guard sign == .union, case .collection(let other, _) = second else {
                 return .collection(element, isOrdered: isOrdered)
             }
-            return .collection(.unknown, isOrdered: true)
+            return .collection(.either(element, other), isOrdered: isOrdered)
         case .element(let collection, let index): return try element(of: collection, index)
         case .fetch(let request, let context, let countOnly):
-            _ = try kind(of: request)
-            _ = try kind(of: context)
+            try checkRequest(try kind(of: request), request, in: try kind(of: context), context)
             return countOnly ? .value(.integer) : .collection(.unknown, isOrdered: true)
         case .assignment(let name, let value):
             let found = try kind(of: value)
@@ -123,7 +128,7 @@ struct ExpressionCheck {
         switch name {
         case "source": return source.map { ExpressionKind.object(.source, $0) } ?? .unknown
         case "destination": return destination.map { ExpressionKind.object(.destination, $0) } ?? .unknown
-        default: return .service(name)
+        default: return KnownObject(rawValue: name).map { .service($0, "$\(name)") } ?? .unknown
         }
     }
 
@@ -134,6 +139,7 @@ struct ExpressionCheck {
         if case .at(let place) = index {
             let found = try kind(of: place)
             if found.isCollection { try mistyped("an index has to be one value", at: Self.text(place)) }
+            if case .collection = whole { try checkPlace(found, place) }
         }
         switch whole {
         case .collection(let element, let isOrdered):
@@ -151,12 +157,24 @@ struct ExpressionCheck {
         }
     }
 
+    /// Checks the number of a member.
+    func checkPlace(_ kind: ExpressionKind, _ node: ExpressionNode) throws(ExpressionMistake) {
+        if kind.isAlways({ if case .value(.integer) = $0 { true } else { false } }) { return }
+        try mistyped("an index has to be an integer, not \(kind.label)", at: Self.text(node))
+    }
+
     /// What a form that takes collections gets.
     mutating func collection(
         _ node: ExpressionNode, for form: String
     ) throws(ExpressionMistake) -> ExpressionKind {
         let found = try kind(of: node)
-        if !found.isAlways({ if case .value = $0 { false } else { true } }) {
+        let isCollection = found.isAlways { kind in
+            switch kind {
+            case .collection, .dictionary: true
+            default: false
+            }
+        }
+        if !isCollection {
             try mistyped("\(form) does not take \(found.label)", at: Self.text(node))
         }
         return found
@@ -231,7 +249,8 @@ extension ExpressionKind {
     fileprivate func takes(_ type: ExpressionType) -> Bool {
         guard case .value(let target) = self else { return true }
         switch (type, target) {
-        case _ where type == target || type == .transformable || type == .null: return true
+        case _ where type == target || type == .null: return true
+        case (.transformable, _): return target == .data
         case _ where type.isNumber && target.isNumber: return true
         case (_, .date), (_, .text): return type.isNumber || (target == .text && (type == .uuid || type == .uri))
         case (.date, _): return target.isNumber && target != .boolean

@@ -14,8 +14,10 @@ indirect enum ExpressionKind: Sendable {
     case object(Side, EntityDescription?)
     /// Several, whether in an order or not.
     case collection(ExpressionKind, isOrdered: Bool)
-    /// What a variable like `$manager` stands for.
-    case service(String)
+    /// An object that is no managed object, and how it is reached: `$manager`, `objectID`.
+    case service(KnownObject, String)
+    /// Values by keys that only the row, or the one who filled it, knows.
+    case dictionary(ExpressionKind)
     /// The results of a TERNARY.
     case either(ExpressionKind, ExpressionKind)
 
@@ -31,9 +33,27 @@ indirect enum ExpressionKind: Sendable {
         case .collection(.object(let side, let entity), _):
             entity.map { "objects of the \(side.rawValue) entity \($0)" } ?? "objects of the \(side.rawValue)"
         case .collection: "a list of values"
-        case .service(let name): "the object $\(name)"
+        case .service(_, let name): "the object \(name)"
+        case .dictionary: "a dictionary"
         case .either(let first, _): first.label
         }
+    }
+
+    /// What every member of a list is; unknown for members of several kinds.
+    static func common(of kinds: [ExpressionKind]) -> ExpressionKind {
+        var found: ExpressionKind?
+        for kind in kinds {
+            switch (kind, found) {
+            case (.null, _): continue
+            case (_, nil): found = kind
+            case (.value(let type), .value(let known)?) where type == known: continue
+            case (.object(let side, let entity?), .object(let other, let known?)?)
+            where side == other && entity == known:
+                continue
+            default: return .unknown
+            }
+        }
+        return found ?? .unknown
     }
 
     /// What a collection's members are, and every other value itself.
@@ -74,14 +94,20 @@ indirect enum ExpressionKind: Sendable {
         isAlways { if case .value(let type) = $0 { type == .text || type == .uri } else { false } }
     }
 
+    /// Whether it may be objects, or a request's result that is not known: no value, and no object of another kind.
+    var mayGiveObjects: Bool {
+        alternatives.contains { kind in
+            switch kind.element {
+            case .object, .unknown, .either: true
+            default: false
+            }
+        }
+    }
+
     /// Whether it may be an object of a side, or several.
     func mayBeObjects(of wanted: Side) -> Bool {
         isAlways { kind in
-            switch kind.element {
-            case .object(let side, _): side == wanted
-            case .unknown, .null: true
-            default: false
-            }
+            kind.element.isAlways { if case .object(let side, _) = $0 { side == wanted } else { false } }
         }
     }
 }

@@ -12,12 +12,14 @@ enum ExpressionMessages {
     enum ArgumentKind: String {
         case text = "a String"
         case number = "a number"
+        case place = "a number, a whole one,"
         case date = "a Date"
 
         func admits(_ kind: ExpressionKind) -> Bool {
             switch self {
             case .text: kind.mayBeText
             case .number: kind.mayBeNumber
+            case .place: kind.isAlways { if case .value(.integer) = $0 { true } else { false } }
             case .date: kind.isAlways { if case .value(.date) = $0 { true } else { false } }
             }
         }
@@ -32,7 +34,7 @@ enum ExpressionMessages {
         }
         switch type {
         case .text: return texts[selector]
-        case .boolean, .integer, .real, .decimal: return numbers[selector]
+        case .boolean, .integer, .float, .real, .decimal: return numbers[selector]
         case .date: return dates[selector]
         case .uri: return addresses.contains(selector) ? Signature(arguments: [], result: .value(.text)) : nil
         case .uuid: return selector == "UUIDString" ? Signature(arguments: [], result: .value(.text)) : nil
@@ -59,8 +61,9 @@ enum ExpressionMessages {
     private static let texts = table([
         (["length", "intValue", "integerValue", "longLongValue"], [], .value(.integer)),
         (["caseInsensitiveCompare:", "compare:"], [.text], .value(.integer)),
-        (["characterAtIndex:"], [.number], .value(.integer)),
-        (["doubleValue", "floatValue"], [], .value(.real)), (["boolValue"], [], .value(.boolean)),
+        (["characterAtIndex:"], [.place], .value(.integer)),
+        (["doubleValue"], [], .value(.real)), (["floatValue"], [], .value(.float)),
+        (["boolValue"], [], .value(.boolean)),
         (["hasPrefix:", "hasSuffix:", "containsString:", "isEqualToString:"], [.text], .value(.boolean)),
         (
             [
@@ -75,7 +78,7 @@ enum ExpressionMessages {
             ["stringByAppendingString:", "stringByAppendingPathComponent:", "stringByAppendingPathExtension:"], [.text],
             .value(.text)
         ),
-        (["substringFromIndex:", "substringToIndex:"], [.number], .value(.text)),
+        (["substringFromIndex:", "substringToIndex:"], [.place], .value(.text)),
         (["stringByReplacingOccurrencesOfString:withString:"], [.text, .text], .value(.text)),
         (["stringByTrimmingCharactersInSet:"], [nil], .value(.text)),
         (["componentsSeparatedByString:"], [.text], .collection(.value(.text), isOrdered: true)),
@@ -88,7 +91,8 @@ enum ExpressionMessages {
                 "unsignedIntValue",
             ], [], .value(.integer)
         ),
-        (["doubleValue", "floatValue"], [], .value(.real)), (["boolValue"], [], .value(.boolean)),
+        (["doubleValue"], [], .value(.real)), (["floatValue"], [], .value(.float)),
+        (["boolValue"], [], .value(.boolean)),
         (["decimalValue"], [], .value(.decimal)), (["stringValue", "description"], [], .value(.text)),
         (["isEqualToNumber:"], [nil], .value(.boolean)), (["compare:"], [.number], .value(.integer)),
         (

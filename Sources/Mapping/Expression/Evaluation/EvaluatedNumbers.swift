@@ -57,7 +57,7 @@ enum EvaluatedNumbers {
             default: return .integer(whole)
             }
         }
-        if case .real(let real) = value { return .real(try NumberRules.apply(function, real)) }
+        if value.isReal, let real = value.real { return .real(try NumberRules.apply(function, real)) }
         return .decimal(NumberRules.apply(function, value.exact).value)
     }
 
@@ -87,13 +87,20 @@ enum EvaluatedNumbers {
 extension EvaluatedValue {
     var isNumber: Bool {
         switch self {
-        case .boolean, .integer, .real, .decimal: true
+        case .boolean, .integer, .float, .real, .decimal: true
         default: false
         }
     }
     var isDate: Bool { if case .date = self { true } else { false } }
+    /// The value with a Float as the floating number of 64 bits that it is.
+    var widened: EvaluatedValue { if case .float(let number) = self { .real(Double(number)) } else { self } }
     var isText: Bool { if case .text = self { true } else { false } }
-    var isReal: Bool { if case .real = self { true } else { false } }
+    var isReal: Bool {
+        switch self {
+        case .float, .real: true
+        default: false
+        }
+    }
 
     /// A Boolean's or integer's number.
     var whole: Int64? {
@@ -109,6 +116,7 @@ extension EvaluatedValue {
         switch self {
         case .boolean(let flag): flag ? 1 : 0
         case .integer(let number): Double(number)
+        case .float(let number): Double(number)
         case .real(let number): number
         case .decimal(let number): ExactDecimal(number).real
         default: nil

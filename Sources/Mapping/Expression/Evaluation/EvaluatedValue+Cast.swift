@@ -99,6 +99,9 @@ extension EvaluatedValue {
         case .text(let text):
             guard let number = Decimal(exactText: text) else { throw notA("number", text) }
             return number
+        case .float(let number):
+            guard let decimal = ExactDecimal(float: number) else { throw .range("\(number)", "Decimal") }
+            return decimal.value
         default:
             let number = try castReal(name)
             guard let decimal = ExactDecimal(real: number) else { throw .range("\(number)", "Decimal") }
@@ -112,16 +115,13 @@ extension EvaluatedValue {
         case .text(let text): return text
         case .boolean(let flag): return flag ? "1" : "0"
         case .integer(let number): return String(number)
-        case .real(let number): return Self.text(number)
+        case .float(let number): return FloatingText.text(number)
+        case .real(let number): return FloatingText.text(number)
         case .decimal(let number): return number.description
         case .uuid(let uuid): return uuid.uuidString
         case .url(let url): return url.absoluteString
         default: throw misfit(name)
         }
-    }
-
-    static func text(_ number: Double) -> String {
-        number == number.rounded() && abs(number) < 1e15 ? String(Int64(number)) : number.description
     }
 
     private func castCollection(_ name: String, _ kind: EvaluatedCollection.Kind) throws -> EvaluatedValue {

@@ -5,6 +5,8 @@ enum EvaluatedValue {
     case null
     case boolean(Bool)
     case integer(Int64)
+    /// A Float attribute's value: 32 bits.
+    case float(Float)
     case real(Double)
     case decimal(Decimal)
     case text(String)
@@ -50,7 +52,8 @@ enum EvaluatedValue {
     private static func number(_ number: NSNumber) -> EvaluatedValue {
         if let decimal = number as? NSDecimalNumber { return .decimal(decimal.decimalValue) }
         switch UInt8(bitPattern: number.objCType.pointee) {
-        case UInt8(ascii: "f"), UInt8(ascii: "d"): return .real(number.doubleValue)
+        case UInt8(ascii: "f"): return .float(number.floatValue)
+        case UInt8(ascii: "d"): return .real(number.doubleValue)
         case UInt8(ascii: "B"): return .boolean(number.boolValue)
         case UInt8(ascii: "c") where number.int64Value == 0 || number.int64Value == 1:
             return .boolean(number.boolValue)
@@ -69,7 +72,7 @@ enum EvaluatedValue {
         case let flag as Bool: return .boolean(flag)
         case let number as Int: return .integer(Int64(number))
         case let number as Double: return .real(number)
-        case let number as Float: return .real(Double(number))
+        case let number as Float: return .float(number)
         case let number as Decimal: return .decimal(number)
         case let date as Date: return .date(date.timeIntervalSinceReferenceDate)
         case let data as Data: return .data(data)
@@ -95,6 +98,7 @@ enum EvaluatedValue {
         case .null: nil
         case .boolean(let flag): NSNumber(value: flag)
         case .integer(let number): NSNumber(value: number)
+        case .float(let number): NSNumber(value: number)
         case .real(let number): NSNumber(value: number)
         case .decimal(let number): NSDecimalNumber(decimal: number)
         case .text(let text): text
@@ -116,7 +120,7 @@ enum EvaluatedValue {
         case .null: "nil"
         case .boolean: "Boolean"
         case .integer: "integer"
-        case .real: "floating number"
+        case .float, .real: "floating number"
         case .decimal: "Decimal"
         case .text: "String"
         case .date: "Date"

@@ -67,6 +67,10 @@ extension ExpressionEvaluator {
         if let functions = object as? any ExpressionFunctions, functions.knows(selector: key) {
             return EvaluatedValue(try functions.call(selector: key, arguments: []))
         }
+        if let known = KnownObject(of: object) {
+            guard let key = known.key(key) else { throw Self.unknown(key, .object(object)) }
+            return EvaluatedValue(key.value(object))
+        }
         // Other objects are read by their stored properties.
         var mirror: Mirror? = Mirror(reflecting: object)
         while let found = mirror {
@@ -181,13 +185,18 @@ enum CollectionFunction {
         return try EvaluatedNumbers.apply(.divide, sum, .real(Double(count)))
     }
 
-    /// The smallest or largest without nil; nil for none. Numbers of several types give their common one.
+    /// The smallest or largest without nil; nil for none. Numbers of several types give their common one: a Float among
+    /// others is a floating number of 64 bits.
     static func extreme(_ values: [EvaluatedValue], isMaximum: Bool) throws(ProgramFault) -> EvaluatedValue {
         var found = EvaluatedValue.null
-        var (hasReal, hasDecimal) = (false, false)
+        var (hasReal, hasFloat, hasDecimal, hasWhole) = (false, false, false, false)
         for value in values where !value.isNull {
-            if case .real = value { hasReal = true }
-            if case .decimal = value { hasDecimal = true }
+            switch value {
+            case .real: hasReal = true
+            case .float: hasFloat = true
+            case .decimal: hasDecimal = true
+            default: hasWhole = true
+            }
             if found.isNull {
                 found = value
             } else if let order = try ValueOrder.order(value, found, TextFolding([])), order == (isMaximum ? 1 : -1) {
@@ -195,7 +204,8 @@ enum CollectionFunction {
             }
         }
         guard found.isNumber else { return found }
-        if hasReal { return .real(try found.finiteReal()) }
+        if hasFloat, !hasReal, !hasDecimal, !hasWhole { return found }
+        if hasReal || hasFloat { return .real(try found.finiteReal()) }
         return hasDecimal ? .decimal(found.exact.value) : found
     }
 

@@ -11,7 +11,9 @@ extension ExpressionEvaluator {
     ) throws -> EvaluatedValue {
         var arguments: [EvaluatedValue] = []
         for node in nodes { arguments.append(try evaluate(node)) }
-        if case .object(let object) = target, let functions = object as? any ExpressionFunctions,
+        // The path is the evaluation's to follow, through the manager too: its properties lead on.
+        let isPath = selector == "valueForKey:" || selector == "valueForKeyPath:"
+        if !isPath, case .object(let object) = target, let functions = object as? any ExpressionFunctions,
             functions.knows(selector: selector)
         {
             return EvaluatedValue(try functions.call(selector: selector, arguments: arguments.map(\.object)))
@@ -44,7 +46,7 @@ extension ExpressionEvaluator {
         guard selector.count(where: { $0 == ":" }) == arguments.count else { return nil }
         switch target {
         case .text(let text): return try TextMessages.answer(selector, text, arguments)
-        case .boolean, .integer, .real, .decimal: return try NumberMessages.answer(selector, target, arguments)
+        case .boolean, .integer, .float, .real, .decimal: return try NumberMessages.answer(selector, target, arguments)
         case .date(let seconds): return try dateAnswer(selector, seconds, arguments)
         case .uuid(let uuid): return selector == "UUIDString" ? .text(uuid.uuidString) : nil
         case .url(let url): return urlAnswer(selector, url)
@@ -126,6 +128,7 @@ extension ExpressionEvaluator {
     ) throws -> EvaluatedValue? {
         switch selector {
         case "count": return .integer(Int64(dictionary.count))
+        case "description": return .text("\(dictionary.object)")
         case "objectForKey:": return try EvaluatedValue.dictionary(dictionary).element(at: arguments[0])
         case "allValues": return .collection(try EvaluatedCollection(dictionary.values, .array))
         default: return nil

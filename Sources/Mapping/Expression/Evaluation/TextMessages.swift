@@ -84,7 +84,7 @@ enum TextMessages {
         case "intValue": return .integer(Int64(Int32(clamping: whole(text))))
         case "integerValue", "longLongValue": return .integer(whole(text))
         case "doubleValue": return .real(number(text))
-        case "floatValue": return .real(Double(Float(number(text))))
+        case "floatValue": return .float(Float(number(text)))
         case "boolValue":
             // As NSString: blanks, a sign and zeros, then one of these.
             var rest = text[...]
@@ -191,7 +191,8 @@ enum NumberMessages {
         case "intValue", "integerValue", "longLongValue", "longValue", "shortValue", "unsignedIntegerValue",
             "unsignedIntValue":
             return try number.cast(to: selector == "intValue" ? "int32" : "integer")
-        case "doubleValue", "floatValue": return .real(try number.finiteReal())
+        case "doubleValue": return .real(try number.finiteReal())
+        case "floatValue": return .float(Float(try number.finiteReal()))
         case "boolValue": return .boolean(number.real != 0)
         case "decimalValue": return try number.cast(to: "NSDecimalNumber")
         case "stringValue", "description": return try number.cast(to: "NSString")

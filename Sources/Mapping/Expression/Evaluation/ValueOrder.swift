@@ -40,7 +40,7 @@ enum ValueOrder {
 
     /// -1, 0 or 1 for two numbers; nil where one is not a number.
     static func order(_ left: EvaluatedValue, _ right: EvaluatedValue) -> Int? {
-        switch (left, right) {
+        switch (left.widened, right.widened) {
         case (.real(let one), .real(let other)): return order(one, other)
         case (.decimal, _), (_, .decimal):
             // Beside a decimal everything is compared exactly in base ten.
@@ -57,8 +57,11 @@ enum ValueOrder {
     }
 
     private static func base10(_ value: EvaluatedValue) -> ExactDecimal? {
-        if case .real(let number) = value { return ExactDecimal(real: number) }
-        return value.exact
+        switch value {
+        case .float(let number): return ExactDecimal(float: number)
+        case .real(let number): return ExactDecimal(real: number)
+        default: return value.exact
+        }
     }
 
     private static func order(_ a: Double, _ b: Double) -> Int? { a < b ? -1 : a == b ? 0 : a > b ? 1 : nil }
@@ -136,7 +139,7 @@ extension EvaluatedValue: Hashable {
     func hash(into hasher: inout Hasher) {
         switch self {
         case .null: hasher.combine(0)
-        case .boolean, .integer, .real, .decimal: hasher.combine(real ?? 0)
+        case .boolean, .integer, .float, .real, .decimal: hasher.combine(real ?? 0)
         // Not the String's own hash: equality is by bytes.
         case .text(let text): for byte in text.utf8 { hasher.combine(byte) }
         case .date(let seconds): hasher.combine(seconds)

@@ -4,11 +4,12 @@ import Rows
 
 /// What equality indexes hold of a value: equal values have equal hashes, whatever their storage class.
 enum FetchHash {
-    /// Whether an attribute's values can be looked up by hash.
+    /// Whether an attribute's values can be looked up by hash. A Float's column may hold other numbers that are read as the
+    /// same Float.
     static func isIndexable(_ attribute: AttributeDescription) -> Bool {
         switch attribute.attributeType {
-        case .string, .uri, .uuid, .date, .boolean, .integer16, .integer32, .integer64, .double, .float, .decimal: true
-        case .binaryData, .transformable, .undefined, .objectID, .composite: false
+        case .string, .uri, .uuid, .date, .boolean, .integer16, .integer32, .integer64, .double, .decimal: true
+        case .float, .binaryData, .transformable, .undefined, .objectID, .composite: false
         }
     }
 
