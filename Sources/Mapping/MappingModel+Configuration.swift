@@ -8,7 +8,7 @@ extension MappingModel {
     package func restricted(from source: ManagedObjectModel, to destination: ManagedObjectModel) -> MappingModel {
         guard source.whole !== source || destination.whole !== destination else { return self }
         let part = MappingModel()
-        part.isInferred = isInferred
+        part.takeStatements(of: self)
         part.path = path
         part.entityMappings = (entityMappings ?? []).compactMap { mapping in
             let isNear = mapping.sourceEntityName.map { source.entity(named: $0) != nil } ?? true

@@ -7,9 +7,19 @@ extension MappingModel: NSCopying {
     public func copy(with zone: NSZone? = nil) -> Any {
         let copy = MappingModel()
         copy.entityMappings = entityMappings.map { $0.copied() }
-        copy.isInferred = isInferred
+        copy.takeStatements(of: self)
         copy.path = path
         return copy
+    }
+}
+
+extension MappingModel {
+    /// Takes over what another mapping model says beside its entity mappings.
+    func takeStatements(of other: MappingModel) {
+        rulesOfTheSource = other.rulesOfTheSource
+        rulesPlace = other.rulesPlace
+        sourceVersionName = other.sourceVersionName
+        destinationVersionName = other.destinationVersionName
     }
 }
 

@@ -42,7 +42,7 @@ extension MappingModel {
 
     private func take(_ other: MappingModel) {
         entityMappings = other.entityMappings
-        isInferred = other.isInferred
+        takeStatements(of: other)
         path = other.path
     }
 

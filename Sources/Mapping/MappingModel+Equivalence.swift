@@ -4,14 +4,17 @@ extension MappingModel {
 
     /// What two mapping models do differently, a line each; for tests and for people.
     ///
-    /// Compared are the entity mappings in order: name, type, entities, policy, source objects, userInfo, and the property
+    /// Compared are what becomes of rules of the source, and the entity mappings in order: name, type, entities, policy, source objects, userInfo, and the property
     /// mappings by name: expression, whether it is automatic, userInfo. Not compared are version hashes, files and places,
-    /// the order of property mappings, and whether the model was inferred.
+    /// the order of property mappings, and the names of versions.
     ///
     /// - Complexity: O(n log n) in properties.
     package func differences(from other: MappingModel) -> [String] {
         let (own, others) = (entityMappings ?? [], other.entityMappings ?? [])
         var lines: [String] = []
+        if rulesOfTheSource != other.rulesOfTheSource {
+            lines.append("rules of the source: \(rulesOfTheSource) and \(other.rulesOfTheSource)")
+        }
         if own.count != others.count { lines.append("entity mappings: \(own.count) and \(others.count)") }
         for (mapping, counterpart) in zip(own, others) {
             lines += mapping.differences(from: counterpart).map { "\(mapping.name ?? "?"): \($0)" }

@@ -9,17 +9,46 @@ import Synchronization
 public final class MappingModel: NSObject {
     /// In the order in which the stages process them.
     public var entityMappings: [EntityMapping]!
-    /// Whether the model was inferred: a nil under an unchanged rule is then a warning, not an error.
-    package var isInferred = false
+    /// What becomes of a value that breaks a rule, and is copied as it is from a property that had the rule already.
+    ///
+    /// Inferred mapping models have ``RulesOfTheSource/warn``, as lightweight migration does not validate; all others have
+    /// ``RulesOfTheSource/error``, as Core Data's migration manager validates what a mapping model makes. The JSON form
+    /// says it under `rulesOfTheSource`. ``MigrationOptions/strictValidation`` makes such values errors in any case.
+    public var rulesOfTheSource = RulesOfTheSource.error
+    /// The version that the mapping model leads from, by its name in the bundle of versions; nil where it does not say.
+    public var sourceVersionName: String?
+    /// The version that the mapping model leads to, by its name in the bundle of versions; nil where it does not say.
+    public var destinationVersionName: String?
     /// The file it was read from.
     package var path: String?
+    /// Where the file says what becomes of rules of the source, or may say so.
+    package var rulesPlace: RulesPlace?
 
     public override init() { entityMappings = [] }
+
+    /// Where what becomes of rules of the source stands, or may be written; nil for a mapping model built in code.
+    package var statedRules: RulesPlace? { rulesPlace ?? path.map { RulesPlace(path: $0, line: nil) } }
 
     /// The entity mappings by name.
     public var entityMappingsByName: [String: EntityMapping] {
         Dictionary(entityMappings.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
     }
+}
+
+/// What becomes of a value that is copied as it is and breaks a rule which the source model had already.
+public enum RulesOfTheSource: String, Sendable, CaseIterable {
+    /// It is an error, as a value that breaks a new rule is.
+    case error
+    /// It is counted as a warning, and migrated.
+    case warn
+}
+
+/// Where a mapping model says what becomes of rules of the source.
+package struct RulesPlace: Sendable, Equatable {
+    /// The mapping model's file.
+    package let path: String
+    /// The line of `rulesOfTheSource`, or of `formatVersion`, beside which it may stand; nil for a form without such a key.
+    package let line: Int?
 }
 
 /// What an entity mapping does, with Core Data's codes.

@@ -59,6 +59,11 @@ public struct CheckReport: Sendable, Codable {
     public var rejectedObjects = 0
     /// Whether objects that the destination had before would become invalid: they cannot be left out.
     public var hasInvalidEarlierObjects = false
+    /// How broken rules that the source had already may be excused, a sentence without a full stop; nil where none was
+    /// found, and where they are.
+    public var excuse: String?
+    /// What the source lacks and is read as empty or nil; nil where it lacks nothing.
+    public var repairs: [MigrationPlan.Repair]?
     /// Whether policies ran to find out.
     public var ranPolicies = false
 
@@ -124,6 +129,7 @@ extension Migration {
         session.earlierObjects = try link?.idMap.map { path throws(MigrationError) in try EarlierIDMap(path: path) }
         progress.expect(rows: try prepared.expectedRows())
         let count = CheckCount(source: sourcePath)
+        count.report.repairs = prepared.plan.repairs
         count.report.ranPolicies = prepared.mappings.contains { $0.hasPolicy && $0.mapping.hasPolicy }
         _ = try load(session, prepared: prepared, existing: existing, area: area, mode: .check(count))
         try prepared.source.checkUnchanged()
@@ -154,6 +160,7 @@ final class CheckCount {
     func add(_ load: OptimisticLoad, _ session: MigrationSession, _ mappings: [PlannedMapping]) throws {
         report.objects += load.made
         report.rejectedObjects += load.rejectedObjects
+        if session.validation.brokeRuleOfSource { report.excuse = report.excuse ?? session.validation.excuse }
         if session.validation.brokenEarlier != nil { report.hasInvalidEarlierObjects = true }
         for (line, found) in session.validation.tally?.lines ?? [:] {
             let samples = try found.first.map { broken in

@@ -108,7 +108,7 @@ extension Migration {
             names.formUnion(model.entityMappingNames)
         }
         try checkPassNames()
-        let layout = try source.layout(for: sourceModel)
+        let layout = try source.layout(for: sourceModel, damage: options.damage)
         let schema = try source.namesTakenOver(by: byRule, from: layout)
         let expected = link?.expected
         let census =
@@ -196,7 +196,8 @@ extension Migration {
         }
         var plan = MigrationPlan(
             inputs: inputs, models: models, memory: .init(limit: limit, least: MemoryShares.least + all.bytes),
-            disk: disk(models, descriptions.map(\.destinationBytes), existing: appends ? place : nil))
+            disk: disk(models, descriptions.map(\.destinationBytes), existing: appends ? place : nil),
+            repairs: MigrationPlan.Repair.list(layout))
         try options.plan?.check(decisions: plan)
         // No rows were looked at where an earlier run has done so.
         if !describes, let earlier, !earlier.states.isEmpty {

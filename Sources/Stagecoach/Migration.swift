@@ -263,10 +263,11 @@ public final class Migration {
                     counts: session.counts, tables: done.tables, schema: session.destinationSchema, options: options,
                     source: session.source, foreign: try session.source.foreignTables(beside: session.layout),
                     existing: existing, rejects: rejects, missing: external.missing,
-                    history: done.historyNote, unmapped: prepared.plan.unmapped,
+                    history: done.historyNote, repairs: prepared.plan.repairs ?? [], unmapped: prepared.plan.unmapped,
                     madeIndexes: done.madeIndexes, unknownHashes: appends ? [] : unknownHashes(prepared))
                     + prepared.plan.unevaluated,
-                unmapped: prepared.plan.unmapped.isEmpty ? nil : prepared.plan.unmapped)
+                unmapped: prepared.plan.unmapped.isEmpty ? nil : prepared.plan.unmapped,
+                repairs: prepared.plan.repairs)
             if !options.isDryRun {
                 try checkpoints.publish(
                     report, store: place.path, built: area.storePath, results: [rejectFile?.parts, idMap?.parts])
@@ -436,9 +437,10 @@ public final class Migration {
                 continue
             }
             session.validation = try validation(session, area, turn: number, mode)
-            // A value copied unchanged under a rule that the source model had already is a warning where the mapping was
-            // inferred.
-            let excuses = turn.model.isInferred && !options.strictValidation
+            // A value copied unchanged under a rule that the source model had already is a warning where the mapping model
+            // says so, as one that was inferred does.
+            let excuses = turn.model.rulesOfTheSource == .warn && !options.strictValidation
+            session.validation.excuse = turn.model.excuse(options)
             let lookups = EarlierLookups(mappings: turn.mappings, earlier: turn.earlier)
             let isStaged = turn.isStaged || lookups.needObjects(in: session.associations)
             let optimistic = OptimisticLoad(

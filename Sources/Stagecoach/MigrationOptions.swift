@@ -1,4 +1,5 @@
 import Mapping
+import PersistentStore
 
 /// What a migration may be told beyond its stores, models and mapping model.
 public struct MigrationOptions: Sendable {
@@ -66,6 +67,11 @@ public struct MigrationOptions: Sendable {
     /// ``StoreVersion/Evidence/schema``. Else a store whose hashes are not the source model's is refused.
     public var sourceIsKnownByTables = false
 
+    /// Read what a damaged source lacks as empty or nil: a table or a column of the model version that wrote it, as its
+    /// metadata say. Each is named and counted: ``MigrationPlan/repairs``, ``MigrationReport/repairs``. Else such a source is
+    /// refused. The source itself is not changed.
+    public var repairs = false
+
     /// Digests of the libraries that policies come from: a run that did not end is not gone on with by other code.
     package var policyCode: [String] = []
 
@@ -78,6 +84,11 @@ public struct MigrationOptions: Sendable {
 
     /// The defaults.
     public init() {}
+}
+
+extension MigrationOptions {
+    /// What becomes of a source that lacks a table or a column.
+    var damage: DamageChoice { repairs ? .repair : .offerRepair }
 }
 
 /// What becomes of a store's persistent history.

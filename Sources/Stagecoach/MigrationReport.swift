@@ -40,6 +40,8 @@ public struct MigrationReport: Sendable, Codable {
     public var profile: [ProfileLine]?
     /// Properties that could not be mapped and were left without a value; nil where there are none.
     public var unmapped: [MigrationPlan.Unmapped]?
+    /// What the source lacks and was read as empty or nil; nil where it lacks nothing.
+    public var repairs: [MigrationPlan.Repair]?
     /// The runs of a chain of versions, in order; nil where there was one step. The other figures are then the last run's,
     /// but for times, bytes, rejects and notes, which are of all.
     public var steps: [ChainStepReport]?

@@ -96,8 +96,9 @@ struct CommandHelpTests {
                                             Given several times: those for the same two versions
                                             run in turn, and lookups reach the earlier ones;
                                             those for others lead from version to version, in
-                                            any order, and what lies between is inferred. Left
-                                            out: inferred.
+                                            any order, and what lies between is inferred;
+                                            A..B=FILE says that FILE is for the versions A and
+                                            B. Left out: inferred.
                       --via VERSION         Go through this version of the --to bundle, or this
                                             MODEL; given several times, in this order and
                                             through no other version. Left out: the way with the
@@ -158,9 +159,14 @@ struct CommandHelpTests {
                                             What becomes of version hashes that only Core Data
                                             can compute, those of entities with derived or
                                             composite attributes: refuse (the default; a
-                                            compiled .momd states them), or omit (the store
-                                            lacks them, and Core Data takes it for one of
-                                            another version).
+                                            compiled .momd states them, and so does a store
+                                            given with --to), or omit (the store lacks them, and
+                                            Core Data takes it for one of another version).
+                      --repair              Read what a damaged store lacks as empty (a table)
+                                            or nil (a column), where its metadata say which
+                                            version wrote it; each is named and counted, and the
+                                            store is not changed. Left out: such a store is
+                                            refused.
                       --new-uuid            Give the destination a UUID of its own.
                       --check full          Run SQLite's integrity check before publishing.
                       --report FILE         Write a report to a new file: NAME.html (a page to

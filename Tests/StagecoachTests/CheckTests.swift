@@ -119,7 +119,7 @@ struct CheckTests {
         }.write(path: source)
         let models = try ["First", "Second"].map { name in
             let model = mappings(try mapping(name, "A", "A", ["x": "$source.x", "y": "$source.y"]))
-            model.isInferred = true
+            model.rulesOfTheSource = .warn
             return model
         }
         var options = MigrationComparison.Variant(isStaged: isStaged).options

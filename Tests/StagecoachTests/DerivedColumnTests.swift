@@ -181,4 +181,88 @@ struct DerivedColumnTests {
         #expect(store.metadata.propertyList["StagecoachUnknownVersionHashes"] == nil)
         #expect(store.metadata.versionHashes.allSatisfy { $0.value.count == 32 })
     }
+
+    /// A store of the derived attributes' version as Core Data leaves it: with a hash that nobody else can compute.
+    private static func stated(_ hashes: [String: [UInt8]], _ folder: TemporaryFolder) throws -> String {
+        let (old, new) = (try version([]), try version(all))
+        let path = folder.file("stated.sqlite")
+        _ = try migrate(try source(old, folder), old, new, to: path)
+        try StatedHashes.write(hashes, to: path)
+        return path
+    }
+
+    @Test("A store's cached model has the hashes that its metadata state, and what is made by it states them too")
+    func hashesOfStore() throws {
+        let folder = try TemporaryFolder()
+        let hash = (1...32).map { UInt8($0) }
+        let path = try Self.stated(["Note": hash], folder)
+        let store = try SourceStore(path: path, cacheBytes: 1 << 16, valueLimit: 1 << 16, temporaryDirectory: nil)
+        let model = try #require(try store.cachedModel())
+        #expect(model.entityVersionHashesByName["Note"] == Data(hash))
+        #expect(model.entityVersionHashesByName["Author"] != nil && model.versionChecksum != nil)
+        try store.close()
+        #expect(try StoreVersion.find(store: path, bundle: nil).model.entityVersionHashesByName["Note"] == Data(hash))
+
+        // A source that says sums has them of the destination's hashes.
+        let old = try Self.version([])
+        try StatedHashes.write([:], to: folder.file("old.sqlite"), hasSums: true)
+        try Migration(
+            from: folder.file("old.sqlite"), model: old, mapping: .inferred(from: old, to: model),
+            to: folder.file("made.sqlite"), model: model
+        ).run()
+        let made = try SourceStore(
+            path: folder.file("made.sqlite"), cacheBytes: 1 << 16, valueLimit: 1 << 16, temporaryDirectory: nil)
+        let hashes = made.metadata.versionHashes
+        #expect(hashes["Note"] == hash && hashes.values.allSatisfy { $0.count == 32 })
+        #expect(made.metadata.versionHashesDigest == VersionHash.digest(of: hashes))
+        #expect(made.metadata.versionChecksum == VersionHash.checksum(of: hashes))
+        try made.close()
+    }
+
+    @Test("Hashes of a store whose other hashes are not its cached model's are not trusted, and the refusal says so")
+    func hashesOfAnother() throws {
+        let folder = try TemporaryFolder()
+        let path = try Self.stated(
+            ["Note": (1...32).map { UInt8($0) }, "Author": Array(repeating: 7, count: 32)], folder)
+        let store = try SourceStore(path: path, cacheBytes: 1 << 16, valueLimit: 1 << 16, temporaryDirectory: nil)
+        let model = try #require(try store.cachedModel())
+        try store.close()
+        #expect(model.entityVersionHashesByName["Note"] == nil)
+        let old = try Self.version([])
+        let error = try #require(throws: MigrationError.self) {
+            try Migration(
+                from: folder.file("old.sqlite"), model: old, mapping: .inferred(from: old, to: model),
+                to: folder.file("made.sqlite"), model: model
+            ).run()
+        }
+        #expect(error.code == "metadata.missingHash")
+        #expect(error.message.contains("the entity Author differs"), "\(error)")
+    }
+
+    @Test("A hash is carried over with an entity only where its parents are the same too")
+    func inheritedHashes() throws {
+        func version(_ more: AttributeDefinition...) throws -> ManagedObjectModel {
+            try model(
+                entity("Parent", [attribute("x", .string), Self.derived("y", .string, "uppercase:(x)")] + more),
+                entity("Child", parent: "Parent", [attribute("z", .string)]))
+        }
+        let folder = try TemporaryFolder()
+        let plain = try model(
+            entity("Parent", [attribute("x", .string)]), entity("Child", parent: "Parent", [attribute("z", .string)]))
+        let (old, new) = (try version(), try version(attribute("w", .string)))
+        try ReferenceStore(model: plain).write(path: folder.file("plain.sqlite"))
+        _ = try Self.migrate(folder.file("plain.sqlite"), plain, old, to: folder.file("old.sqlite"))
+        try StatedHashes.write(
+            ["Parent": Array(repeating: 1, count: 32), "Child": Array(repeating: 2, count: 32)],
+            to: folder.file("old.sqlite"))
+        func migrate(to model: ManagedObjectModel, _ name: String) throws {
+            try Migration(
+                from: folder.file("old.sqlite"), model: old, mapping: .inferred(from: old, to: model),
+                to: folder.file(name), model: model
+            ).run()
+        }
+        let error = try #require(throws: MigrationError.self) { try migrate(to: new, "new.sqlite") }
+        #expect(error.code == "metadata.missingHash")
+        try migrate(to: version(), "same.sqlite")
+    }
 }

@@ -79,7 +79,7 @@ private func property(_ name: String, _ text: String?, _ isAutomatic: Bool) thro
 func mappings(_ entityMappings: EntityMapping..., inferred: Bool = false) -> MappingModel {
     let model = MappingModel()
     model.entityMappings = entityMappings
-    model.isInferred = inferred
+    model.rulesOfTheSource = inferred ? .warn : .error
     return model
 }
 

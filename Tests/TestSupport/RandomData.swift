@@ -42,6 +42,21 @@ enum RandomData {
         return store
     }
 
+    /// Takes values of required attributes from some rows, as older versions of programs leave them.
+    static func breakRules(of store: inout ReferenceStore, _ generator: inout SeededGenerator) {
+        for entity in store.model.entities where !entity.isAbstract {
+            let table = store.schema.tableIndex(of: entity)
+            let number = Int64(store.schema.number(of: entity))
+            for attribute in entity.attributes where attribute.isStored && !attribute.isOptional {
+                guard generator.chance(3) else { continue }
+                for (key, row) in store.tables[table].sorted(by: { $0.key < $1.key })
+                where row.values[EntityTable.entityColumn] == .integer(number) && generator.chance(6) {
+                    store.set(entity.definition.name, key, attribute.name, .null)
+                }
+            }
+        }
+    }
+
     /// A placeholder key for each row: none for abstract entities and for those whose required reference would find no
     /// target.
     private static func counts(

@@ -26,16 +26,28 @@ package struct RandomMigration: CustomStringConvertible {
         try RandomMigration(seed: seed, rows: rows, isExplicit: isExplicit, hasRules: true)
     }
 
-    private init(seed: UInt64, rows: Int, isExplicit: Bool, hasRules: Bool = false) throws {
+    /// A destination that a mapping may be inferred to and whose rules the rows break, most of them rules that the source
+    /// had already; every third has a property that no mapping can be inferred for.
+    package static func broken(seed: UInt64, rows: Int = 12) throws -> RandomMigration {
+        try RandomMigration(seed: seed, rows: rows, isExplicit: false, hasRules: seed % 2 == 0, hasOldRules: true)
+    }
+
+    private init(
+        seed: UInt64, rows: Int, isExplicit: Bool, hasRules: Bool = false, hasOldRules: Bool = false
+    ) throws {
         self.seed = seed
         var generator = SeededGenerator(seed: seed)
         var model = RandomModel(&generator)
+        if hasOldRules { model.addRules(&generator) }
         source = try ManagedObjectModel(model.definition)
         model.change(&generator)
         if isExplicit { model.relax() }
         if hasRules { model.addRules(&generator) }
+        if hasOldRules, seed % 3 == 0 { model.retype(&generator) }
         destination = try ManagedObjectModel(model.definition)
-        store = RandomData.fill(source, rows: rows, &generator)
+        var store = RandomData.fill(source, rows: rows, &generator)
+        if hasOldRules { RandomData.breakRules(of: &store, &generator) }
+        self.store = store
         mapping = isExplicit ? RandomMapping.make(from: source, to: destination, &generator) : nil
         if hasRules, let mapping { try RandomMapping.addRisks(to: mapping, from: source, to: destination, &generator) }
     }

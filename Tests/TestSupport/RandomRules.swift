@@ -59,6 +59,28 @@ extension RandomModel {
         definition.entities[entity].relationships[position] = relationship
     }
 
+    /// Changes what no mapping can be inferred for: an attribute's type, or a to-many without inverse to a to-one.
+    mutating func retype(_ generator: inout SeededGenerator) {
+        let index = generator.below(definition.entities.count)
+        let links = definition.entities[index].relationships.indices.filter {
+            let link = definition.entities[index].relationships[$0]
+            return link.isToMany && link.inverseName == nil
+        }
+        if let position = links.first, generator.chance(2) {
+            definition.entities[index].relationships[position].isToMany = false
+            definition.entities[index].relationships[position].isOrdered = false
+            definition.entities[index].relationships[position].minimumCount = 0
+            definition.entities[index].relationships[position].maximumCount = 1
+        } else if !definition.entities[index].attributes.isEmpty {
+            let position = generator.below(definition.entities[index].attributes.count)
+            let old = definition.entities[index].attributes[position]
+            var new = AttributeDefinition(name: old.name, type: old.type == .string ? .integer32 : .string)
+            new.renamingIdentifier = old.renamingIdentifier
+            definition.entities[index].attributes[position] = new
+            definition.entities[index].uniquenessConstraints.removeAll { $0.contains(old.name) }
+        }
+    }
+
     private mutating func addConstraint(to entity: Int, _ generator: inout SeededGenerator) {
         let names = definition.entities[entity].attributes.filter { attribute in
             !attribute.isTransient

@@ -102,7 +102,7 @@ extension ReferenceMigrator {
     func isOldRule(
         _ rule: ReferenceViolation.Rule, _ object: ReferenceObject, _ attribute: AttributeDescription
     ) -> Bool {
-        guard mappingModel.isInferred, let origin = origins[ObjectIdentifier(object)],
+        guard mappingModel.rulesOfTheSource == .warn, let origin = origins[ObjectIdentifier(object)],
             let property = mappings[origin.mapping].attributeMapping(named: attribute.name), property.isAutomatic,
             case .keyPath(.variable("source"), let path) = property.valueExpression?.node, path.count == 1,
             let old = origin.source.entity.attribute(named: path[0]), origin.source[path[0]] == object[attribute.name]
@@ -126,7 +126,7 @@ extension ReferenceMigrator {
     func isOldRule(
         _ rule: ReferenceViolation.Rule, _ object: ReferenceObject, _ relationship: RelationshipDescription
     ) -> Bool {
-        guard mappingModel.isInferred, let origin = origins[ObjectIdentifier(object)],
+        guard mappingModel.rulesOfTheSource == .warn, let origin = origins[ObjectIdentifier(object)],
             let property = mappings[origin.mapping].relationshipMapping(named: relationship.name), property.isAutomatic
         else { return false }
         guard let expression = property.valueExpression else { return true }

@@ -4,9 +4,44 @@ extension ManagedObjectModel {
     /// The version hash of each entity, 32 bytes, by name.
     ///
     /// An entity that has or inherits a derived or composite attribute is absent: its hash is known to Core Data
-    /// only. Computed at each call, O(p log p) in properties.
+    /// only, and is there where a compiled model or the metadata of the store that the model was read from state it.
+    /// Computed at each call, O(p log p) in properties.
     public var entityVersionHashesByName: [String: Data] {
         VersionHash.entityHashes(of: self).compactMapValues { $0.bytes.map { Data($0) } }
+    }
+
+    /// Takes the hashes that only Core Data can compute from a store that was made for the model, or for one of its
+    /// configurations: those of entities with derived or composite attributes.
+    ///
+    /// They are taken where every other hash of the store is the model's. Where one is not, the store is of another
+    /// version, and
+    /// ``unknownHashReason(ofEntity:)`` says so.
+    ///
+    /// - Parameter hashes: `NSStoreModelVersionHashes`: 32 bytes by entity name; empty for one that was left out.
+    /// - Complexity: O(p log p) in the model's properties.
+    package func takeUnknownHashes(from hashes: [String: [UInt8]]) {
+        var own = VersionHash.entityHashes(of: self)
+        let stated = hashes.filter { name, hash in
+            hash.count == VersionHash.byteCount && own[name] != nil && own[name]?.bytes == nil
+        }
+        guard !stated.isEmpty else { return }
+        if fitting(storeHashes: hashes) == nil {
+            let difference = ModelDifference.describe(store: hashes, model: self).first ?? "it has other entities"
+            for (name, hash) in own where stated[name] != nil {
+                own[name] = .unknown(
+                    reason: (hash.reason ?? "")
+                        + "; the store's metadata state it, but its cached model is another version's: \(difference)")
+            }
+        } else {
+            own.merge(stated.mapValues { .known($0) }) { $1 }
+        }
+        versionHashes.withLock { $0 = own }
+    }
+
+    /// Why an entity's version hash is not known, a sentence without a full stop; nil where it is, and where there is no
+    /// such entity.
+    package func unknownHashReason(ofEntity name: String) -> String? {
+        VersionHash.entityHashes(of: self)[name]?.reason
     }
 
     /// The checksum over all entities' hashes, base64, as Core Data names versions in staged migrations; nil where

@@ -18,9 +18,9 @@ extension MappingComposition {
     }
 
     /// Whether a rule that the first step's source had already is no error there.
-    private var firstExcuses: Bool { excuses && first.model.isInferred }
+    private var firstExcuses: Bool { excuses && first.model.rulesOfTheSource == .warn }
     /// Whether the composed mapping model excuses rules.
-    private var excusesAll: Bool { firstExcuses && second.model.isInferred }
+    private var excusesAll: Bool { firstExcuses && second.model.rulesOfTheSource == .warn }
 
     private func checkAttributes(
         _ one: EntityMapping, _ source: EntityDescription, _ middle: EntityDescription, _ other: EntityMapping?

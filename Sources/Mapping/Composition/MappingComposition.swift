@@ -32,7 +32,7 @@ package struct MappingComposition {
 
     let first: CompositionStep
     let second: CompositionStep
-    /// Whether inferred mappings excuse rules that their source model had already.
+    /// Whether mapping models may excuse rules that their source model had already: validation is not strict.
     let excuses: Bool
     let pairs: [Pair]
 
@@ -41,7 +41,7 @@ package struct MappingComposition {
     /// - Parameters:
     ///   - first: from `source` to `middle`.
     ///   - second: from `middle` to `destination`.
-    ///   - excuses: whether an inferred mapping takes a broken rule that its source model had already as a warning.
+    ///   - excuses: whether ``MappingModel/rulesOfTheSource`` counts: validation is not strict.
     /// - Throws: ``Obstacle``.
     /// - Complexity: O(properties × entity mappings).
     package static func compose(
@@ -102,7 +102,10 @@ package struct MappingComposition {
 
     private func result() throws(Obstacle) -> MappingModel {
         let model = MappingModel()
-        model.isInferred = first.model.isInferred && second.model.isInferred
+        // Both must excuse a rule; else people are told of one that does not.
+        let strict = [first.model, second.model].first { $0.rulesOfTheSource == .error }
+        model.rulesOfTheSource = strict == nil ? .warn : .error
+        model.rulesPlace = strict?.statedRules
         for pair in pairs {
             let mapping = EntityMapping()
             mapping.name = pair.name

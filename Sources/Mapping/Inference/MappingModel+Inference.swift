@@ -92,7 +92,7 @@ extension MappingModel {
         }
         let model = MappingModel()
         model.entityMappings = entityMappings
-        model.isInferred = true
+        model.rulesOfTheSource = .warn
         return model
     }
 

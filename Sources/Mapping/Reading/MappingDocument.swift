@@ -1,10 +1,16 @@
 import Diagnostics
+import ManagedModel
+
+import struct Foundation.Data
 
 /// A mapping model's JSON text, with what every reading of it needs: keys, types and places.
 struct MappingDocument {
-    /// The version that is written; this and all before it are read. 2 has more keys than 1 (`sourceExpression`, version
-    /// hashes, `unlisted`, `convertedFrom`, properties as objects), which a program that reads 1 only would call unknown.
-    static let formatVersion = 2
+    /// The latest version; this and all before it are read. 2 has more keys than 1 (`sourceExpression`, version hashes,
+    /// `unlisted`, `convertedFrom`, properties as objects), and 3 has more than 2 (`rulesOfTheSource`, `from`, `to`), which a
+    /// program that reads fewer versions would call unknown. The oldest of 2 and 3 that has the keys is written.
+    static let formatVersion = 3
+    /// The keys of the mapping model itself.
+    static let modelKeys = ["formatVersion", "rulesOfTheSource", "from", "to", "entityMappings"]
     /// The keys of an entity mapping.
     static let entityMappingKeys = [
         "name", "mappingType", "sourceEntity", "destinationEntity", "sourceEntityVersionHash",
@@ -83,6 +89,56 @@ struct MappingDocument {
         failure(
             "mapping.expression", "The text does not parse: " + error.message, at: node.position, remedy: error.remedy,
             context: context.filled(from: error.context))
+    }
+}
+
+extension MappingDocument {
+    /// What the mapping model says of the rules of the source, and of the versions that it is for.
+    struct Statements {
+        var rules = RulesOfTheSource.error
+        /// Of `rulesOfTheSource`, or of `formatVersion`, beside which it may stand.
+        var rulesLine: Int?
+        var from: String?
+        var to: String?
+    }
+
+    /// The version hash of a member, in hexadecimal digits or base64; nil where the member is absent.
+    ///
+    /// - Throws: `mapping.valueType` (78).
+    func hash(_ member: JSONMember?) throws(MigrationError) -> Data? {
+        guard let member, let text = try string(member) else { return nil }
+        let forms = [Data(hexadecimal: text), Data(base64Encoded: text)]
+        guard let hash = forms.lazy.compactMap({ $0 }).first(where: { $0.count == VersionHash.byteCount }) else {
+            throw failure(
+                "mapping.valueType",
+                "\"\(member.key)\" must be 32 bytes, in 64 hexadecimal digits or in base64", at: member.value.position,
+                remedy: "stagecoach inspect MODEL prints the version hashes of a model's entities")
+        }
+        return hash
+    }
+
+    /// Reads the statements from the mapping model's members.
+    ///
+    /// - Throws: `mapping.valueType`, `mapping.missingKey` (78).
+    func statements(_ members: [String: JSONMember]) throws(MigrationError) -> Statements {
+        var statements = Statements()
+        if let member = members["rulesOfTheSource"], let word = try string(member) {
+            guard let rules = RulesOfTheSource(rawValue: word) else {
+                throw failure(
+                    "mapping.valueType", "\"rulesOfTheSource\" must be \"warn\" or \"error\", not \"\(word)\"",
+                    at: member.value.position)
+            }
+            statements.rules = rules
+        }
+        statements.rulesLine = (members["rulesOfTheSource"] ?? members["formatVersion"])?.keyPosition.line
+        statements.from = try string(members["from"])
+        statements.to = try string(members["to"])
+        if let only = members["from"] ?? members["to"], statements.from == nil || statements.to == nil {
+            throw failure(
+                "mapping.missingKey", "\"from\" and \"to\" name the versions of a mapping model together",
+                at: only.keyPosition, remedy: "Write both, or neither")
+        }
+        return statements
     }
 }
 

@@ -1,10 +1,8 @@
 import Diagnostics
 import ManagedModel
 
-import struct Foundation.Data
-
 extension MappingModel {
-    /// Reads a mapping model in Stagecoach's JSON form (format version 1) and checks it against its two models.
+    /// Reads a mapping model in Stagecoach's JSON form (format versions 1 to 3) and checks it against its two models.
     ///
     /// - What is left out is filled in: the name is `<source>To<destination>` (or the one name there is); the type is
     ///   custom with a policy, add without a source, remove without a destination, else transform; a property is mapped
@@ -18,8 +16,9 @@ extension MappingModel {
     /// - A property may be listed with an object instead of its expression: `{"expression": "…", "userInfo": {…}}`;
     ///   without `expression` it is mapped as an unlisted one.
     /// - With `convertedFrom` the mapping was written without its models, and is completed as the form that it names is.
-    /// - Version hashes that are written (`sourceEntityVersionHash`, `destinationEntityVersionHash`, base64) must be
-    ///   those of the models, as far as they are known there.
+    /// - Version hashes that are written (`sourceEntityVersionHash`, `destinationEntityVersionHash`, in hexadecimal digits or
+    ///   base64) must be those of the models, as far as they are known there.
+    /// - ``MappingModel/rulesOfTheSource`` is `error` where the text does not say `"rulesOfTheSource": "warn"`.
     /// - Attribute and relationship mappings are sorted by name, in code point order.
     ///
     /// - Parameters:
@@ -82,6 +81,7 @@ private struct MappingModelReader {
     /// Names of entity mappings of mapping models that run before.
     private let earlier: Set<String>
     private var drafts: [Draft] = []
+    private var statements = MappingDocument.Statements()
 
     /// Whether properties that are not listed and cannot be mapped are left.
     var leavesUnmappable = false
@@ -99,8 +99,9 @@ private struct MappingModelReader {
 
     mutating func read() throws(MigrationError) -> MappingModel {
         let members = try document.members(
-            of: document.root, what: "the mapping model", known: ["formatVersion", "entityMappings"])
+            of: document.root, what: "the mapping model", known: MappingDocument.modelKeys)
         try checkVersion(members["formatVersion"])
+        statements = try document.statements(members)
         guard let list = members["entityMappings"] else {
             throw document.failure(
                 "mapping.missingKey", "The key \"entityMappings\" is missing", at: document.root.position)
@@ -181,8 +182,8 @@ private struct MappingModelReader {
             }
         }
         mapping.userInfo = try userInfo(members["userInfo"])
-        mapping.sourceEntityVersionHash = try hash(members["sourceEntityVersionHash"])
-        mapping.destinationEntityVersionHash = try hash(members["destinationEntityVersionHash"])
+        mapping.sourceEntityVersionHash = try document.hash(members["sourceEntityVersionHash"])
+        mapping.destinationEntityVersionHash = try document.hash(members["destinationEntityVersionHash"])
         mapping.statesVersionHashes =
             mapping.sourceEntityVersionHash != nil || mapping.destinationEntityVersionHash != nil
         var draft = Draft(
@@ -200,15 +201,6 @@ private struct MappingModelReader {
         for entry in entries { try checkNumbers(entry.value) }
         return Dictionary(
             entries.map { (AnyHashable($0.key), UserInfoValue($0.value).any) }, uniquingKeysWith: { first, _ in first })
-    }
-
-    private func hash(_ member: JSONMember?) throws(MigrationError) -> Data? {
-        guard let member, let text = try document.string(member) else { return nil }
-        guard let hash = Data(base64Encoded: text), hash.count == 32 else {
-            throw document.failure(
-                "mapping.valueType", "\"\(member.key)\" must be the base64 of 32 bytes", at: member.value.position)
-        }
-        return hash
     }
 
     private func leavesUnlisted(_ member: JSONMember?) throws(MigrationError) -> Bool {
@@ -379,6 +371,9 @@ private struct MappingModelReader {
     private func fill() throws(MigrationError) -> MappingModel {
         let model = MappingModel()
         model.path = document.path
+        model.rulesOfTheSource = statements.rules
+        model.rulesPlace = RulesPlace(path: document.path, line: statements.rulesLine)
+        (model.sourceVersionName, model.destinationVersionName) = (statements.from, statements.to)
         model.entityMappings = drafts.map(\.mapping)
         guard let models else {
             for draft in drafts {
@@ -389,6 +384,10 @@ private struct MappingModelReader {
         }
         let automatic = AutomaticMapping(
             entityMappings: model.entityMappings, source: models.source, destination: models.destination)
+        // What inference left for want of a mapping of the relationship's destination has its source from here.
+        let inferred = AutomaticMapping(
+            entityMappings: model.entityMappings, source: models.source, destination: models.destination,
+            requiresTarget: true)
         let hashes = (old: EntityHashes(models.source), new: EntityHashes(models.destination))
         for draft in drafts {
             let mapping = draft.mapping
@@ -413,6 +412,7 @@ private struct MappingModelReader {
                 properties.filter { !$0.isRelationship }, listed: draft.attributes, draft)
             mapping.relationshipMappings = try mappings(
                 properties.filter(\.isRelationship), listed: draft.relationships, draft)
+            if mapping.lacksSources { mapping.takeSources(of: inferred.properties(from: origin, to: target)) }
         }
         try model.validate(source: models.source, destination: models.destination, earlier: earlier, misfits: misfits)
         return model
@@ -518,6 +518,24 @@ private struct MappingModelReader {
         mapping.line = entry.place.line
         mapping.column = entry.place.column
         return mapping
+    }
+}
+
+extension EntityMapping {
+    /// True where a property was left with a reason and nobody knows which source property stays behind.
+    fileprivate var lacksSources: Bool {
+        ((attributeMappings ?? []) + (relationshipMappings ?? [])).contains {
+            $0.unmapped != nil && $0.unmapped?.source == nil
+        }
+    }
+
+    /// Gives properties that were left with a reason the source that inference sees for that reason.
+    fileprivate func takeSources(of properties: [AutomaticMapping.Property]) {
+        for mapping in (attributeMappings ?? []) + (relationshipMappings ?? []) {
+            guard let reason = mapping.unmapped?.reason, mapping.unmapped?.source == nil else { continue }
+            let seen = properties.first { $0.name == mapping.name }?.unmapped
+            if seen?.reason == reason { mapping.unmapped = seen }
+        }
     }
 }
 

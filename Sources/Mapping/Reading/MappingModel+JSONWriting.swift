@@ -1,16 +1,20 @@
 import Diagnostics
+import ManagedModel
 
 extension MappingModel {
-    /// The mapping model in Stagecoach's JSON form (format version 1), for people and version control: two spaces a level,
+    /// The mapping model in Stagecoach's JSON form, for people and version control: two spaces a level,
     /// keys in a fixed order, properties by name, a line end at the end. Equal mapping models give equal texts.
     ///
     /// Every property is listed, with two exceptions, which reading restores: the automatic expression of an attribute
     /// that was optional and is now required with a default (a listed one is never patched by the default), and the
     /// properties of an entity mapping without source, as long as they have no expression.
     ///
+    /// The keys before the entity mappings: `formatVersion`; `rulesOfTheSource` where it is `warn`, as in what was inferred;
+    /// `from` and `to` where the mapping model names its versions.
+    ///
     /// The keys of an entity mapping, those without a value left out: `name`, `mappingType`, `sourceEntity`,
-    /// `destinationEntity`; `sourceEntityVersionHash` and `destinationEntityVersionHash` (base64; only where a compiled
-    /// mapping model stated them, else they follow from the models); `sourceFilter`; `sourceExpression` (only where it is
+    /// `destinationEntity`; `sourceEntityVersionHash` and `destinationEntityVersionHash` (hexadecimal digits; only
+    /// where the mapping model stated them, else they follow from the models); `sourceFilter`; `sourceExpression` (only where it is
     /// not the usual fetch of the source entity, which the filter says); `migrationPolicy`; `userInfo`; `convertedFrom`
     /// (`cdm` or `xcmappingmodel`, of a mapping model that was read without its models: what is not listed is left alone,
     /// and what the form leaves open is filled in as for that form when the JSON is read with the models); `attributes`;
@@ -33,8 +37,20 @@ extension MappingModel {
         for mapping in entityMappings ?? [] { try mapping.checkWritable(path: path) }
         var writer = JSONWriter()
         writer.container("{", "}") { writer in
+            let versions = sourceVersionName.flatMap { from in destinationVersionName.map { (from, $0) } }
+            let isPlain = rulesOfTheSource == .error && versions == nil
             writer.key("formatVersion")
-            writer.literal("\(MappingDocument.formatVersion)")
+            writer.literal("\(isPlain ? 2 : MappingDocument.formatVersion)")
+            if rulesOfTheSource != .error {
+                writer.key("rulesOfTheSource")
+                writer.string(rulesOfTheSource.rawValue)
+            }
+            if let versions {
+                writer.key("from")
+                writer.string(versions.0)
+                writer.key("to")
+                writer.string(versions.1)
+            }
             writer.key("entityMappings")
             writer.container("[", "]") { writer in
                 for mapping in entityMappings ?? [] {
@@ -87,8 +103,8 @@ extension EntityMapping {
             member("sourceEntity", sourceEntityName)
             member("destinationEntity", destinationEntityName)
             if statesVersionHashes {
-                member("sourceEntityVersionHash", sourceEntityVersionHash?.base64EncodedString())
-                member("destinationEntityVersionHash", destinationEntityVersionHash?.base64EncodedString())
+                member("sourceEntityVersionHash", sourceEntityVersionHash?.hexadecimal)
+                member("destinationEntityVersionHash", destinationEntityVersionHash?.hexadecimal)
             }
             switch sourceFetch {
             case .all: break

@@ -1,4 +1,5 @@
 import Diagnostics
+import ManagedModel
 
 /// What a mapping model's file says, without the two models it speaks of: for looking at it.
 ///
@@ -18,6 +19,9 @@ package struct MappingOutline: Sendable, Equatable, Encodable {
         package let mappingType: String?
         package let sourceEntity: String?
         package let destinationEntity: String?
+        /// In hexadecimal digits; nil where the file does not state it.
+        package var sourceEntityVersionHash: String?
+        package var destinationEntityVersionHash: String?
         package let sourceFilter: String?
         /// Where it is not a plain fetch of the source entity.
         package let sourceExpression: String?
@@ -33,6 +37,10 @@ package struct MappingOutline: Sendable, Equatable, Encodable {
     /// Where Xcode found the models, relative to a project.
     package var sourceModelPath: String?
     package var destinationModelPath: String?
+    /// What becomes of rules of the source, and the versions that the mapping model is for: of JSON.
+    package private(set) var rulesOfTheSource: String?
+    package private(set) var from: String?
+    package private(set) var to: String?
     package let entityMappings: [EntityMapping]
 
     /// Reads the outline of a file of any form.
@@ -78,6 +86,8 @@ package struct MappingOutline: Sendable, Equatable, Encodable {
             EntityMapping(
                 name: mapping.name, mappingType: mapping.effectiveType.jsonName,
                 sourceEntity: mapping.sourceEntityName, destinationEntity: mapping.destinationEntityName,
+                sourceEntityVersionHash: mapping.sourceEntityVersionHash?.hexadecimal,
+                destinationEntityVersionHash: mapping.destinationEntityVersionHash?.hexadecimal,
                 sourceFilter: mapping.sourceFilter?.format, sourceExpression: mapping.sourceExpression?.format,
                 migrationPolicy: mapping.entityMigrationPolicyClassName,
                 attributes: properties(mapping.attributeMappings),
@@ -93,7 +103,7 @@ package struct MappingOutline: Sendable, Equatable, Encodable {
     package static func reading(json: [UInt8], path: String) throws(MigrationError) -> MappingOutline {
         let document = try MappingDocument(json, path: path)
         let members = try document.members(
-            of: document.root, what: "the mapping model", known: ["formatVersion", "entityMappings"])
+            of: document.root, what: "the mapping model", known: MappingDocument.modelKeys)
         guard let version = members["formatVersion"] else {
             throw document.failure(
                 "mapping.missingKey", "The key \"formatVersion\" is missing", at: document.root.position,
@@ -111,7 +121,11 @@ package struct MappingOutline: Sendable, Equatable, Encodable {
         }
         var mappings: [EntityMapping] = []
         for element in elements { mappings.append(try mapping(element, in: document)) }
-        return MappingOutline(formatVersion: number, mappings)
+        var outline = MappingOutline(formatVersion: number, mappings)
+        let statements = try document.statements(members)
+        outline.rulesOfTheSource = statements.rules.rawValue
+        (outline.from, outline.to) = (statements.from, statements.to)
+        return outline
     }
 
     private static func mapping(
@@ -124,6 +138,8 @@ package struct MappingOutline: Sendable, Equatable, Encodable {
             name: try document.string(members["name"]), mappingType: try document.string(members["mappingType"]),
             sourceEntity: try document.string(members["sourceEntity"]),
             destinationEntity: try document.string(members["destinationEntity"]),
+            sourceEntityVersionHash: try document.hash(members["sourceEntityVersionHash"])?.hexadecimal,
+            destinationEntityVersionHash: try document.hash(members["destinationEntityVersionHash"])?.hexadecimal,
             sourceFilter: try document.string(members["sourceFilter"]),
             sourceExpression: try document.string(members["sourceExpression"]),
             migrationPolicy: try document.string(members["migrationPolicy"]),

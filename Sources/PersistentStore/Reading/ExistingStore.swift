@@ -31,7 +31,7 @@ package struct ExistingStore: Sendable {
     ///   - path: the main file; its -wal is read.
     ///   - model: the model that the store must be of; the caller compares ``metadata``'s hashes.
     ///   - check: called with the metadata before tables are looked for: a store of another model has others.
-    /// - Throws: what ``SourceStore`` throws; `store.schemaMismatch` (65).
+    /// - Throws: what ``SourceStore`` throws; `store.schemaMismatch`, `store.incomplete` (65).
     /// - Complexity: O(tables) lookups; a small page cache for the time of the call.
     package init(
         path: String, model: ManagedObjectModel, check: (StoreMetadata) throws(MigrationError) -> Void

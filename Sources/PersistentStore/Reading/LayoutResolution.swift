@@ -7,18 +7,37 @@ extension SourceStore {
     /// Names decide, never positions: a store that was migrated in place has its columns in another order, columns
     /// left over, and join tables under an older number or name (wire 1-27: Z_14TRUSTEDBYCLIENTS).
     ///
-    /// - Throws: `store.schemaMismatch` (65) naming the entity and the property that has no place; `store.damaged`.
-    /// - Complexity: O(tables + columns).
-    package func layout(for model: ManagedObjectModel) throws(MigrationError) -> StoreLayout {
-        let schema = StoreSchema(model: model)
-        var resolution = LayoutResolution(
-            schema: schema, primaryKeys: primaryKeys, files: try fileTables(), path: path)
-        var layout = try resolution.resolve()
+    /// - Parameter damage: what becomes of a store whose metadata say that the model wrote it, and that lacks a table or a
+    ///   column of it.
+    /// - Throws: `store.schemaMismatch` (65) naming the entity and the property that has no place; `store.incomplete` (65)
+    ///   where the model wrote the store all the same; `store.damaged`.
+    /// - Complexity: O(tables + columns), and O(rows) of tables that lack a column.
+    package func layout(
+        for model: ManagedObjectModel, damage choice: DamageChoice = .refuse
+    ) throws(MigrationError) -> StoreLayout {
+        var resolution = try resolution(of: model)
+        var layout = resolution.layout
+        if let mismatch = resolution.mismatch {
+            guard isKnown(as: model) else { throw mismatch }
+            guard choice == .repair else {
+                throw refusal(of: resolution.damages, offersRepair: choice == .offerRepair)
+            }
+            try repair(&resolution.damages, layout)
+            layout.damages = resolution.damages
+        }
         for table in layout.tables.indices {
             let greatest = try greatestKey(table: table, in: layout) ?? 0
             layout.tables[table].maximumKey = max(layout.tables[table].maximumKey, greatest)
         }
         return layout
+    }
+
+    /// The model's places in the file, and what has none.
+    func resolution(of model: ManagedObjectModel) throws(MigrationError) -> ResolvedLayout {
+        var resolution = LayoutResolution(
+            schema: StoreSchema(model: model), primaryKeys: primaryKeys, files: try fileTables(), path: path,
+            isKnown: isKnown(as: model), hasNumbers: hasNumbers)
+        return try resolution.resolve()
     }
 
     /// All tables with their columns.
@@ -28,7 +47,7 @@ extension SourceStore {
             var tables: [FileTable] = []
             while try names.step() {
                 guard let name = names.text(0), name.hasPrefix("Z") || name.hasPrefix("z") else { continue }
-                let info = try connection.prepare("PRAGMA table_info(\(name.quoted))")
+                let info = try connection.prepare("PRAGMA main.table_info(\(name.quoted))")
                 var table = FileTable(name: name, columns: [:], isKeyed: false)
                 var keyCount = 0
                 var isKeyed = false
@@ -48,6 +67,15 @@ extension SourceStore {
     }
 }
 
+/// A model's places in a file, as far as it has them.
+struct ResolvedLayout {
+    /// What is missing has the names that Core Data would give it.
+    let layout: StoreLayout
+    var damages: [StoreDamage]
+    /// The error for what is missing where nothing says that the model wrote the store.
+    let mismatch: MigrationError?
+}
+
 /// A table as the file declares it.
 struct FileTable {
     var name: String
@@ -64,10 +92,22 @@ struct LayoutResolution {
     private let files: [FileTable]
     private let path: String
     private let byName: [String: Int]
+    /// Whether the metadata say that the model wrote the store: then what has no place is damage.
+    private let isKnown: Bool
+    /// Whether the file has Z_PRIMARYKEY.
+    private let hasNumbers: Bool
     /// Indices of file tables that have been given away.
     private var claimed: Set<Int> = []
+    private var damages: [StoreDamage] = []
+    /// The first part that has no place.
+    private var mismatch: MigrationError?
 
-    init(schema: StoreSchema, primaryKeys: [PrimaryKeyRow], files: [FileTable], path: String) {
+    init(
+        schema: StoreSchema, primaryKeys: [PrimaryKeyRow], files: [FileTable], path: String, isKnown: Bool,
+        hasNumbers: Bool
+    ) {
+        self.isKnown = isKnown
+        self.hasNumbers = hasNumbers
         self.schema = schema
         self.primaryKeys = primaryKeys
         self.files = files
@@ -76,8 +116,11 @@ struct LayoutResolution {
             files.enumerated().map { ($1.name.uppercased(), $0) }, uniquingKeysWith: { first, _ in first })
     }
 
-    mutating func resolve() throws(MigrationError) -> StoreLayout {
+    mutating func resolve() throws(MigrationError) -> ResolvedLayout {
         let numbers = try entityNumbers()
+        if !hasNumbers, !schema.model.entities.isEmpty {
+            note(.numbers, "Z_PRIMARYKEY", nil, .init(entity: 0, name: ""), "The store has no table Z_PRIMARYKEY")
+        }
         var tables: [SourceTable] = []
         for table in schema.tables { tables.append(try resolve(table, numbers)) }
         var joins: [SourceJoinTable?] = []
@@ -85,18 +128,49 @@ struct LayoutResolution {
         for join in schema.joinTables { joins.append(exact(join)) }
         var complete: [SourceJoinTable] = []
         for (join, found) in zip(schema.joinTables, joins) {
-            if let found { complete.append(found) } else { complete.append(try search(join)) }
+            complete.append(found ?? search(join) ?? missing(join))
         }
-        return StoreLayout(
+        let layout = StoreLayout(
             schema: schema, tables: tables, joinTables: complete, fileNumbers: numbers,
             entityByFileNumber: Dictionary(
                 numbers.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first }))
+        return ResolvedLayout(layout: layout, damages: damages, mismatch: mismatch)
     }
 
-    private func mismatch(_ message: String, entity: Int, property: String? = nil) -> MigrationError {
-        MigrationError(
-            "store.schemaMismatch", .data, message, remedy: "Give the model version that wrote the store with --from",
-            context: .init(path: path, entity: schema.model.entity(at: entity).definition.name, property: property))
+    /// The error for what has no place and cannot be read as empty or nil.
+    ///
+    /// - Parameter message: a sentence without a full stop that begins in lower case.
+    private func irreparable(_ message: String, entity: Int) -> MigrationError {
+        let context = MigrationError.Context(
+            path: path, entity: schema.model.entity(at: entity).definition.name)
+        guard isKnown else {
+            return MigrationError(
+                "store.schemaMismatch", .data, message.prefix(1).uppercased() + message.dropFirst(),
+                remedy: "Give the model version that wrote the store with --from", context: context)
+        }
+        return MigrationError(
+            "store.incomplete", .data, "The store is damaged and cannot be repaired: \(message)",
+            remedy: "Use an undamaged copy of the store", context: context)
+    }
+
+    /// Notes what has no place.
+    ///
+    /// - Parameter place: the property, of no name for a whole table.
+    private mutating func note(
+        _ part: StoreDamage.Part, _ table: String, _ column: String?, _ place: PropertyReference,
+        numbers: [Int] = [], _ message: String
+    ) {
+        let entity = schema.model.entity(at: place.entity).definition.name
+        let property = place.name.isEmpty ? nil : place.name
+        damages.append(
+            StoreDamage(
+                part: part, table: table, column: column, entity: entity, property: property, entityNumbers: numbers))
+        mismatch =
+            mismatch
+            ?? MigrationError(
+                "store.schemaMismatch", .data, message,
+                remedy: "Give the model version that wrote the store with --from",
+                context: .init(path: path, entity: entity, property: property))
     }
 
     // MARK: Entity numbers
@@ -120,7 +194,7 @@ struct LayoutResolution {
             }
             let computed = schema.entityNumbers[entity.index]
             if let name = nameByNumber[computed], known.contains(name) {
-                throw mismatch("Z_PRIMARYKEY has no row for the entity", entity: entity.index)
+                throw irreparable("Z_PRIMARYKEY has no row for the entity", entity: entity.index)
             }
             numbers.append(computed)
         }
@@ -130,12 +204,16 @@ struct LayoutResolution {
     // MARK: Entity tables
 
     private mutating func resolve(_ table: EntityTable, _ numbers: [Int]) throws(MigrationError) -> SourceTable {
+        let root = numbers[table.root]
+        let maximum = max(0, primaryKeys.first { $0.number == root }?.maximum ?? 0)
         guard let index = byName[table.name.uppercased()] else {
-            throw mismatch("The store has no table \(table.name)", entity: table.root)
+            note(
+                .table, table.name, nil, .init(entity: table.root, name: ""), "The store has no table \(table.name)")
+            return SourceTable(name: table.name, columns: table.columns.map(\.name), maximumKey: maximum)
         }
         let file = files[index]
         guard file.isKeyed else {
-            throw mismatch("The key of the table \(file.name) is not Z_PK", entity: table.root)
+            throw irreparable("the key of the table \(file.name) is not Z_PK", entity: table.root)
         }
         claimed.insert(index)
         let predicted = Set(table.columns.map { $0.name.uppercased() })
@@ -154,15 +232,27 @@ struct LayoutResolution {
             guard let pattern, !pattern.isEmpty, others.count == 1, let only = others.first,
                 let actual = file.columns[only]
             else {
-                throw mismatch(
-                    "The table \(file.name) has no column \(column.name)", entity: place?.entity ?? table.root,
-                    property: place?.name)
+                let message = "the table \(file.name) has no column \(column.name)"
+                if column.role == .entity { throw irreparable(message, entity: table.root) }
+                note(
+                    .column, file.name, column.name, place ?? .init(entity: table.root, name: ""),
+                    numbers: rowNumbers(of: column.role, in: table, numbers), "The" + message.dropFirst(3))
+                columns.append(column.name)
+                continue
             }
             columns.append(actual)
         }
-        let root = numbers[table.root]
-        let maximum = primaryKeys.first { $0.number == root }?.maximum ?? 0
-        return SourceTable(name: file.name, columns: columns, maximumKey: max(0, maximum))
+        return SourceTable(name: file.name, columns: columns, maximumKey: maximum)
+    }
+
+    /// Z_ENT of the rows whose property a column holds; empty where they are all rows of the table.
+    private func rowNumbers(of role: ColumnRole, in table: EntityTable, _ numbers: [Int]) -> [Int] {
+        guard table.entities.count > 1 else { return [] }
+        switch role {
+        case .attribute(let reference), .toOne(let reference), .toOneEntity(let reference):
+            return schema.model.entity(at: reference.entity).withDescendants.map { numbers[$0.index] }
+        case .entity, .lock, .order, .hiddenOwner, .hiddenOrder: return []
+        }
     }
 
     private static func property(of role: ColumnRole) -> PropertyReference? {
@@ -200,7 +290,7 @@ struct LayoutResolution {
     }
 
     /// Finds a join table by its columns: as they are named, then whatever their entity numbers.
-    private mutating func search(_ join: JoinTable) throws(MigrationError) -> SourceJoinTable {
+    private mutating func search(_ join: JoinTable) -> SourceJoinTable? {
         let names = Set(
             ([join.name] + (join.alternativeName.map { [$0] } ?? [])).map {
                 LayoutResolution.withoutNumber($0.uppercased()) ?? $0.uppercased()
@@ -220,8 +310,41 @@ struct LayoutResolution {
                 return found[0].1
             }
         }
-        let reference = join.sides[0].relationship
-        throw mismatch("The store has no join table \(join.name)", entity: reference.entity, property: reference.name)
+        return nil
+    }
+
+    /// A join table that the file lacks, or that lacks columns there.
+    private mutating func missing(_ join: JoinTable) -> SourceJoinTable {
+        let names = [join.name] + (join.alternativeName.map { [$0] } ?? [])
+        let message = "The store has no join table \(join.name)"
+        let place = join.sides[0].relationship
+        let index = names.compactMap { byName[$0.uppercased()] }.first { !claimed.contains($0) && !files[$0].isKeyed }
+        guard let index else {
+            note(.joinTable, join.name, nil, place, message)
+            return SourceJoinTable(
+                name: join.name, sides: join.sides.map { .init(column: $0.column, orderColumn: $0.orderColumn) })
+        }
+        claimed.insert(index)
+        let file = files[index]
+        func actual(_ name: String) -> String? {
+            let normal = LayoutResolution.withoutNumber(name.uppercased())
+            let alike = normal == nil ? [] : file.columns.keys.filter { LayoutResolution.withoutNumber($0) == normal }
+            return file.columns[name.uppercased()]
+                ?? (alike.count == 1 ? alike.first.flatMap { file.columns[$0] } : nil)
+        }
+        var sides: [SourceJoinSide] = []
+        for (number, side) in join.sides.enumerated() {
+            sides.append(
+                SourceJoinSide(
+                    column: actual(side.column) ?? side.column,
+                    orderColumn: side.orderColumn.map { actual($0) ?? $0 }))
+            if actual(side.column) == nil { note(.joinTable, file.name, side.column, place, message) }
+            // The column gives the place among the members of the other side's object.
+            if let order = side.orderColumn, actual(order) == nil {
+                note(.linkOrder, file.name, order, join.sides[1 - number].relationship, message)
+            }
+        }
+        return SourceJoinTable(name: file.name, sides: sides)
     }
 
     /// A name without its number and without the digits that a collision appended.

@@ -14,7 +14,7 @@ extension SourceStore {
             let source = layout.tables[selection.table]
             guard let file = pages.file else { return nil }
             let table: SourcePages.Table
-            switch try pages.table(source.name, connection) {
+            switch try pageTable(source.name, in: pages) {
             case .table(let found): table = found
             case .reason(let reason):
                 noteFallback(source.name, reason)
@@ -31,7 +31,7 @@ extension SourceStore {
     func pairScan(
         _ join: SourceJoinTable, side: Int, after: (first: Int64, second: Int64)?
     ) throws(MigrationError) -> PairScan? {
-        guard readsPages else { return nil }
+        guard readsPages, !repaired.contains(join.name.uppercased()) else { return nil }
         guard join.sides.allSatisfy({ $0.orderColumn == nil }) else {
             noteFallback(join.name, "its links have places in an order")
             return nil
@@ -46,6 +46,12 @@ extension SourceStore {
             }
             return PairScan(file: file, root: root, table: join.name, slots: (side, 1 - side), after: after)
         }
+    }
+
+    /// A table, or why SQLite has to read it.
+    func pageTable(_ name: String, in pages: SourcePages) throws(MigrationError) -> SourcePages.TableOrReason {
+        repaired.contains(name.uppercased())
+            ? .reason("what it lacks is read as empty or nil") : try pages.table(name, connection)
     }
 
     func openPages() throws(MigrationError) -> SourcePages {

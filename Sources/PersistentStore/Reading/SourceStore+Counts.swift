@@ -9,7 +9,7 @@ extension SourceStore {
         try blamingData { () throws(MigrationError) in
             let name = layout.tables[table].name
             // As SQLite counts, along the smallest index where there is one; but many pages at once, and not by its cache.
-            if readsPages, let file = try openPages().file {
+            if readsPages, !repaired.contains(name.uppercased()), let file = try openPages().file {
                 if let root = try indexRoot(ofTable: name) {
                     if try PairScan.isIndex(file, root: root) { return try TreeCount.entries(ofIndex: root, in: file) }
                 } else if case .table(let found) = try openPages().table(name, connection) {

@@ -14,8 +14,12 @@ package final class SourceStore {
     /// The state that is read.
     package let fingerprint: StoreFingerprint
     package let metadata: StoreMetadata
-    /// Z_PRIMARYKEY, by number.
+    /// Z_PRIMARYKEY, by number; empty where the file lacks it.
     package let primaryKeys: [PrimaryKeyRow]
+    /// Whether the file has Z_PRIMARYKEY: what lacks it is damaged.
+    let hasNumbers: Bool
+    /// Names, in upper case, of the tables that temporary ones stand before: ``repair(_:_:)``.
+    var repaired: Set<String> = []
     /// Bytes of the largest value that is read.
     package let valueLimit: Int
     /// The memory limit, in MiB, under which a value of so many bytes could be read: for the error's remedy.
@@ -68,7 +72,8 @@ package final class SourceStore {
             isUTF8 = try encoding.step() && encoding.text(0) == "UTF-8"
             encoding.reset()
             metadata = try SourceStore.readMetadata(connection)
-            primaryKeys = try SourceStore.readPrimaryKeys(connection)
+            hasNumbers = try connection.hasTable("Z_PRIMARYKEY")
+            primaryKeys = hasNumbers ? try SourceStore.readPrimaryKeys(connection) : []
         } catch { throw SourceStore.blamingData(error) }
         limitValues()
     }
@@ -110,6 +115,18 @@ package final class SourceStore {
             let statement = try connection.prepare("SELECT Z_CONTENT FROM Z_MODELCACHE LIMIT 1")
             guard try statement.step(), let content = statement.blob(0), !content.isEmpty else { return nil }
             return content
+        }
+    }
+
+    /// Lets a body create temporary tables and views, which SQLite keeps apart from the file.
+    func writingTemporary(_ body: () throws(MigrationError) -> Void) throws(MigrationError) {
+        sqlite3_limit(connection.handle, SQLITE_LIMIT_LENGTH, SourceStore.metadataLimit)
+        defer { limitValues() }
+        try blamingData { () throws(MigrationError) in
+            try connection.execute("PRAGMA query_only=0")
+            let result = Result { () throws(MigrationError) in try body() }
+            try connection.execute("PRAGMA query_only=1")
+            try result.get()
         }
     }
 
@@ -155,11 +172,10 @@ package final class SourceStore {
     }
 
     private static func requireCoreData(_ connection: Connection) throws(MigrationError) {
-        for table in ["Z_METADATA", "Z_PRIMARYKEY"] where try !connection.hasTable(table) {
-            throw MigrationError(
-                "store.notCoreData", .data, "The SQLite database is no Core Data store: it has no table \(table)",
-                context: .init(path: connection.path))
-        }
+        guard try !connection.hasTable("Z_METADATA") else { return }
+        throw MigrationError(
+            "store.notCoreData", .data, "The SQLite database is no Core Data store: it has no table Z_METADATA",
+            context: .init(path: connection.path))
     }
 
     private static func readMetadata(_ connection: Connection) throws(MigrationError) -> StoreMetadata {

@@ -14,6 +14,8 @@ package struct StoreLayout: Sendable {
     package let joinTables: [SourceJoinTable]
     let fileNumbers: [Int]
     let entityByFileNumber: [Int: Int]
+    /// What the file lacks, and is read as empty or nil.
+    package internal(set) var damages: [StoreDamage] = []
 
     /// The Z_ENT that the file's rows of an entity carry.
     package func fileNumber(ofEntity entity: Int) -> Int { fileNumbers[entity] }

@@ -45,7 +45,7 @@ struct ChainOrigins {
         let store = try SourceStore(
             path: sourcePath, cacheBytes: 256 << 10, valueLimit: 1 << 20, temporaryDirectory: nil)
         defer { try? store.close() }
-        let layout = try store.layout(for: start)
+        let layout = try store.layout(for: start, damage: .repair)
         guard let index = try store.entity(ofKey: key, table: layout.schema.tableIndex(of: root), in: layout) else {
             return nil
         }

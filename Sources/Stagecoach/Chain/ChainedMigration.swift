@@ -364,6 +364,7 @@ public final class ChainedMigration {
                 whole.rejects = whole.rejects.map { earlier.joined(with: $0) } ?? earlier
             }
         }
+        whole.repairs = reports.first?.repairs
         let unmapped = reports.flatMap { $0.unmapped ?? [] }
         whole.unmapped = unmapped.isEmpty ? nil : unmapped
         whole.notes = zip(runs, reports).flatMap { run, report in

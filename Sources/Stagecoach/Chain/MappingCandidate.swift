@@ -4,27 +4,38 @@ import Mapping
 
 /// A given mapping model before it is known which versions it is for.
 struct MappingCandidate {
-    /// As the user gave it.
+    /// The file.
     let path: String
-    /// The versions that the file itself names.
-    let said: (source: String, destination: String)?
+    /// The versions that the mapping model is for: of the argument, or of the file itself.
+    let said: MappingVersions?
+    /// Whether somebody wrote the versions down to be kept to. Xcode's are a note of where the models were then, and count
+    /// for nothing where there are none of these names.
+    let isStated: Bool
+    /// Whether the file has keys for the versions.
+    var isJSON: Bool { file.form == .json }
     private let file: MappingFile
     private let sourceEntities: Set<String>
     private let destinationEntities: Set<String>
 
+    /// - Parameter argument: a path, after the versions where they are said: ``MappingArgument``.
     /// - Throws: what reading the file and its outline throws.
-    init(path: String) throws(MigrationError) {
-        self.path = path
+    init(_ argument: String) throws(MigrationError) {
+        let argument = MappingArgument(argument)
+        path = argument.path
         file = try MappingFile(path: path)
         let outline = try MappingOutline.reading(file)
         sourceEntities = Set(outline.entityMappings.compactMap(\.sourceEntity))
         destinationEntities = Set(outline.entityMappings.compactMap(\.destinationEntity))
-        if let source = outline.sourceModelPath.flatMap(Self.version),
+        if let versions = argument.versions {
+            (said, isStated) = (versions, true)
+        } else if let from = outline.from, let to = outline.to {
+            (said, isStated) = (MappingVersions(source: from, destination: to), true)
+        } else if let source = outline.sourceModelPath.flatMap(Self.version),
             let destination = outline.destinationModelPath.flatMap(Self.version)
         {
-            said = (source, destination)
+            (said, isStated) = (MappingVersions(source: source, destination: destination), false)
         } else {
-            said = nil
+            (said, isStated) = (nil, false)
         }
     }
 

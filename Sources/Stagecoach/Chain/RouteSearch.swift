@@ -26,6 +26,7 @@ final class RouteSearch {
 
     /// - Throws: as ``VersionRoute/find(from:to:bundle:via:mappings:)``.
     func route() throws(MigrationError) -> VersionRoute {
+        for candidate in candidates where candidate.isStated && !all.isEmpty { try checkNames(of: candidate) }
         if let step = try wholeStep() { return VersionRoute(steps: [step], unneeded: []) }
         var byPair: [Pair: [Int]] = [:]
         var unneeded: [Int] = []
@@ -67,7 +68,7 @@ final class RouteSearch {
         guard !candidates.isEmpty, !line.isOrdered else { return nil }
         for candidate in candidates {
             if let said = self.said(by: candidate), said != whole { return nil }
-            if candidates.count > 1, isBeside(candidate) { return nil }
+            if candidates.count > 1 || candidate.isStated, isBeside(candidate) { return nil }
         }
         // A single one that says that it is for these two has to fit.
         let isCertain = line.versions.count == 2 || candidates.allSatisfy { self.said(by: $0) == whole }
@@ -87,6 +88,20 @@ final class RouteSearch {
         return Pair(from: from, to: to)
     }
 
+    /// - Throws: `chain.unknownVersion` (78) where the versions that a mapping model is said to be for are none there.
+    private func checkNames(of candidate: MappingCandidate) throws(MigrationError) {
+        let known = all.compactMap(\.name)
+        for name in [candidate.said?.source, candidate.said?.destination] {
+            guard let name, !known.contains(name), line.index(named: name) == nil else { continue }
+            throw MigrationError(
+                "chain.unknownVersion", .configuration,
+                "The mapping model is said to be for the versions \(candidate.said?.source ?? "") and "
+                    + "\(candidate.said?.destination ?? ""), and there is no version \(name)",
+                remedy: "Name two of \(known.joined(separator: ", ")): stagecoach inspect lists a bundle's versions",
+                context: .init(path: candidate.path))
+        }
+    }
+
     /// Whether a mapping model names two versions of the bundle that are not two of the way.
     private func isBeside(_ candidate: MappingCandidate) -> Bool {
         guard let said = candidate.said, self.said(by: candidate) == nil else { return false }
@@ -99,7 +114,14 @@ final class RouteSearch {
             _ = try read(candidate, said, after: [])
             return said
         }
-        if candidates.count > 1 || line.isOrdered, isBeside(candidate) { return nil }
+        if candidate.isStated, let said = candidate.said, self.said(by: candidate) != nil {
+            throw MigrationError(
+                "chain.noWay", .configuration,
+                "The mapping model leads from \(said.source) to \(said.destination), and the way that --via names goes through "
+                    + "versions between",
+                remedy: "Leave these versions out of --via", context: .init(path: candidate.path))
+        }
+        if candidates.count > 1 || line.isOrdered || candidate.isStated, isBeside(candidate) { return nil }
         let (fitting, failure) = fittingPairs(candidate, isStrict: true)
         if fitting.isEmpty {
             if isForOthers(candidate) { return nil }
@@ -158,8 +180,29 @@ final class RouteSearch {
             "chain.ambiguousMapping", .configuration,
             "The mapping model fits several pairs of versions: \(shown.joined(separator: ", "))"
                 + (fitting.count > 4 ? ", and \(fitting.count - 4) more" : ""),
-            remedy: "Name the versions of the way with --via, or write sourceEntityVersionHash and "
-                + "destinationEntityVersionHash into it", context: .init(path: candidate.path))
+            remedy: ambiguityRemedy(fitting, candidate), context: .init(path: candidate.path))
+    }
+
+    /// How to say which of several pairs a mapping model is for.
+    private func ambiguityRemedy(_ fitting: [Pair], _ candidate: MappingCandidate) -> String {
+        let known = fitting.first { line.versions[$0.from].name != nil && line.versions[$0.to].name != nil }
+        var ways: [String] = []
+        if let known {
+            let (from, to) = (line.versions[known.from].label, line.versions[known.to].label)
+            ways.append("Say which it is for, as in --mapping \"\(from)..\(to)=\(candidate.path)\"")
+            if candidate.isJSON {
+                ways.append("write it beside \"formatVersion\", as in \"from\": \"\(from)\", \"to\": \"\(to)\"")
+            }
+        }
+        if candidate.isJSON {
+            ways.append(
+                (ways.isEmpty ? "Write" : "write")
+                    + " sourceEntityVersionHash and destinationEntityVersionHash into its "
+                    + "entity mappings, as stagecoach inspect MODEL prints them")
+        }
+        // Where the way is said already, other versions of it would not tell more.
+        if !line.isOrdered { ways.append("name the versions of the way with --via, where it fits only two of them") }
+        return ways.joined(separator: ", or ")
     }
 
     private func read(

@@ -12,8 +12,8 @@ public struct VersionRoute {
     /// Finds a way.
     ///
     /// - The versions between the two count, in the bundle's order. Each given mapping model belongs to the pair of versions
-    ///   that it is for: Xcode's and compiled ones say so, by names and by hashes; of others the names of entities and
-    ///   properties decide. Several for one pair run in turn.
+    ///   that it is for: an argument `A..B=FILE` says so, and so does JSON with `from` and `to`; Xcode's and compiled ones do,
+    ///   by names and by hashes; of others the names of entities and properties decide. Several for one pair run in turn.
     /// - As many of the given mapping models as can be are used, then as few steps as can be are made; where none is
     ///   given, a step is inferred.
     /// - With `via` the way goes through those versions in that order and through no others.
@@ -25,10 +25,10 @@ public struct VersionRoute {
     ///   - destination: the version to get to.
     ///   - bundle: the folder that has the versions between; nil where there is none.
     ///   - via: versions to go through.
-    ///   - mappings: files of mapping models, in any order; of those for one pair the order is that of their turns.
+    ///   - mappings: files of mapping models, each alone or as `A..B=FILE`, in any order; of those for one pair the order is that of their turns.
     ///   - unmappable: whether properties that cannot be mapped may be left without a value. A way that leaves none is
     ///     taken where there is one.
-    /// - Throws: `chain.noWay`, `chain.ambiguousMapping`, `chain.mappingElsewhere`, what reading a mapping model throws
+    /// - Throws: `chain.noWay`, `chain.ambiguousMapping`, `chain.mappingElsewhere`, `chain.unknownVersion`, what reading a mapping model throws
     ///   and, where there is one pair only, what inference throws (78; 66 for missing files).
     /// - Complexity: O(v²) inferences where no direct one is possible, v versions between. Where one step is not enough,
     ///   all of the bundle's versions are read, some of them several times; those on the way are held, and a few more.
@@ -59,7 +59,7 @@ public struct VersionRoute {
         }
         let end = placed(destination)
         var candidates: [MappingCandidate] = []
-        for path in mappings { candidates.append(try MappingCandidate(path: path)) }
+        for mapping in mappings { candidates.append(try MappingCandidate(mapping)) }
         if via.isEmpty {
             let only = RouteSearch(
                 line: .init(LineVersion(source, on: shelf), names: [], end), all: [], candidates: candidates,
@@ -98,10 +98,12 @@ public struct VersionRoute {
         _ candidate: MappingCandidate, from source: ModelVersion, to destination: ModelVersion, in bundle: String?
     ) -> Bool {
         guard let said = candidate.said, let bundle else { return true }
-        guard let version = try? ModelLocator.load("\(bundle):\(said.source)") else { return true }
+        guard let version = try? ModelLocator.load("\(bundle):\(said.source)") else {
+            return !candidate.isStated || said.source == source.name
+        }
         return version.model.fitting(storeHashes: source.model.comparableHashes) != nil
             && (said.destination == destination.name
-                || (try? ModelLocator.load("\(bundle):\(said.destination)")) == nil)
+                || !candidate.isStated && (try? ModelLocator.load("\(bundle):\(said.destination)")) == nil)
     }
 
 }

@@ -1,3 +1,5 @@
+import PersistentStore
+
 /// What a migration will do, and why: a value that can be printed, saved, reviewed and run.
 ///
 /// ``Migration/plan()`` makes it; ``MigrationOptions/plan`` runs it. The run does what ``Model/passes`` and the keys of
@@ -17,6 +19,8 @@ public struct MigrationPlan: Sendable, Codable, Equatable {
     public var memory: Memory
     /// What the run needs on disk.
     public var disk: Disk
+    /// What the source lacks and is read as empty or nil; nil where it lacks nothing.
+    public var repairs: [Repair]?
 
     /// The passes of all mapping models.
     public var passes: [Pass] { models.flatMap(\.passes) }
@@ -76,6 +80,23 @@ public struct MigrationPlan: Sendable, Codable, Equatable {
             return (["\(entity).\(name) is left unmapped"] + [left].compactMap { $0 }).joined(separator: ", ")
                 + ": \(reason)"
         }
+    }
+
+    /// A part that a damaged source lacks, and how it is read all the same: ``MigrationOptions/repairs``.
+    public struct Repair: Sendable, Codable, Equatable {
+        /// The table that is missing, or that lacks the column.
+        public var table: String
+        /// The column; nil where the whole table is missing.
+        public var column: String?
+        /// The source entity that suffers.
+        public var entity: String
+        /// Its attribute or relationship; nil where all of the entity does.
+        public var property: String?
+        /// Rows that are read without the column; of a missing table the highest key that it gave, which is how many rows it
+        /// had at the most.
+        public var rows: Int
+        /// All of it in a sentence without a full stop.
+        public var sentence: String
     }
 
     /// How an entity mapping's objects are made.
@@ -220,5 +241,17 @@ extension MigrationPlan.Model {
     static func unevaluated(_ misfit: (mapping: Mapping.EntityMapping, property: String, reason: String)) -> String {
         "\(misfit.mapping.name ?? "").\(misfit.property) does not fit, and \(misfit.mapping.sourceEntityName ?? "") has no "
             + "objects that need it: \(misfit.reason)"
+    }
+}
+
+extension MigrationPlan.Repair {
+    /// What a source's places say; nil where it lacks nothing.
+    static func list(_ layout: StoreLayout) -> [MigrationPlan.Repair]? {
+        guard !layout.damages.isEmpty else { return nil }
+        return layout.damages.map { damage in
+            MigrationPlan.Repair(
+                table: damage.table, column: damage.column, entity: damage.entity, property: damage.property,
+                rows: Int(damage.rows), sentence: damage.sentence)
+        }
     }
 }

@@ -12,7 +12,7 @@ extension MigrationPlan {
         public var destination: Store?
         /// Version hashes by entity, in hexadecimal digits.
         public var sourceModel: [String: String]
-        /// Version hashes of the destination's entities, base64 by name.
+        /// Version hashes of the destination's entities, in hexadecimal digits.
         public var destinationModel: [String: String]
         /// One for each mapping model: digests by entity mapping, in hexadecimal digits.
         public var mappingModels: [[MappingDigest]]
@@ -134,7 +134,7 @@ enum InputDigest {
         model.entityVersionHashesByName.mapValues { $0.hexadecimal }
     }
 
-    /// Digests by entity mapping, over its form in JSON.
+    /// Digests by entity mapping, over its form in JSON and what becomes of rules of the source.
     ///
     /// A mapping model that was built in code may hold what JSON has no form for: then its names and its expressions'
     /// formats are taken.
@@ -142,6 +142,7 @@ enum InputDigest {
         model.entityMappings.map { mapping in
             let one = MappingModel()
             one.entityMappings = [mapping]
+            one.rulesOfTheSource = model.rulesOfTheSource
             let text = (try? one.json()) ?? outline(mapping)
             return MigrationPlan.MappingDigest(
                 name: mapping.name ?? "", digest: SHA256.hash(Array(text.utf8)).hexadecimal)

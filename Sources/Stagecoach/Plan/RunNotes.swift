@@ -7,10 +7,11 @@ enum RunNotes {
         counts: MigrationCounts, tables: [PlannedTable], schema: StoreSchema, options: MigrationOptions,
         source: SourceStore, foreign: ForeignTables, existing: ExistingStore? = nil, rejects: RejectReport? = nil,
         missing: [ExternalFiles.Missing] = [],
-        history: String? = nil, unmapped: [MigrationPlan.Unmapped] = [], madeIndexes: Set<String> = [],
+        history: String? = nil, repairs: [MigrationPlan.Repair] = [], unmapped: [MigrationPlan.Unmapped] = [],
+        madeIndexes: Set<String> = [],
         unknownHashes: [String] = []
     ) -> [String] {
-        var notes = unmapped.map(\.sentence)
+        var notes = repairs.map(\.sentence) + unmapped.map(\.sentence)
         let renumbered = tables.filter { $0.keys == .sequential && !$0.mappings.isEmpty }
         let names = Set(renumbered.map(\.table)).sorted().map {
             schema.model.entity(at: schema.tables[$0].root).definition.name

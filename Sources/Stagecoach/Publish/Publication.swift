@@ -48,11 +48,22 @@ struct Publication {
             switch hash {
             case .known(let bytes): hashes[name] = bytes
             case .unknown:
-                let isUnchanged = source.entity(named: name)?.definition == model.entity(named: name)?.definition
-                if let bytes = old.versionHashes[name], !bytes.isEmpty, isUnchanged { hashes[name] = bytes }
+                guard let bytes = old.versionHashes[name], !bytes.isEmpty,
+                    let before = source.entity(named: name), let now = model.entity(named: name)
+                else { continue }
+                // An inherited property and a composite's elements enter the hash as well.
+                let isUnchanged =
+                    lineage(before) == lineage(now)
+                    && source.definition.composites == model.definition.composites
+                if isUnchanged { hashes[name] = bytes }
             }
         }
         return hashes
+    }
+
+    /// The definitions of an entity and of all above it.
+    private static func lineage(_ entity: EntityDescription) -> [EntityDefinition] {
+        sequence(first: entity, next: \.superentity).map(\.definition)
     }
 }
 
@@ -70,12 +81,14 @@ extension Migration {
     func checkHashes(_ prepared: Prepared, appends: Bool) throws(MigrationError) {
         if !appends { try prepared.schema.refuseUnstorable(destinationPath) }
         guard !appends, options.unknownHashes == .refuse, let first = unknownHashes(prepared).first else { return }
+        let reason = destinationModel.unknownHashReason(ofEntity: first).map { " (\($0))" } ?? ""
         throw MigrationError(
             "metadata.missingHash", .configuration,
-            "The version hash of an entity with derived or composite attributes is known to Core Data only",
+            "The version hash of an entity with derived or composite attributes is known to Core Data only" + reason,
             remedy:
-                "Give the destination model as a compiled .momd, whose VersionInfo.plist holds the hashes, or leave "
-                + "them out with --unknown-hashes omit", context: .init(entity: first))
+                "Give the destination model as a compiled .momd, whose VersionInfo.plist holds the hashes, or as a store "
+                + "of that version, whose metadata hold them, or leave them out with --unknown-hashes omit",
+            context: .init(entity: first))
     }
 }
 

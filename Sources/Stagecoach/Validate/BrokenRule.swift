@@ -16,6 +16,8 @@ struct BrokenRule {
     /// What the model allows, in words.
     let bound: String?
     let isRelationship: Bool
+    /// Whether the source model had the rule already, for a value that is copied as it is.
+    var isOfSource = false
 
     var objectID: String { "\(entityName)/p\(key)" }
 
@@ -27,8 +29,10 @@ struct BrokenRule {
 
     /// The error that ends a run.
     ///
-    /// - Parameter origin: where the object comes from, as far as it is known.
-    func error(_ origin: ObjectOrigin?) -> MigrationError {
+    /// - Parameters:
+    ///   - origin: where the object comes from, as far as it is known.
+    ///   - excuse: how a rule of the source may be excused, a sentence without a full stop; nil where nothing helps.
+    func error(_ origin: ObjectOrigin?, excuse: String? = nil) -> MigrationError {
         var code = rule.code
         // A to-many relationship without objects has always been one of too few.
         if rule == .required, isRelationship, bound != nil { code = ValidationRule.minimumCount.code }
@@ -41,6 +45,7 @@ struct BrokenRule {
             context: .init(
                 entity: entityName, objectID: objectID, property: property, entityMapping: origin?.mappingName))
         error.context.sourceObjectID = origin?.sources.first
+        if isOfSource, let excuse { error.remedy = excuse + ". " + (error.remedy ?? "") }
         return error
     }
 

@@ -30,7 +30,7 @@ struct CountRules {
             for relationship in entity.relationships where relationship.isToMany && !relationship.isTransient {
                 let bounds = CountBounds(relationship)
                 guard !bounds.isEmpty else { continue }
-                let origin = isExcused ? origin(of: relationship, in: entity) : .other
+                let origin = origin(of: relationship, in: entity)
                 try check(relationship, of: entity, bounds, origin, in: destination)
             }
         }
@@ -77,11 +77,13 @@ struct CountRules {
             try session.checkCancelled()
             let count = Int(statement.integer(1))
             let rule: ValidationRule = count == 0 ? .required : count > bounds.most ? .maximumCount : .minimumCount
+            let isOfSource = isOfSource(count, bounds, relationship, origin)
             let broken = BrokenRule(
                 table: schema.tableIndex(of: owner), key: statement.integer(0), entity: owner.index,
                 entityName: owner.definition.name, property: relationship.name, rule: rule,
-                value: count == 0 ? nil : String(count), bound: bounds.text, isRelationship: true)
-            if isExcused(count, bounds, relationship, origin) {
+                value: count == 0 ? nil : String(count), bound: bounds.text, isRelationship: true,
+                isOfSource: isOfSource)
+            if isExcused, isOfSource {
                 session.counts.warnings[broken.label, default: 0] += 1
                 session.validation.count(broken, isWarning: true)
             } else {
@@ -91,7 +93,7 @@ struct CountRules {
     }
 
     /// Whether a number of objects breaks a bound that the origin had already, or that no mapping could satisfy.
-    private func isExcused(
+    private func isOfSource(
         _ count: Int, _ bounds: CountBounds, _ new: RelationshipDescription, _ origin: Origin
     ) -> Bool {
         switch origin {

@@ -18,8 +18,8 @@ struct RowRules {
         var pattern: TextRule?
         /// Bytes before a binary value that are not part of it.
         var markerBytes = 0
-        /// Rules that the source model already had for a value copied unchanged: a warning, not an error.
-        let excused: Set<ValidationRule>
+        /// Rules that the source model already had for a value copied unchanged.
+        let ofSource: Set<ValidationRule>
 
         var isEmpty: Bool {
             !isRequired && minimum == nil && maximum == nil && minimumLength == nil && maximumLength == nil
@@ -59,6 +59,8 @@ struct RowRules {
     private let entity: Int
     private let entityName: String
     private let table: Int
+    /// Whether rules of the source are warnings.
+    private let excuses: Bool
 
     /// Compiles the rules of an entity, inherited ones included.
     ///
@@ -66,7 +68,7 @@ struct RowRules {
     ///   - entity: the destination entity.
     ///   - mapping: the mapping that makes the rows, nil for rows that a policy made.
     ///   - copied: attributes copied unchanged, by destination column; their old rules are excused where `excuses`.
-    ///   - excuses: whether the mapping model was inferred and validation is not strict.
+    ///   - excuses: whether the mapping model takes broken rules of the source as warnings, and validation is not strict.
     /// - Throws: `model.regularExpression` where a pattern does not compile.
     init(
         entity: EntityDescription, schema: StoreSchema, mapping: PlannedMapping?,
@@ -75,9 +77,10 @@ struct RowRules {
         self.entity = entity.index
         entityName = entity.definition.name
         table = schema.tableIndex(of: entity)
+        self.excuses = excuses
         for attribute in entity.attributes {
             guard let column = schema.column(of: attribute), !attribute.isDerived else { continue }
-            let old = excuses ? copied[column]?.definition : nil
+            let old = copied[column]?.definition
             let rule = try RowRules.rule(attribute.definition, column: column, old: old, entity: entityName)
             if !rule.isEmpty { rules.append(rule) }
         }
@@ -91,12 +94,12 @@ struct RowRules {
                 isOld = planned?.keepsMembers == true && argument.singleRelationship?.isOptional == false
             case .some(.none), .dynamic: isOld = false
             // A new relationship: no inferred mapping could fill it.
-            case nil: isOld = true
+            case nil: isOld = mapping != nil
             }
             rules.append(
                 Rule(
                     column: column, property: relationship.name, type: nil, isRequired: true,
-                    excused: excuses && isOld ? [.required] : []))
+                    ofSource: isOld ? [.required] : []))
         }
         glances = rules.map(Glance.init)
     }
@@ -104,18 +107,18 @@ struct RowRules {
     private static func rule(
         _ attribute: AttributeDefinition, column: Int, old: AttributeDefinition?, entity: String
     ) throws(MigrationError) -> Rule {
-        var excused: Set<ValidationRule> = []
+        var ofSource: Set<ValidationRule> = []
         if let old {
-            if !old.isOptional { excused.insert(.required) }
-            if old.minimum == attribute.minimum { excused.insert(.minimum) }
-            if old.maximum == attribute.maximum { excused.insert(.maximum) }
-            if old.minimumLength == attribute.minimumLength { excused.insert(.minimumLength) }
-            if old.maximumLength == attribute.maximumLength { excused.insert(.maximumLength) }
-            if old.regularExpression == attribute.regularExpression { excused.insert(.pattern) }
+            if !old.isOptional { ofSource.insert(.required) }
+            if old.minimum == attribute.minimum { ofSource.insert(.minimum) }
+            if old.maximum == attribute.maximum { ofSource.insert(.maximum) }
+            if old.minimumLength == attribute.minimumLength { ofSource.insert(.minimumLength) }
+            if old.maximumLength == attribute.maximumLength { ofSource.insert(.maximumLength) }
+            if old.regularExpression == attribute.regularExpression { ofSource.insert(.pattern) }
         }
         var rule = Rule(
             column: column, property: attribute.name, type: attribute.type, isRequired: !attribute.isOptional,
-            excused: excused)
+            ofSource: ofSource)
         rule.minimum = attribute.minimum.flatMap(NumberBound.init)
         rule.maximum = attribute.maximum.flatMap(NumberBound.init)
         rule.minimumLength = attribute.minimumLength
@@ -153,13 +156,14 @@ struct RowRules {
             if glance.passes(cell.kind) { continue }
             let rule = rules[index]
             func broken(_ kind: ValidationRule, _ bound: String? = nil) throws {
+                let isOfSource = rule.ofSource.contains(kind)
                 try found(
                     BrokenRule(
                         table: table, key: batch.key(row), entity: entity, entityName: entityName,
                         property: rule.property, rule: kind,
                         value: ShortValue.text(cell, batch, type: rule.type, markerBytes: rule.markerBytes),
-                        bound: bound, isRelationship: rule.type == nil),
-                    rule.excused.contains(kind))
+                        bound: bound, isRelationship: rule.type == nil, isOfSource: isOfSource),
+                    excuses && isOfSource)
             }
             switch cell.kind {
             case .null, .absent, .encoded: if rule.isRequired { try broken(.required) }

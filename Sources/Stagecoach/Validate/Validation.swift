@@ -26,6 +26,10 @@ final class Validation {
     }
     /// Where objects come from; set by the path that makes them.
     var origins: ObjectOrigins?
+    /// How the mapping model at work may excuse rules of the source; nil where it does.
+    var excuse: String?
+    /// Whether a rule of the source was broken and not excused.
+    private(set) var brokeRuleOfSource = false
     /// A rule that a row breaks which was there before the mapping model: it cannot be left out.
     private(set) var brokenEarlier: BrokenRule?
 
@@ -38,7 +42,8 @@ final class Validation {
     ///
     /// - Throws: `validation.…` (65) where the first one ends the run, `internal.rejects` (70) in the second load.
     func note(_ broken: BrokenRule) throws {
-        guard let ledger else { throw broken.error(try origins?.origin(broken)) }
+        guard let ledger else { throw broken.error(try origins?.origin(broken), excuse: excuse) }
+        if broken.isOfSource { brokeRuleOfSource = true }
         guard rejected == nil else { throw Validation.unsettled(broken.error(nil)) }
         // Of an object without a computed value nothing else is said about its attributes.
         if !broken.isRelationship, broken.rule != .value, ledger.hasValueErrors,

@@ -144,8 +144,8 @@ final class RowVerification {
             rules = try VerifiedRules(entity: entity, schema: schema)
             self.rules[entity.index] = rules
         }
-        // A value that an inferred mapping copied under a rule of the source model is a warning of the run, no error.
-        if let mapping, mapping.isInferred, !scene.options.strictValidation { return }
+        // A value that was copied under a rule of the source model may be a warning of the run, no error.
+        if let mapping, mapping.excuses, !scene.options.strictValidation { return }
         for broken in try rules.broken(row) {
             scene.findings.add(
                 .init(

@@ -71,7 +71,8 @@ final class VerificationScene {
             try StoreMatch.check(source.metadata, against: runs[0].source.model, path: migration.sourcePath)
         }
         destination = try open(migration.destinationPath)
-        let layout = try source.layout(for: runs[0].source.model)
+        let layout = try source.layout(for: runs[0].source.model, damage: options.damage)
+        for repair in layout.damages { findings.note(repair.sentence) }
         let target: StoreLayout
         do {
             target = try destination.layout(for: destinationModel)

@@ -16,7 +16,8 @@ struct VerifiedMapping {
     let filter: SourcePredicate?
     /// Nil where the default policy makes one object for each source object of the entity that passes the filter.
     let obstacle: String?
-    let isInferred: Bool
+    /// Whether the mapping model takes broken rules of the source as warnings.
+    let excuses: Bool
 
     /// - Throws: `mapping.unknownEntity` (78), `expression.…` for a filter that is none.
     static func all(
@@ -27,14 +28,15 @@ struct VerifiedMapping {
             for mapping in model.entityMappings ?? [] {
                 all.append(
                     try VerifiedMapping(
-                        mapping, index: all.count, turn: turn, isInferred: model.isInferred, source, destination))
+                        mapping, index: all.count, turn: turn, excuses: model.rulesOfTheSource == .warn, source,
+                        destination))
             }
         }
         return all
     }
 
     private init(
-        _ mapping: EntityMapping, index: Int, turn: Int, isInferred: Bool, _ sourceModel: ManagedObjectModel,
+        _ mapping: EntityMapping, index: Int, turn: Int, excuses: Bool, _ sourceModel: ManagedObjectModel,
         _ destinationModel: ManagedObjectModel
     ) throws(MigrationError) {
         func entity(_ name: String?, _ model: ManagedObjectModel) throws(MigrationError) -> EntityDescription? {
@@ -49,7 +51,7 @@ struct VerifiedMapping {
         self.index = index
         self.turn = turn
         self.mapping = mapping
-        self.isInferred = isInferred
+        self.excuses = excuses
         name = mapping.name ?? ""
         source = try entity(mapping.sourceEntityName, sourceModel)
         destination = try entity(mapping.destinationEntityName, destinationModel)

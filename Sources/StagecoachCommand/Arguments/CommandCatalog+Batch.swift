@@ -4,7 +4,7 @@ extension CommandCatalog {
     private static let sharedNames = [
         "from", "mapping", "via", "unmappable", "policies", "batch-size", "keys", "strict-validation", "on-invalid",
         "max-rejects",
-        "external-threshold", "history", "unknown-hashes", "new-uuid", "check",
+        "external-threshold", "history", "unknown-hashes", "repair", "new-uuid", "check",
     ]
 
     private static let reportOfStores = OptionSpecification(

@@ -17,6 +17,12 @@ package enum CommandCatalog {
             "What becomes of properties that inference cannot map (another type, a to-many that became a to-one, a relationship that points to something else): refuse (the default), or leave (an attribute has its default value or none, a relationship is empty; each is named, and the values that stay behind are counted)."
     )
 
+    static let repair = OptionSpecification(
+        "repair", .flag,
+        help:
+            "Read what a damaged store lacks as empty (a table) or nil (a column), where its metadata say which version wrote it; each is named and counted, and the store is not changed. Left out: such a store is refused."
+    )
+
     static let migrationOptions: [OptionSpecification] = [
         .init("to", .text, "MODEL", isRequired: true, help: "The model version to migrate to."),
         .init(
@@ -27,7 +33,7 @@ package enum CommandCatalog {
         .init(
             "mapping", .text, "FILE", isRepeatable: true,
             help:
-                "The mapping model: JSON, .xcmappingmodel or .cdm. Given several times: those for the same two versions run in turn, and lookups reach the earlier ones; those for others lead from version to version, in any order, and what lies between is inferred. Left out: inferred."
+                "The mapping model: JSON, .xcmappingmodel or .cdm. Given several times: those for the same two versions run in turn, and lookups reach the earlier ones; those for others lead from version to version, in any order, and what lies between is inferred; A..B=FILE says that FILE is for the versions A and B. Left out: inferred."
         ),
         .init(
             "via", .text, "VERSION", isRepeatable: true,
@@ -100,8 +106,9 @@ package enum CommandCatalog {
         .init(
             "unknown-hashes", .choice(["refuse", "omit"]), "CHOICE",
             help:
-                "What becomes of version hashes that only Core Data can compute, those of entities with derived or composite attributes: refuse (the default; a compiled .momd states them), or omit (the store lacks them, and Core Data takes it for one of another version)."
+                "What becomes of version hashes that only Core Data can compute, those of entities with derived or composite attributes: refuse (the default; a compiled .momd states them, and so does a store given with --to), or omit (the store lacks them, and Core Data takes it for one of another version)."
         ),
+        repair,
         .init("new-uuid", .flag, help: "Give the destination a UUID of its own."),
         .init("check", .choice(["full"]), "full", help: "Run SQLite's integrity check before publishing."),
         .init(
@@ -284,6 +291,9 @@ package enum CommandCatalog {
                 help:
                     "An .xcdatamodeld or .momd: say which of its versions wrote the store, and how that is known. With --fidelity: the version that wrote it; left out: the store's cached model."
             ),
+            .init(
+                "repair", .flag,
+                help: "Count the objects of a damaged store as a command with --repair reads them."),
             .init("json", .flag, help: "Print one JSON object."),
         ],
         examples: [

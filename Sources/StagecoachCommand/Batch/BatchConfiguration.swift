@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 import ManagedModel
 import PersistentStore
+import Stagecoach
 import Synchronization
 
 /// What a store's migration depends on beside the store, in one number: options, models, mapping models, policies.
@@ -25,7 +26,11 @@ final class BatchConfiguration: Sendable {
         }
         add(options)
         for path in [request.to, request.from] { add(path.map(content)) }
-        for path in request.mappings + ["\u{0}"] + request.policies { add(content(path)) }
+        for argument in request.mappings.map(MappingArgument.init) {
+            if let versions = argument.versions { add("\(versions.source)..\(versions.destination)") }
+            add(content(argument.path))
+        }
+        for path in ["\u{0}"] + request.policies { add(content(path)) }
         for name in request.via { add(name) }
         return hash.finalize().hexadecimal
     }

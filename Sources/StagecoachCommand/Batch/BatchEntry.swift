@@ -1,4 +1,5 @@
 import Diagnostics
+import Stagecoach
 
 /// One store of a batch: what is to become what.
 struct BatchEntry: Equatable {
@@ -59,7 +60,7 @@ struct BatchEntry: Equatable {
         rejectFile = try one("rejectFile")
         idMap = try one("idMap")
         let mappings = (values["mapping"] ?? []).filter { !$0.isEmpty }
-        self.mappings = mappings.isEmpty ? nil : mappings.map(path)
+        self.mappings = mappings.isEmpty ? nil : mappings.map { MappingArgument.placing($0, path) }
         self.place = place
     }
 

@@ -144,7 +144,8 @@ struct BatchCommand {
             "keys", "unmappable", "on-invalid", "max-rejects", "external-threshold", "history", "unknown-hashes",
         ]
         .map { "\($0)=\(arguments[option: $0] ?? "")" }
-        return (texts + ["strict-validation", "new-uuid"].map { "\($0)=\(arguments.has($0))" }).joined(separator: " ")
+        return (texts + ["strict-validation", "new-uuid", "repair"].map { "\($0)=\(arguments.has($0))" }).joined(
+            separator: " ")
     }
 
     /// Bytes for each job.

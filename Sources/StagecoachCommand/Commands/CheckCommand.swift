@@ -20,7 +20,8 @@ struct CheckCommand {
         work.console.output.write(work.printsJSON ? try JSONText.text(outline) : CheckWording.text(outline))
         for file in files { try ReportFile.write(file, try text(outline, ReportFormat(path: file) ?? .json)) }
         guard outline.fails else { return }
-        throw MigrationError("check.violations", .data, CheckWording.verdict(outline))
+        throw MigrationError(
+            "check.violations", .data, CheckWording.verdict(outline), remedy: outline.report.excuse)
     }
 }
 

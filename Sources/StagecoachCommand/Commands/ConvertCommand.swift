@@ -32,8 +32,10 @@ enum ConvertCommand {
             case .json: try MappingModel.reading(json: file.bytes, path: file.path)
             }
         }
-        return try MappingModel.read(
-            file, sourceModel: try ModelArgument.load(from).model, destinationModel: try ModelArgument.load(to).model)
+        let (source, destination) = (try ModelArgument.load(from), try ModelArgument.load(to))
+        let model = try MappingModel.read(file, sourceModel: source.model, destinationModel: destination.model)
+        if model.sourceVersionName == nil { model.nameVersions(source, destination) }
+        return model
     }
 
     private static func modelsNeeded(_ file: MappingFile) -> MigrationError {

@@ -14,7 +14,7 @@ enum FidelityCommand {
         let model: NamedModel
         if let argument = arguments[option: "model"] {
             model = try ModelArgument.load(argument)
-        } else if let cached = try ModelArgument.cachedModel(of: store) {
+        } else if let cached = try store.cachedModel() {
             model = NamedModel(model: cached, name: ModelArgument.label(store.metadata.versionIdentifiers))
         } else {
             throw MigrationError(

@@ -10,7 +10,9 @@ enum InferCommand {
         let source = try ModelArgument.load(arguments[option: "from"] ?? "")
         let destination = try ModelArgument.load(arguments[option: "to"] ?? "")
         let unmappable = arguments[option: "unmappable"].flatMap(UnmappableProperties.init(rawValue:)) ?? .refuse
-        let json = try MappingModel.inferred(from: source.model, to: destination.model, unmappable: unmappable).json()
+        let model = try MappingModel.inferred(from: source.model, to: destination.model, unmappable: unmappable)
+        model.nameVersions(source, destination)
+        let json = try model.json()
         if let path = arguments[option: "output"] {
             try OutputFile.create(path, json)
         } else {

@@ -16,7 +16,8 @@ enum InspectCommand {
         }
         switch try kind(of: path) {
         case .store:
-            let description = try StoreDescription(path: path, bundle: arguments[option: "model"])
+            let description = try StoreDescription(
+                path: path, bundle: arguments[option: "model"], repairs: arguments.has("repair"))
             try show(description) { InspectWording.text(description) }
         case .model:
             let description = try ModelDescription(argument: path)

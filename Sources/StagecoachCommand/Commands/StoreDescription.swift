@@ -20,6 +20,8 @@ struct StoreDescription: Encodable {
     /// What is known of the version that wrote the store.
     struct Version: Encodable {
         let bundle: String
+        /// The model to read the store by; nil where nothing says it.
+        private(set) var model: ManagedObjectModel?
         /// All that match; empty where none does.
         let versions: [String]
         /// `hashes`, `cachedModel` or `schema`; nil where nothing says it.
@@ -30,6 +32,15 @@ struct StoreDescription: Encodable {
         var configurations: [String] = []
         /// Entities without a version hash: whoever wrote the store left it out.
         var withoutHashes: [String] = []
+
+        private enum CodingKeys: String, CodingKey {
+            case bundle
+            case versions
+            case evidence
+            case problem
+            case configurations
+            case withoutHashes
+        }
     }
 
     let kind = "store"
@@ -50,14 +61,18 @@ struct StoreDescription: Encodable {
     let walBytes: Int?
     let applicationKeys: [String]
     let features: [String]
+    /// What the store lacks of the model that its metadata and its cached model name, a sentence each.
+    private(set) var damages: [String] = []
     private(set) var entities: [Entity]
 
     /// Reads a store's facts and counts its objects.
     ///
-    /// - Parameter bundle: versions of a model, to say which of them wrote the store.
+    /// - Parameters:
+    ///   - bundle: versions of a model, to say which of them wrote the store.
+    ///   - repairs: whether objects are counted as if what is missing were empty or nil.
     /// - Throws: what ``SourceStore`` throws (65, 66, 74, 75, 77).
     /// - Complexity: O(rows) time, O(entities) memory and a small page cache.
-    init(path: String, bundle argument: String? = nil) throws(MigrationError) {
+    init(path: String, bundle argument: String? = nil, repairs: Bool = false) throws(MigrationError) {
         let store = try ModelArgument.open(path)
         let metadata = store.metadata
         if let argument {
@@ -76,8 +91,8 @@ struct StoreDescription: Encodable {
         applicationKeys = metadata.applicationValues.map(\.key)
         hasCachedModel = try store.cachedModelContent() != nil
         // A cached model that cannot be read is no reason to say nothing of the store.
-        var model: ManagedObjectModel?
-        do { model = try ModelArgument.cachedModel(of: store) } catch  where error.category != .io {}
+        var model = version?.model
+        do { model = try store.cachedModel() ?? model } catch  where error.category != .io {}
         if let whole = model { model = whole.fitting(storeHashes: metadata.versionHashes) ?? whole }
         configurations = version?.configurations ?? model?.restrictedConfigurations ?? []
         let connection = try Connection.openSource(path: store.path, vfs: .standard)
@@ -90,19 +105,36 @@ struct StoreDescription: Encodable {
                 name: $0.name, number: $0.number, parent: $0.parent == 0 ? nil : nameByNumber[$0.parent], objects: nil,
                 maximumKey: $0.parent == 0 ? Int($0.maximum) : nil)
         }
-        if try !count(by: model, in: store) { try count(connection, tables: names, keys: store.primaryKeys) }
+        if let model, entities.isEmpty {
+            // A store without Z_PRIMARYKEY: its model has the numbers.
+            let schema = StoreSchema(model: model)
+            entities = schema.entityByNumber.sorted { $0.key < $1.key }.map { number, index in
+                let entity = model.entity(at: index)
+                return Entity(
+                    name: entity.definition.name, number: number, parent: entity.superentity?.definition.name,
+                    objects: nil, maximumKey: nil)
+            }
+        }
+        if try !count(by: model, in: store, repairs: repairs) {
+            try count(connection, tables: names, keys: store.primaryKeys)
+        }
         try connection.close()
         try store.close()
     }
 
     /// Counts through the cached model; false where it does not fit the file.
     private mutating func count(
-        by model: ManagedObjectModel?, in store: SourceStore
+        by model: ManagedObjectModel?, in store: SourceStore, repairs: Bool
     ) throws(MigrationError) -> Bool {
         guard let model else { return false }
         let layout: StoreLayout
-        do { layout = try store.layout(for: model) } catch {
+        do {
+            damages = try store.damages(of: model).map(\.shortName)
+            layout = try store.layout(for: model, damage: repairs ? .repair : .refuse)
+            if !layout.damages.isEmpty { damages = layout.damages.map(\.sentence) }
+        } catch {
             guard error.category == .data else { throw error }
+            if damages.isEmpty, error.code == "store.incomplete" { damages = [error.message] }
             return false
         }
         var objects: [Int: Int] = [:]
@@ -160,7 +192,7 @@ extension StoreDescription.Version {
         do throws(MigrationError) {
             let found = try StoreVersion.find(store: store, bundle: folder, namesAll: true)
             return Self(
-                bundle: folder, versions: found.names, evidence: found.evidence,
+                bundle: folder, model: found.model, versions: found.names, evidence: found.evidence,
                 problem: found.names.isEmpty
                     ? "the store's cached model is that of no version there, and no version has its hashes" : nil,
                 configurations: found.configurations)

@@ -90,7 +90,7 @@ struct MigrationInputs {
         var notes = route.unneeded.map { "The mapping model \($0) is for versions beside the way and was not used" }
         if route.steps.contains(where: \.isBetweenStrangers) {
             notes.append(
-                "The two models have no entity in common, and nothing is migrated: is the destination's the right model?"
+                "No entity of the source model becomes one of the destination's, and nothing is migrated: is the destination's the right model?"
             )
         }
         if let name = route.steps[0].source.model.restrictedConfigurations.first,
@@ -113,11 +113,12 @@ struct MigrationInputs {
 }
 
 extension MigrationStep {
-    /// Whether the mapping was inferred, and no entity of one model is found in the other.
+    /// Whether no entity mapping leads from an entity of one model to one of the other, nor names a policy that might.
     fileprivate var isBetweenStrangers: Bool {
-        files.isEmpty
-            && !mappingModels.contains { model in
-                (model.entityMappings ?? []).contains { $0.sourceEntityName != nil && $0.destinationEntityName != nil }
+        !mappingModels.contains { model in
+            (model.entityMappings ?? []).contains {
+                $0.sourceEntityName != nil && $0.destinationEntityName != nil || $0.hasPolicy
             }
+        }
     }
 }

@@ -72,6 +72,7 @@ struct MigrationRequest {
             arguments[option: "unmappable"].flatMap(UnmappableProperties.init(rawValue:)) ?? .refuse
         options.unknownHashes =
             arguments[option: "unknown-hashes"].flatMap(UnknownHashes.init(rawValue:)) ?? .refuse
+        options.repairs = arguments.has("repair")
         options.strictValidation = arguments.has("strict-validation")
         options.onInvalid = arguments[option: "on-invalid"].flatMap(InvalidObjects.init(rawValue:)) ?? .fail
         options.rejectFile = entry.rejectFile ?? arguments[option: "reject-file"]

@@ -1,5 +1,6 @@
 import Diagnostics
 import ManagedModel
+import Mapping
 import PersistentStore
 import Stagecoach
 
@@ -8,6 +9,16 @@ struct NamedModel {
     let model: ManagedObjectModel
     /// Of the version, where the file's name or the model itself says it.
     let name: String?
+    /// The bundle that has the version under this name; nil for a model by itself.
+    var bundle: String?
+}
+
+extension MappingModel {
+    /// Names the versions that the mapping model is between, where both are of one bundle: elsewhere the names say nothing.
+    func nameVersions(_ source: NamedModel, _ destination: NamedModel) {
+        guard let bundle = source.bundle, bundle == destination.bundle, source.name != destination.name else { return }
+        (sourceVersionName, destinationVersionName) = (source.name, destination.name)
+    }
 }
 
 /// Finds the models of a migration: what `--from` and `--to` name, and what a store says when `--from` is left out.
@@ -18,10 +29,13 @@ enum ModelArgument {
     static func load(_ argument: String) throws(MigrationError) -> NamedModel {
         guard try InputFile.isDatabase(argument) else {
             let loaded = try ModelLocator.load(argument)
-            return NamedModel(model: loaded.model, name: loaded.versionName ?? label(loaded.model.versionIdentifiers))
+            return NamedModel(
+                model: loaded.model, name: loaded.versionName ?? label(loaded.model.versionIdentifiers),
+                bundle: loaded.versionName.flatMap { _ in ModelLocator.bundle(of: argument) }.map(
+                    PathIdentity.canonical))
         }
         let store = try open(argument)
-        guard let model = try cachedModel(of: store) else {
+        guard let model = try store.cachedModel() else {
             throw MigrationError(
                 "model.noCache", .configuration, "The store has no cached model",
                 remedy: "Name an .xcdatamodel, .xcdatamodeld, .momd or .mom", context: .init(path: argument))
@@ -55,16 +69,6 @@ enum ModelArgument {
         }
         let named = try load(argument)
         return ModelVersion(name: named.name, model: named.model)
-    }
-
-    /// The model in a store's Z_MODELCACHE; nil where there is none.
-    ///
-    /// - Throws: `archive.…` where it cannot be read.
-    static func cachedModel(of store: SourceStore) throws(MigrationError) -> ManagedObjectModel? {
-        guard let content = try store.cachedModelContent() else { return nil }
-        do {
-            return try ManagedObjectModel(try ModelCache.decode(content))
-        } catch { throw error.inside(.init(path: store.path)) }
     }
 
     /// Opens a store for its metadata, with little memory.

@@ -22,6 +22,12 @@ final class CheckPage {
         }
         add("broken", outline.report.violations)
         add("warning", outline.report.warnings)
+        rows += (outline.report.repairs ?? []).map {
+            [
+                "missing", $0.entity, $0.property ?? "", "", "\($0.rows)",
+                [$0.table, $0.column].compactMap { $0 }.joined(separator: "."),
+            ]
+        }
         rows += outline.report.danglingReferences.map {
             ["dangling", $0.entity, $0.property, "", "\($0.count)", $0.samples.joined(separator: " ")]
         }
@@ -49,6 +55,12 @@ final class CheckPage {
                 }
                 figure(outline.report.objects, "objects")
                 figure(outline.report.rejectedObjects, "would be rejected with --on-invalid reject")
+            }
+            if let repairs = outline.report.repairs {
+                body.element("h2", "Missing in the store")
+                body.element("div", ["class": "card", "id": "repairs"]) { card in
+                    card.element("ul") { list in for repair in repairs { list.element("li", repair.sentence) } }
+                }
             }
             rules("Broken rules", "violations", outline.report.violations, &body)
             rules("Warnings: broken in the source already", "warnings", outline.report.warnings, &body)

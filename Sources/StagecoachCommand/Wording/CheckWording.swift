@@ -15,6 +15,7 @@ enum CheckWording {
             ], alignments: [.left, .left]
         ).lines(indent: 2)
         if let version = outline.checkedVersion { lines.append("  looked at as far as version \(version)") }
+        if let repairs = report.repairs { lines += ["", "Missing in the store"] + repairs.map { "  \($0.sentence)" } }
         lines += section("Broken rules", report.violations)
         lines += section("Warnings: broken in the source already", report.warnings)
         if !report.danglingReferences.isEmpty {

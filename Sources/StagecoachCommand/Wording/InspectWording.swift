@@ -39,6 +39,9 @@ enum InspectWording {
             rows: [["", "Z_ENT", "parent", "objects", "Z_MAX"]] + rows,
             alignments: [.left, .right, .left, .right, .right]
         ).lines(indent: 2)
+        if !store.damages.isEmpty {
+            lines += ["", "Missing in the store (--repair reads it as empty or nil)"] + store.damages.map { "  " + $0 }
+        }
         if !store.features.isEmpty { lines += ["", "Features"] + store.features.map { "  " + $0 } }
         return finished(lines)
     }
@@ -102,12 +105,16 @@ enum InspectWording {
     static func text(_ outline: MappingOutline, path: String) -> String {
         var lines = ["Mapping model \(path)"]
         if let version = outline.formatVersion { lines.append("  format version  \(version)") }
+        if let from = outline.from, let to = outline.to { lines.append("  versions  \(from) → \(to)") }
+        if let rules = outline.rulesOfTheSource { lines.append("  rules of the source  \(rules)") }
         if let source = outline.sourceModelPath { lines.append("  source model  \(source)") }
         if let destination = outline.destinationModelPath { lines.append("  destination model  \(destination)") }
         lines.append("  entity mappings  \(Figures.count(outline.entityMappings.count))")
         for mapping in outline.entityMappings {
             let ends = "\(mapping.sourceEntity ?? "-") → \(mapping.destinationEntity ?? "-")"
             lines += ["", [mapping.name, ends, mapping.mappingType].compactMap { $0 }.joined(separator: "  ")]
+            if let hash = mapping.sourceEntityVersionHash { lines.append("  source version hash  \(hash)") }
+            if let hash = mapping.destinationEntityVersionHash { lines.append("  destination version hash  \(hash)") }
             if let filter = mapping.sourceFilter { lines.append("  source filter  \(filter)") }
             if let expression = mapping.sourceExpression { lines.append("  source expression  \(expression)") }
             if let policy = mapping.migrationPolicy { lines.append("  migration policy  \(policy)") }

@@ -18,6 +18,9 @@ enum PlanWording {
             ], alignments: [.left, .left]
         ).lines(indent: 2)
         lines += outline.notes.map { "  \($0)" }
+        if let repairs = plan.repairs {
+            lines += ["", "  Missing in the store"] + repairs.map { "    \($0.sentence)" }
+        }
         if let chain = outline.chain {
             lines += ChainWording.way(chain)
             if chain.runs.count > 1 { lines += ["", "Migration 1 of \(chain.runs.count)"] }

@@ -167,6 +167,6 @@ struct ConfigurationTests {
         let part = whole.restricted(from: parts.0, to: parts.1)
         #expect(part.entityMappings.map(\.destinationEntityName) == ["Setting"])
         #expect(part.entityMappings[0].relationshipMappings?.isEmpty == true)
-        #expect(part.isInferred)
+        #expect(part.rulesOfTheSource == .warn)
     }
 }

@@ -91,6 +91,83 @@ struct RouteTests {
         #expect(error.code == "chain.ambiguousMapping" && error.remedy?.contains("--via") == true)
     }
 
+    @Test("A mapping model is for the versions that its argument or its text names")
+    func stated() throws {
+        let scene = try Scene(ChainTests.versions())
+        func vague(_ name: String, _ keys: String = "") throws -> String {
+            let path = scene.folder.file(name)
+            let text =
+                "{\"formatVersion\": 3,\(keys) \"entityMappings\": [{\"sourceEntity\": \"Book\", \"destinationEntity\": \"Book\"}]}"
+            try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+            return path
+        }
+        let plain = try vague("vague.json")
+        let told = try vague("told.json", #""from": "2", "to": "3","#)
+        #expect(try names(scene.route(1, 4, via: [2, 3], mappings: ["2..3=\(plain)"])) == ["2", "3 by vagu", "4"])
+        #expect(try names(scene.route(1, 4, via: [2, 3], mappings: [told])) == ["2", "3 by told", "4"])
+        #expect(try names(scene.route(1, 4, mappings: ["2..3=\(plain)"])) == ["2", "3 by vagu", "4"])
+        #expect(try names(scene.route(1, 4, mappings: [told])) == ["2", "3 by told", "4"])
+        #expect(try names(scene.route(1, 4, mappings: ["1..4=\(plain)"])) == ["4 by vagu"])
+        // The argument's word is the later one.
+        #expect(try names(scene.route(1, 4, via: [2, 3], mappings: ["1..2=\(told)"])) == ["2 by told", "3", "4"])
+        #expect(try names(scene.route(1, 3, mappings: ["1..2=\(plain)", told])) == ["2 by vagu", "3 by told"])
+        let beside = try scene.route(1, 2, mappings: ["1..2=\(plain)", told])
+        #expect(names(beside) == ["2 by vagu"] && beside.unneeded == [told])
+
+        for (mappings, via, code, words) in [
+            (["2..9=\(plain)"], [], "chain.unknownVersion", "there is no version 9"),
+            ([try vague("typo.json", #""from": "two", "to": "3","#)], [], "chain.unknownVersion", "no version two"),
+            (["1..3=\(plain)"], [2, 3], "chain.noWay", "--via"),
+        ] as [([String], [Int], String, String)] {
+            let error = try #require(throws: MigrationError.self) {
+                try scene.route(1, 4, via: via, mappings: mappings)
+            }
+            #expect(error.code.rawValue == code && error.message.contains(words), "\(error)")
+        }
+        let elsewhere = try #require(throws: MigrationError.self) { try scene.route(1, 2, mappings: [told]) }
+        #expect(elsewhere.code == "chain.mappingElsewhere", "\(elsewhere)")
+    }
+
+    @Test("What the hint for a mapping model of several pairs says can be followed")
+    func hint() throws {
+        let scene = try Scene(ChainTests.versions())
+        let path = scene.folder.file("vague.json")
+        let text = #"{"formatVersion": 2, "entityMappings": [{"sourceEntity": "Book", "destinationEntity": "Book"}]}"#
+        try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+        let error = try #require(throws: MigrationError.self) { try scene.route(1, 4, via: [2, 3], mappings: [path]) }
+        #expect(error.code == "chain.ambiguousMapping")
+        let remedy = try #require(error.remedy)
+        #expect(!remedy.contains("--via"), "\(remedy)")
+        #expect(remedy.contains("--mapping \"1..2=\(path)\""), "\(remedy)")
+        #expect(remedy.contains(#""from": "1", "to": "2""#), "\(remedy)")
+        #expect(try names(scene.route(1, 4, via: [2, 3], mappings: ["1..2=\(path)"])) == ["2 by vagu", "3", "4"])
+    }
+
+    @Test(
+        "A text is a path with versions before it, or a path",
+        arguments: [
+            ("A..B=c.json", "c.json", "A B"), ("M 39..M 40=d/39to40.cdm", "d/39to40.cdm", "M 39 M 40"),
+            ("../x=y.json", "../x=y.json", nil), ("d/..B=c.json", "d/..B=c.json", nil), ("A..=c", "A..=c", nil),
+            ("..B=c", "..B=c", nil), ("A..B", "A..B", nil), ("a=b..c", "a=b..c", nil), ("A..B=c=d..e", "c=d..e", "A B"),
+        ] as [(String, String, String?)])
+    func argument(text: String, path: String, versions: String?) {
+        let argument = MappingArgument(text)
+        #expect(argument.path == path)
+        #expect(argument.versions.map { "\($0.source) \($0.destination)" } == versions)
+        let placed = MappingArgument.placing(text) { "/far/\($0)" }
+        #expect(MappingArgument(placed).path == "/far/\(path)")
+        #expect(MappingArgument(placed).versions == argument.versions)
+    }
+
+    @Test("A file that is named like an argument with versions is a file")
+    func file() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("A..B=c.json")
+        try Data().write(to: URL(fileURLWithPath: path))
+        #expect(MappingArgument(path).versions == nil)
+        #expect(MappingArgument.placing("A..B=c.json") { folder.file($0) } == path)
+    }
+
     @Test("Where a step cannot be inferred, the way goes round it or says why there is none")
     func refused() throws {
         func version(_ name: String, _ type: AttributeType?) throws -> ModelVersion {

@@ -61,7 +61,7 @@ final class VerificationStore {
         destination = try Self.library(isNew: true)
         mapping = try MappingModel.inferred(from: source, to: destination)
         // A computed attribute; the mapping model is then one that somebody wrote.
-        mapping.isInferred = false
+        mapping.rulesOfTheSource = .error
         let author = mapping.entityMappings.first { $0.destinationEntityName == "Author" }
         author?.attributeMappings?.first { $0.name == "rank" }?.valueExpression = try ValueExpression(
             parsing: "$source.score * 2 + 1")
