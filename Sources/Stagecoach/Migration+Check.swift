@@ -64,6 +64,11 @@ public struct CheckReport: Sendable, Codable {
     public var excuse: String?
     /// What the source lacks and is read as empty or nil; nil where it lacks nothing.
     public var repairs: [MigrationPlan.Repair]?
+    /// Data of the source that no entity mapping would take along; nil where there is none. Of a chain it is that of the steps
+    /// that were looked at.
+    public var leftBehind: LeftBehind?
+    /// Objects of the source, of all entities.
+    public var sourceObjects: Int?
     /// Whether policies ran to find out.
     public var ranPolicies = false
 
@@ -71,9 +76,25 @@ public struct CheckReport: Sendable, Codable {
     ///
     /// - Parameter options: those of the migration.
     public func fails(_ options: MigrationOptions) -> Bool {
-        switch options.onInvalid {
+        if refusal(options) != nil { return true }
+        return switch options.onInvalid {
         case .fail: !violations.isEmpty
         case .reject: hasInvalidEarlierObjects || rejectedObjects > options.maximumRejects ?? .max
+        }
+    }
+}
+
+extension CheckReport {
+    /// The error that would end a migration with the same options for what it leaves behind; nil where none would.
+    ///
+    /// - Parameter options: those of the migration.
+    public func refusal(_ options: MigrationOptions) -> MigrationError? {
+        do throws(MigrationError) {
+            try LossRefusal.check(leftBehind, options)
+            try LossRefusal.check(made: objects, of: sourceObjects ?? 0, options)
+            return nil
+        } catch {
+            return error
         }
     }
 }
@@ -132,6 +153,8 @@ extension Migration {
         count.report.repairs = prepared.plan.repairs
         count.report.ranPolicies = prepared.mappings.contains { $0.hasPolicy && $0.mapping.hasPolicy }
         _ = try load(session, prepared: prepared, existing: existing, area: area, mode: .check(count))
+        count.report.sourceObjects = prepared.census.total
+        count.report.leftBehind = try leftBehind(prepared)
         try prepared.source.checkUnchanged()
         progress.begin(.done)
         return count.sorted

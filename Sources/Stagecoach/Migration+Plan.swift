@@ -15,7 +15,9 @@ extension Migration {
         let appends = try options.appendsToExisting && place.exists()
         let prepared = try prepare(place, appends: appends, describes: true)
         try checkHashes(prepared, appends: appends)
-        return prepared.plan
+        var plan = prepared.plan
+        plan.leftBehind = try leftBehind(prepared, counting: link?.expected == nil)
+        return plan
     }
 
     /// One mapping model's turn.
@@ -44,6 +46,7 @@ extension Migration {
         /// Of all turns.
         let mappings: [PlannedMapping]
         let census: SourceCensus
+        let left: LeftBehindPlan
         let plan: MigrationPlan
 
         /// Rows that the run will count: keys scanned, rows made, related by policies and loaded, links.
@@ -205,7 +208,8 @@ extension Migration {
         }
         return Prepared(
             limit: limit, budget: budget, source: source, layout: layout, schema: schema, turns: turns,
-            mappings: mappings, census: census, plan: plan)
+            mappings: mappings, census: census,
+            left: LeftBehindPlan(mappings: mappings, layout: layout, census: census), plan: plan)
     }
 
     /// Rows of each table that are looked at, at either end, to estimate the destination's bytes: fewer where the plan is not

@@ -42,6 +42,10 @@ public final class Migration {
     var newUUID: String?
     /// Called once the destination is published, before the work directory goes.
     var didPublish: ((MigrationReport) throws -> Void)?
+    /// Other ways between the two versions, for what this one leaves behind; nil where none is to be looked for.
+    var detours: VersionDetours?
+    /// The steps of a chain that run as this migration; empty where it is one by itself.
+    var steps: [MigrationStep] = []
     /// The migration's place in a chain of versions; nil where it is one by itself.
     var link: ChainLink?
 
@@ -142,6 +146,7 @@ public final class Migration {
         let prepared = try prepare(place, appends: appends, earlier: seen)
         progress.trace?.note(prepared.plan)
         try checkHashes(prepared, appends: appends)
+        if options.onLoss == .refuse { try LossRefusal.check(leftBehind(prepared), options) }
         let isPublished = try seen?.isPublished() ?? false
         if appends {
             try place.checkReplaceable()
@@ -239,6 +244,9 @@ public final class Migration {
                 session, prepared: prepared, existing: existing, area: area, mode: .publish(rejectFile))
             try rejectFile?.finish()
             session.begin(.publish)
+            let left = try leftBehind(prepared)
+            let made = session.counts.created.values.reduce(0, +)
+            try LossRefusal.check(made: made, of: prepared.census.total, options)
             try prepared.source.checkUnchanged()
             session.counts.mappings.removeFirst(known.count)
             // What a call deletes of an earlier call's objects is no object made.
@@ -267,7 +275,7 @@ public final class Migration {
                     madeIndexes: done.madeIndexes, unknownHashes: appends ? [] : unknownHashes(prepared))
                     + prepared.plan.unevaluated,
                 unmapped: prepared.plan.unmapped.isEmpty ? nil : prepared.plan.unmapped,
-                repairs: prepared.plan.repairs)
+                repairs: prepared.plan.repairs, leftBehind: left, sourceObjects: prepared.census.total)
             if !options.isDryRun {
                 try checkpoints.publish(
                     report, store: place.path, built: area.storePath, results: [rejectFile?.parts, idMap?.parts])
@@ -335,7 +343,8 @@ public final class Migration {
             mappingCount: prepared.mappings.count, existing: existing)
         session.destinationPath = destinationPath
         if options.profiles { session.profile = RunProfile { [work = area.spills] in work.bytesWritten } }
-        session.counts = prepared.census.counts(for: prepared.mappings)
+        session.counts = prepared.census.counts(for: prepared.mappings, reads: prepared.left.reads)
+        prepared.source.countValues(in: prepared.left.columns)
         return session
     }
 

@@ -41,6 +41,8 @@ public struct MigrationOptions: Sendable {
     public var onInvalid: InvalidObjects = .fail
     /// The most objects that may be rejected; nil: any number.
     public var maximumRejects: Int?
+    /// What becomes of a migration that leaves data of the source behind.
+    public var onLoss: LossHandling = .warn
     /// A new file for the rejected objects, a line of JSON each; nil: they are counted only.
     public var rejectFile: String?
     /// Begin anew where an earlier run to the same destination did not end, instead of going on from where it was.

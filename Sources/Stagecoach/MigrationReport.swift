@@ -42,6 +42,10 @@ public struct MigrationReport: Sendable, Codable {
     public var unmapped: [MigrationPlan.Unmapped]?
     /// What the source lacks and was read as empty or nil; nil where it lacks nothing.
     public var repairs: [MigrationPlan.Repair]?
+    /// Data of the source that no entity mapping took along; nil where there is none. Of a chain it is that of all steps.
+    public var leftBehind: LeftBehind?
+    /// Objects of the source, of all entities; of a chain of its source.
+    public var sourceObjects: Int?
     /// The runs of a chain of versions, in order; nil where there was one step. The other figures are then the last run's,
     /// but for times, bytes, rejects and notes, which are of all.
     public var steps: [ChainStepReport]?

@@ -410,6 +410,7 @@ struct StagedMigration {
                     else { break }
                     creation.line.migrated += ahead.migrated
                     creation.line.droppedByPolicy += ahead.dropped
+                    creation.line.unassociated += ahead.unassociated
                     creation.line.filtered += ahead.filtered
                     row += done
                     try advance(done, last: row - 1)
@@ -544,8 +545,8 @@ struct StagedMigration {
             session.counts.mappings[mapping.index].sourceObjects
             - session.counts.mappings[mapping.index].filtered
         migrated = min(migrated, fetched)
+        session.counts.mappings[mapping.index].settle(associated: migrated)
         session.counts.mappings[mapping.index].migrated = migrated
-        session.counts.mappings[mapping.index].droppedByPolicy = fetched - migrated
     }
 
     // MARK: - User code

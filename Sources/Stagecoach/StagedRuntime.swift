@@ -22,6 +22,8 @@ final class StagedRuntime {
     /// The source object whose destination objects are being created, and whether something was associated with it.
     @exclusivity(unchecked) private(set) var creatingFrom: (mapping: Int, key: Int64)?
     @exclusivity(unchecked) private var isAssociated = false
+    /// Objects that the mapping at work had made before the call.
+    @exclusivity(unchecked) private var madeBefore = 0
     /// The destination object that a policy relates, and the first source it was associated with.
     @exclusivity(unchecked) var relatingFrom: (mapping: Int, destination: ManagedObject, source: Int64)?
     /// The second thread, while a policy's objects are made by two.
@@ -119,18 +121,23 @@ final class StagedRuntime {
 
     /// A policy's creation method is called for a source object, or goes on that a second thread has begun ahead.
     ///
-    /// - Parameter isAssociated: whether anything was associated with the source object already.
-    func beginCreating(_ mapping: Int, from key: Int64, isAssociated: Bool = false) {
+    /// - Parameters:
+    ///   - isAssociated: whether anything was associated with the source object already.
+    ///   - made: destination objects that the call has made already.
+    func beginCreating(_ mapping: Int, from key: Int64, isAssociated: Bool = false, made: Int = 0) {
         creatingFrom = (mapping, key)
         self.isAssociated = isAssociated
+        madeBefore = objects.createdCount(ofMapping: mapping) - made
     }
 
     /// The call is over.
     ///
-    /// - Returns: whether anything was associated with its source object.
-    func endCreating() -> Bool {
+    /// - Returns: what became of its source object.
+    func endCreating() -> CreationOutcome {
+        guard let (mapping, _) = creatingFrom else { return .dropped }
         creatingFrom = nil
-        return isAssociated
+        return CreationOutcome(
+            isAssociated: isAssociated, hasMade: objects.createdCount(ofMapping: mapping) > madeBefore)
     }
 
     /// A mapping as its policy's begin may have changed it.

@@ -28,6 +28,7 @@ import Testing
             mapping.rejectedByRule = named()
             mapping.created = number()
             mapping.createdByPolicy = number()
+            mapping.unassociated = number()
             return mapping
         }
         (counts.withoutMapping, counts.removed, counts.warnings, counts.created) = (named(), named(), named(), named())

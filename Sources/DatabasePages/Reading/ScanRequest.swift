@@ -83,6 +83,8 @@ package struct ScanRequest {
     /// Only rows up to this key.
     package var through: Int64?
     package var large: LargeValues
+    /// Takes part in the scan; nil where nothing is to be counted.
+    package var tally: ValueTally?
 
     package init(large: LargeValues) { self.large = large }
 }

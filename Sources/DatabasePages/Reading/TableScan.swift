@@ -24,6 +24,8 @@ package final class TableScan {
     let after: Int64?
     let through: Int64?
     private let decoder: RecordDecoder
+    /// Counts values of the rows that are passed; nil where nobody asks for them.
+    let tally: ValueTally?
     private let way: TreeDescent
     @exclusivity(unchecked) var leaf: Leaf
     @exclusivity(unchecked) var lastKey: Int64?
@@ -38,6 +40,7 @@ package final class TableScan {
         after = request.after
         through = request.through
         decoder = RecordDecoder(file: file, request: request)
+        tally = request.tally
         way = TreeDescent(file: file, root: root, interior: .tableInterior, leaf: .tableLeaf)
         leaf = Leaf(bytes: way.start)
     }
@@ -65,7 +68,7 @@ package final class TableScan {
         var leaf = self.leaf
         var lastKey = self.lastKey ?? .min
         var isFirst = self.lastKey == nil
-        let (file, decoder, after, through) = (file, decoder, after ?? .min, through ?? .max)
+        let (file, decoder, tally, after, through) = (file, decoder, tally, after ?? .min, through ?? .max)
         let isWhole = self.after == nil
         let usable = file.usableSize
         let largestLocal = usable - 35
@@ -81,14 +84,8 @@ package final class TableScan {
                 }
                 if lends { lend(leaf, to: &batch) }
             }
-            let pointer = PageKind.tableLeaf.headerSize + 2 * leaf.next
-            var place = Int(UInt16(bigEndian: leaf.bytes.loadUnaligned(fromByteOffset: pointer, as: UInt16.self)))
-            guard place >= PageKind.tableLeaf.headerSize + 2 * leaf.count, place <= usable - 4,
-                let payload = RecordForm.keyVarint(leaf.bytes, &place, end: usable), payload <= 0x7FFF_FFFF,
-                let word = RecordForm.keyVarint(leaf.bytes, &place, end: usable)
-            else { throw file.damaged(leaf.page, "cell \(leaf.next) lies outside the page") }
+            let (key, place, total) = try cell(leaf)
             leaf.next += 1
-            let key = Int64(bitPattern: word)
             guard key > lastKey || isFirst else {
                 throw file.damaged(leaf.page, "row \(key) stands behind row \(lastKey)")
             }
@@ -96,6 +93,7 @@ package final class TableScan {
                 throw file.damaged(leaf.page, "row \(key) stands before a divider of \(upper)")
             }
             isFirst = false
+            let previous = max(lastKey, after)
             lastKey = key
             // Rows before the range, in its first leaf.
             if key <= after, !isWhole { continue }
@@ -103,14 +101,14 @@ package final class TableScan {
                 isFinished = true
                 break
             }
-            let total = Int(payload)
             if total <= largestLocal {
                 guard total <= usable - place else {
                     throw file.damaged(leaf.page, "the record of row \(key) goes beyond the page")
                 }
+                tally?.pass(key, after: previous, leaf.bytes + place, available: total)
                 try decoder.decode(leaf.bytes + place, total, key: key, page: leaf.page, into: &batch)
             } else {
-                try decodeSpanning(leaf, place, total, key, &batch)
+                try decodeSpanning(leaf, place, total, key, after: previous, &batch)
             }
         }
         self.leaf = leaf
@@ -127,19 +125,39 @@ package final class TableScan {
     }
 
     private func decodeSpanning(
-        _ leaf: Leaf, _ place: Int, _ total: Int, _ key: Int64, _ batch: inout RowBatch
+        _ leaf: Leaf, _ place: Int, _ total: Int, _ key: Int64, after previous: Int64, _ batch: inout RowBatch
     ) throws(MigrationError) {
-        let usable = file.usableSize
-        let least = (usable - 12) * 32 / 255 - 23
-        var local = least + (total - least) % (usable - 4)
-        if local > usable - 35 { local = least }
-        guard local + 4 <= usable - place else {
+        let local = localSize(total)
+        guard local + 4 <= file.usableSize - place else {
             throw file.damaged(leaf.page, "the record of row \(key) goes beyond the page")
         }
+        tally?.pass(key, after: previous, leaf.bytes + place, available: local)
         let next = UInt32(bigEndian: leaf.bytes.loadUnaligned(fromByteOffset: place + local, as: UInt32.self))
         try decoder.decode(
             UnsafeRawBufferPointer(start: leaf.bytes + place, count: local), next: next, total: total, key: key,
             page: leaf.page, into: &batch)
+    }
+
+    /// The next row's key, where its record begins, and the bytes of that, some of which may lie in overflow pages.
+    @inline(__always)
+    func cell(_ leaf: Leaf) throws(MigrationError) -> (key: Int64, place: Int, total: Int) {
+        let usable = file.usableSize
+        let pointer = PageKind.tableLeaf.headerSize + 2 * leaf.next
+        var place = Int(UInt16(bigEndian: leaf.bytes.loadUnaligned(fromByteOffset: pointer, as: UInt16.self)))
+        guard place >= PageKind.tableLeaf.headerSize + 2 * leaf.count, place <= usable - 4,
+            let payload = RecordForm.keyVarint(leaf.bytes, &place, end: usable), payload <= 0x7FFF_FFFF,
+            let word = RecordForm.keyVarint(leaf.bytes, &place, end: usable)
+        else { throw file.damaged(leaf.page, "cell \(leaf.next) lies outside the page") }
+        return (Int64(bitPattern: word), place, Int(payload))
+    }
+
+    /// Bytes of a record that are in its cell.
+    func localSize(_ total: Int) -> Int {
+        let usable = file.usableSize
+        if total <= usable - 35 { return total }
+        let least = (usable - 12) * 32 / 255 - 23
+        let local = least + (total - least) % (usable - 4)
+        return local > usable - 35 ? least : local
     }
 
     // MARK: - The walk

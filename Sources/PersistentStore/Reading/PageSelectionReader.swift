@@ -20,7 +20,8 @@ extension SourceStore {
                 noteFallback(source.name, reason)
                 return nil
             }
-            guard let request = request(selection, table, layout) else { return nil }
+            guard var request = request(selection, table, layout) else { return nil }
+            request.tally = tally(ofTable: selection.table, table, layout)
             return PageSelectionReader(
                 store: self, scan: TableScan(file: file, root: table.root, request: request), selection: selection,
                 layout: layout)

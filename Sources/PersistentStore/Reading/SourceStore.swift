@@ -1,5 +1,6 @@
 import Archives
 import CSQLite
+import DatabasePages
 import Diagnostics
 
 /// A store opened for reading: one snapshot of main file and `-wal`, held from the initialiser to ``close()``.
@@ -36,6 +37,10 @@ package final class SourceStore {
     /// Whether the file's text is UTF-8.
     let isUTF8: Bool
     let pool: StatementPool
+    /// Columns whose values are counted, by table.
+    var countedColumns: [Int: Set<Int>] = [:]
+    /// Those that count while rows are read, by table.
+    var tallies: [Int: ValueTally] = [:]
     /// By table and column.
     var hugeColumns: [[Int]: HugeColumn] = [:]
 

@@ -40,6 +40,8 @@ final class LaneResults {
     @exclusivity(unchecked) private(set) var pairs: [Pair] = []
     /// Rows by entity index.
     @exclusivity(unchecked) private(set) var made: [Int: Int] = [:]
+    /// Rows that were made ahead so far, those with keys included.
+    @exclusivity(unchecked) private(set) var total = 0
     @exclusivity(unchecked) private var last: Table?
 
     init(session: MigrationSession) { self.session = session }
@@ -72,6 +74,7 @@ final class LaneResults {
         table.batch[row, EntityTable.entityColumn] = .integer(Int64(session.destinationSchema.number(of: entity)))
         table.batch[row, EntityTable.lockColumn] = .integer(1)
         made[entity.index, default: 0] += 1
+        total += 1
         return row
     }
 
@@ -79,6 +82,7 @@ final class LaneResults {
     func removeLast(_ entity: EntityDescription, from table: Table) {
         table.batch.removeLastRow()
         made[entity.index, default: 1] -= 1
+        total -= 1
     }
 
     func place(of row: Int, in table: Table, _ entity: EntityDescription) -> ObjectPlace {

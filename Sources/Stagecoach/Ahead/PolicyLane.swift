@@ -17,6 +17,7 @@ final class PolicyLane {
     struct Outcome {
         var migrated = 0
         var dropped = 0
+        var unassociated = 0
         var filtered = 0
         /// Rows that were done before the turn was taken.
         var ahead = 0
@@ -38,7 +39,7 @@ final class PolicyLane {
     /// The rows of the batch that are the lane's in this round.
     @exclusivity(unchecked) private var part = 0..<0
     /// The source object whose call is running, and the first association of that call.
-    @exclusivity(unchecked) private var current: (key: Int64, firstPair: Int) = (0, 0)
+    @exclusivity(unchecked) private var current: (key: Int64, firstPair: Int, firstRow: Int) = (0, 0, 0)
     /// Whether objects may have been associated outside of their own calls: lookups do not find all in the call's own.
     private var hasLatePairs = false
     private let sourceSide: ManagedObjectContext
@@ -156,13 +157,19 @@ final class PolicyLane {
         }
         sourceSide.renew(&held, entity: creation.source, table: table, key: key)
         guard let object = held else { return }
-        current = (key, results.pairs.count)
+        current = (key, results.pairs.count, results.total)
         try creation.call(object) {
             try failures.rethrow()
             if !isWorkingAhead { try runtime.failures.rethrow() }
         }
-        let isAssociated = isWorkingAhead ? isAssociatedHere : runtime.endCreating()
-        if isAssociated { outcome.migrated += 1 } else { outcome.dropped += 1 }
+        let made = results.total > current.firstRow
+        switch isWorkingAhead
+            ? CreationOutcome(isAssociated: isAssociatedHere, hasMade: made) : runtime.endCreating()
+        {
+        case .migrated: outcome.migrated += 1
+        case .unassociated: outcome.unassociated += 1
+        case .dropped: outcome.dropped += 1
+        }
     }
 
     /// Whether the source object whose call is running was associated in it.
@@ -177,6 +184,7 @@ final class PolicyLane {
         guard isAhead else { return }
         gate.waitForGiver()
         let isAssociated = isAssociatedHere
+        let made = results.total - current.firstRow
         isWorkingAhead = false
         do {
             try settle()
@@ -184,7 +192,7 @@ final class PolicyLane {
         } catch {
             runtime.failures.record(error)
         }
-        runtime.beginCreating(creation.mapping.index, from: current.key, isAssociated: isAssociated)
+        runtime.beginCreating(creation.mapping.index, from: current.key, isAssociated: isAssociated, made: made)
     }
 
     /// Gives what was made ahead its keys.

@@ -30,6 +30,8 @@ public final class ChainedMigration {
     public var policies: PolicyRegistry = .shared
     /// Whether steps that compose run as one; false runs each by itself, with the same result.
     public var fusesSteps = true
+    /// Other ways between the two versions, for what a single inferred step leaves behind; nil: none is looked for.
+    public var detours: VersionDetours?
     /// A saved plan of a way that takes several runs; ``MigrationOptions/plan`` is for a way that takes one.
     public var savedPlan: ChainPlan?
 
@@ -228,6 +230,7 @@ public final class ChainedMigration {
         defer { folder.remove() }
         var place = sourcePath
         var link = ChainLink()
+        var left: [(label: String, left: LeftBehind?)] = []
         for (index, run) in runs.enumerated() {
             progress.enter(step: index + 1, of: runs.count)
             let origins = ChainOrigins(sourcePath: sourcePath, runs: Array(runs[..<index]), idMap: link.idMap)
@@ -237,6 +240,8 @@ public final class ChainedMigration {
                 return try migration.check()
             }
             report.source = sourcePath
+            left.append((run.label, report.leftBehind))
+            report.leftBehind = LeftBehind.joined(left)
             let isLast = index == runs.count - 1
             if isLast || report.fails(options[index]) { return (report, run.destination.label) }
             let next = "\(folder.path)/step-\(index + 1).sqlite"
@@ -259,10 +264,13 @@ public final class ChainedMigration {
     {
         let manager = MigrationManager(sourceModel: run.source.model, destinationModel: run.destination.model)
         manager.policies = policies
-        return Migration(
+        let migration = Migration(
             from: source, model: run.source.model, mappings: run.mappingModels, to: destination,
             model: run.destination.model, options: options, manager: manager, progress: progress,
             cancellation: cancellation)
+        if run.steps.count > 1 { migration.steps = run.steps }
+        if steps.count == 1 { migration.detours = detours }
+        return migration
     }
 
     /// Options of each run: what concerns the destination is the last one's, passes by name belong to the run that has the
@@ -365,6 +373,8 @@ public final class ChainedMigration {
             }
         }
         whole.repairs = reports.first?.repairs
+        whole.sourceObjects = reports[0].sourceObjects
+        whole.leftBehind = LeftBehind.joined(zip(runs, reports).map { ($0.label, $1.leftBehind) })
         let unmapped = reports.flatMap { $0.unmapped ?? [] }
         whole.unmapped = unmapped.isEmpty ? nil : unmapped
         whole.notes = zip(runs, reports).flatMap { run, report in

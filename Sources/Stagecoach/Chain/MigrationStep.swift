@@ -41,6 +41,8 @@ struct ChainRun {
     /// Why the next step is not part of it; nil for the last.
     var obstacle: String?
 
+    /// `A → B`.
+    var label: String { "\(source.label) → \(destination.label)" }
     var source: ModelVersion { steps[0].source }
     var destination: ModelVersion { steps[steps.count - 1].destination }
 

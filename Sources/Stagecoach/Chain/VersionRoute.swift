@@ -74,6 +74,34 @@ public struct VersionRoute {
                 guard bundle != nil else { throw error }
             }
         }
+        let (versions, source) = try versions(of: bundle, on: shelf, source)
+        return try RouteSearch(
+            line: VersionLine(
+                LineVersion(source.version, on: shelf), names: source.names, end, versions: versions,
+                via: via.map(placed)),
+            all: versions, candidates: candidates, unmappable: unmappable
+        ).route()
+    }
+
+    /// The versions between two, as the bundle orders them; none where they lead back.
+    ///
+    /// - Throws: what listing the bundle's versions throws.
+    static func between(
+        _ source: ModelVersion, _ destination: ModelVersion, bundle: String?
+    ) throws(MigrationError) -> [LineVersion] {
+        let shelf = VersionShelf(bundle: bundle, source: source.model)
+        let end = LineVersion(
+            ModelVersion(name: destination.name, model: destination.model.counterpart(of: source.model)), on: shelf)
+        let (versions, found) = try versions(of: bundle, on: shelf, source)
+        let line = VersionLine(
+            LineVersion(found.version, on: shelf), names: found.names, end, versions: versions)
+        return line.isBackward ? [] : Array(line.versions.dropFirst().dropLast())
+    }
+
+    /// The versions of a bundle that can be read, and what the source is called there.
+    private static func versions(
+        of bundle: String?, on shelf: VersionShelf, _ source: ModelVersion
+    ) throws(MigrationError) -> (versions: [LineVersion], source: (version: ModelVersion, names: [String])) {
         let hashes = source.model.comparableHashes
         var versions: [LineVersion] = []
         var names: [String] = []
@@ -86,11 +114,7 @@ public struct VersionRoute {
         }
         var source = source
         source.name = names.contains { $0 == source.name } ? source.name : names.last ?? source.name
-        return try RouteSearch(
-            line: VersionLine(
-                LineVersion(source, on: shelf), names: names, end, versions: versions, via: via.map(placed)),
-            all: versions, candidates: candidates, unmappable: unmappable
-        ).route()
+        return (versions, (source, names))
     }
 
     /// Whether a mapping model may be for two versions: it names none, or these.

@@ -106,7 +106,7 @@ final class ObjectCreation {
         try runtime.failures.rethrow()
         runtime.beginCreating(mapping.index, from: object.key)
         try call(object) { try runtime.failures.rethrow() }
-        if runtime.endCreating() { line.migrated += 1 } else { line.droppedByPolicy += 1 }
+        line.count(runtime.endCreating())
     }
 
     /// Calls the policy for a source object.

@@ -62,6 +62,9 @@ struct SourceCensus {
         strays = 0
     }
 
+    /// Objects of all entities of the model.
+    var total: Int { rows.reduce(0) { $0 + $1.values.reduce(0, +) } }
+
     /// Objects of an entity, subentities not counted.
     func count(of entity: EntityDescription) -> Int {
         rows[layout.schema.tableIndex(of: entity)][entity.index] ?? 0
@@ -76,7 +79,7 @@ struct SourceCensus {
     }
 
     /// The counts as they are before anything is migrated.
-    func counts(for mappings: [PlannedMapping]) -> MigrationCounts {
+    func counts(for mappings: [PlannedMapping], reads: ReadProperties) -> MigrationCounts {
         var counts = MigrationCounts()
         counts.mappings = mappings.map { mapping in
             var line = MigrationCounts.Mapping(
@@ -89,6 +92,8 @@ struct SourceCensus {
             let objects = count(of: entity)
             let reading = mappings.filter { $0.source == entity }
             guard objects > 0, !reading.contains(where: { $0.destination != nil }) else { continue }
+            // A source expression may give objects of subentities.
+            if reading.isEmpty, reads.migrated.contains(entity.index) { continue }
             if reading.isEmpty {
                 counts.withoutMapping[entity.definition.name] = objects
             } else {
@@ -119,10 +124,11 @@ extension MigrationCounts {
     /// - Throws: `internal.balance` (70) naming the mapping and the figures.
     func checkBalance() throws(MigrationError) {
         for line in mappings where line.sourceEntity != nil && line.destinationEntity != nil {
-            guard line.sourceObjects == line.migrated + line.filtered + line.droppedByPolicy + line.rejected else {
+            let dropped = line.droppedByPolicy + line.unassociated
+            guard line.sourceObjects == line.migrated + line.filtered + dropped + line.rejected else {
                 throw MigrationError(
                     "internal.balance", .internal,
-                    "\(line.sourceObjects) source objects, but \(line.migrated) migrated, \(line.filtered) filtered, \(line.droppedByPolicy) dropped and \(line.rejected) rejected",
+                    "\(line.sourceObjects) source objects, but \(line.migrated) migrated, \(line.filtered) filtered, \(dropped) dropped and \(line.rejected) rejected",
                     context: .init(entity: line.sourceEntity, entityMapping: line.name))
             }
         }

@@ -129,6 +129,11 @@ final class DestinationObjects: ManagedObjectContext.Backing {
         return key
     }
 
+    /// Objects that a mapping's policy has made so far.
+    func createdCount(ofMapping index: Int) -> Int {
+        createdByMapping.indices.contains(index) ? createdByMapping[index] : 0
+    }
+
     /// Counts objects that a policy made.
     func countInserted(_ count: Int, entity index: Int) {
         if let creating {

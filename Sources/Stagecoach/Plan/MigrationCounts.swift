@@ -16,8 +16,11 @@ public struct MigrationCounts: Sendable, Codable, Equatable {
         public var filtered = 0
         /// Source objects that were migrated.
         public var migrated = 0
-        /// Source objects that the policy neither associated nor rejected.
+        /// Source objects that the policy made nothing of: neither associated, nor rejected, nor made an object for.
         public var droppedByPolicy = 0
+        /// Source objects for which the policy made destination objects and associated none: nothing finds these by their
+        /// source, and nobody relates them.
+        public var unassociated = 0
         /// Source objects without a destination object because it breaks the destination model's rules.
         public var rejected = 0
         /// Destination objects that break the destination model's rules: as many, unless a policy makes several of one

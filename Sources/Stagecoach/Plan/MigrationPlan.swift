@@ -21,6 +21,8 @@ public struct MigrationPlan: Sendable, Codable, Equatable {
     public var disk: Disk
     /// What the source lacks and is read as empty or nil; nil where it lacks nothing.
     public var repairs: [Repair]?
+    /// Data of the source that no entity mapping takes along; nil where there is none.
+    public var leftBehind: LeftBehind?
 
     /// The passes of all mapping models.
     public var passes: [Pass] { models.flatMap(\.passes) }

@@ -61,21 +61,21 @@ struct UnmappedValues {
         let table = schema.tableIndex(of: entity)
         let own = layout.tables[table]
         let isOnly = schema.tables[table].entities.count == 1
-        let condition = isOnly ? "1" : "t.\(own.columns[EntityTable.entityColumn].identifier) = \(number)"
+        let condition = isOnly ? "1" : "t.\(own.columns[EntityTable.entityColumn].sqlIdentifier) = \(number)"
         func rows(_ having: String) -> String {
-            "SELECT count(*) FROM \(own.name.identifier) t WHERE \(condition) AND \(having)"
+            "SELECT count(*) FROM \(own.name.sqlIdentifier) t WHERE \(condition) AND \(having)"
         }
         func members(_ table: String, _ column: String) -> String {
-            rows("EXISTS (SELECT 1 FROM \(table.identifier) m WHERE m.\(column.identifier) = t.\"Z_PK\")")
+            rows("EXISTS (SELECT 1 FROM \(table.sqlIdentifier) m WHERE m.\(column.sqlIdentifier) = t.\"Z_PK\")")
         }
         if let attribute = entity.attribute(named: name) {
             guard let column = schema.column(of: attribute) else { return nil }
-            return try count(rows("t.\(own.columns[column].identifier) IS NOT NULL"))
+            return try count(rows("t.\(own.columns[column].sqlIdentifier) IS NOT NULL"))
         }
         guard let relationship = entity.relationship(named: name) else { return nil }
         switch schema.storage(of: relationship) {
         case .none: return nil
-        case .toOne(_, let column, _, _): return try count(rows("t.\(own.columns[column].identifier) IS NOT NULL"))
+        case .toOne(_, let column, _, _): return try count(rows("t.\(own.columns[column].sqlIdentifier) IS NOT NULL"))
         case .toManyByInverse(let table, let column, _, _), .toManyHidden(let table, let column, _):
             return try count(members(layout.tables[table].name, layout.tables[table].columns[column]))
         case .join(let table, let side):
@@ -87,12 +87,5 @@ struct UnmappedValues {
     private func count(_ sql: String) throws(MigrationError) -> Int {
         let statement = try source.query(sql)
         return try statement.step() ? Int(statement.integer(0)) : 0
-    }
-}
-
-extension String {
-    /// The text as an SQL identifier.
-    fileprivate var identifier: String {
-        "\"" + split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
     }
 }

@@ -48,7 +48,7 @@ extension MigrationCounts {
             writer.write(mapping.destinationEntity)
             writer.write(integers: [
                 mapping.sourceObjects, mapping.filtered, mapping.migrated, mapping.droppedByPolicy, mapping.rejected,
-                mapping.rejectedObjects, mapping.created, mapping.createdByPolicy,
+                mapping.rejectedObjects, mapping.created, mapping.createdByPolicy, mapping.unassociated,
             ])
             writer.write(numbers: mapping.rejectedByRule)
         }
@@ -66,10 +66,10 @@ extension MigrationCounts {
             mapping.sourceEntity = try reader.optionalText()
             mapping.destinationEntity = try reader.optionalText()
             let counts = try reader.signedList()
-            guard counts.count == 8 else { throw StateReader.damaged("a mapping's counts") }
+            guard counts.count == 9 else { throw StateReader.damaged("a mapping's counts") }
             (mapping.sourceObjects, mapping.filtered, mapping.migrated) = (counts[0], counts[1], counts[2])
             (mapping.droppedByPolicy, mapping.rejected, mapping.rejectedObjects) = (counts[3], counts[4], counts[5])
-            (mapping.created, mapping.createdByPolicy) = (counts[6], counts[7])
+            (mapping.created, mapping.createdByPolicy, mapping.unassociated) = (counts[6], counts[7], counts[8])
             mapping.rejectedByRule = try reader.numbers()
             return mapping
         }

@@ -84,8 +84,8 @@ struct RejectAccount {
             session.counts.mappings[mapping.index].sourceObjects - session.counts.mappings[mapping.index].filtered
         migrated = min(migrated, fetched)
         associated = min(associated, fetched)
+        session.counts.mappings[mapping.index].settle(associated: associated)
         session.counts.mappings[mapping.index].migrated = migrated
         session.counts.mappings[mapping.index].rejected = associated - migrated
-        session.counts.mappings[mapping.index].droppedByPolicy = fetched - associated
     }
 }

@@ -94,6 +94,11 @@ package enum CommandCatalog {
             "max-rejects", .count(least: 0), "N",
             help: "With --on-invalid reject: fail where more objects are rejected. Left out: no limit."),
         .init(
+            "on-loss", .choice(["warn", "refuse", "allow"]), "CHOICE",
+            help:
+                "What becomes of data of SOURCE that no entity mapping takes along: warn (the default: it is named and counted; a migration that would give no object at all is refused), refuse (exit code 65, before anything is written), or allow."
+        ),
+        .init(
             "external-threshold", .size, "SIZE",
             help:
                 "Values of attributes that allow external storage become files above this size, as 100K. Left out: 100K."

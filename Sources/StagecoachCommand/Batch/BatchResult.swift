@@ -33,6 +33,12 @@ struct BatchResult: Codable, Equatable {
     /// Objects in the destination that this migration made.
     var objects: Int?
     var rejected: Int?
+    /// Source objects, values and links that no entity mapping took along, where that was not allowed.
+    var leftOutObjects: Int?
+    var leftOutValues: Int?
+    var leftOutLinks: Int?
+    /// References that became nil, because their object does not exist, was not migrated or was rejected.
+    var nilReferences: Int?
     var destinationBytes: Int?
     var seconds: Double?
     var processorSeconds: Double?
@@ -41,6 +47,13 @@ struct BatchResult: Codable, Equatable {
     var shard: String?
     /// When the line was written, as ISO 8601.
     var time: String?
+
+    /// `5 objects, 7 values left out`; nil where the migration took everything along.
+    var losses: String? {
+        let counts = [(leftOutObjects ?? 0, "object"), (leftOutValues ?? 0, "value"), (leftOutLinks ?? 0, "link")]
+        let parts = counts.filter { $0.0 > 0 }.map { Figures.count($0.0, $0.1) }
+        return parts.isEmpty ? nil : parts.joined(separator: ", ") + " left out"
+    }
 
     /// Whether another line is of the same source, as it is now, and asked for the same.
     func isAlike(_ other: BatchResult?) -> Bool {

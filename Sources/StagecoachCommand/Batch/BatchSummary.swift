@@ -10,6 +10,13 @@ struct BatchSummary: Encodable, Equatable {
     /// Objects that the migrations made, of stores done now or before.
     var objects = 0
     var rejected = 0
+    /// Stores, done now or before, of which something was left out.
+    var storesWithLosses = 0
+    var leftOutObjects = 0
+    var leftOutValues = 0
+    var leftOutLinks = 0
+    /// References that became nil.
+    var nilReferences = 0
     var destinationBytes = 0
     /// Sums over the stores.
     var seconds = 0.0
@@ -36,10 +43,24 @@ struct BatchSummary: Encodable, Equatable {
         if result.status == .failed || result.status == .postponed { failures.append(result) }
         objects += result.objects ?? 0
         rejected += result.rejected ?? 0
+        if result.losses != nil { storesWithLosses += 1 }
+        leftOutObjects += result.leftOutObjects ?? 0
+        leftOutValues += result.leftOutValues ?? 0
+        leftOutLinks += result.leftOutLinks ?? 0
+        nilReferences += result.nilReferences ?? 0
         destinationBytes += result.destinationBytes ?? 0
         seconds += result.seconds ?? 0
         processorSeconds += result.processorSeconds ?? 0
         peakMemory = max(peakMemory, result.peakMemory ?? 0)
+    }
+
+    /// `5 objects, 7 values left out`; nil where nothing was.
+    var losses: String? {
+        var whole = BatchResult(status: .done, source: "", destination: "")
+        whole.leftOutObjects = leftOutObjects
+        whole.leftOutValues = leftOutValues
+        whole.leftOutLinks = leftOutLinks
+        return whole.losses
     }
 
     /// 0 where all stores are done, 65 where one failed, else 75: another run can do the rest.

@@ -19,6 +19,7 @@ struct StoreMigration {
             let report = try migrate()
             result.objects = SummaryWording.objects(report.counts).reduce(0) { $0 + $1.count }
             result.rejected = report.rejects?.objects
+            result.note(report)
             result.destinationBytes = report.destinationBytes
             result.peakMemory = report.peakMemory
             result.result = BatchConfiguration.result(entry.destination)
@@ -62,6 +63,16 @@ struct StoreMigration {
 }
 
 extension BatchResult {
+    /// Takes over what a migration lost.
+    fileprivate mutating func note(_ report: MigrationReport) {
+        let runs = report.steps?.map(\.report) ?? [report]
+        nilReferences = runs.reduce(report.rejects?.removedReferences ?? 0) {
+            $0 + $1.counts.danglingReferences + $1.counts.unmigratedReferences
+        }
+        guard let left = report.leftBehind, !left.isAllowed else { return }
+        (leftOutObjects, leftOutValues, leftOutLinks) = (left.objects, left.values, left.links)
+    }
+
     /// Takes an error over: what may go well the next time is postponed, all else failed.
     mutating func fail(_ error: any Error) {
         let known = error as? MigrationError

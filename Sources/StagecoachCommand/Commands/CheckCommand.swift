@@ -49,6 +49,8 @@ struct CheckOutline: Encodable {
     let mapping: String?
     /// Where the way takes several migrations: the version that the last one looked at leads to.
     var checkedVersion: String?
+    /// Why a migration would be refused for what it leaves behind; nil where it would not.
+    var refusal: String?
 
     private enum Key: String, CodingKey {
         case fails
@@ -75,6 +77,7 @@ extension CheckOutline {
         self.report = report
         self.checkedVersion = checkedVersion
         fails = report.fails(options)
+        refusal = report.refusal(options)?.message
         rejects = options.onInvalid == .reject
         maximumRejects = options.maximumRejects
         sourceVersion = inputs.sourceModel.name

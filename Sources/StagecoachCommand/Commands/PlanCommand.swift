@@ -40,6 +40,7 @@ struct PlanCommand {
         case .json: console.output.write(try JSONText.text(outline))
         case .dot: console.output.write(PlanGraph.text(outline))
         }
+        for run in chain.runs { try run.plan.checkLosses(request.options) }
     }
 }
 

@@ -82,6 +82,11 @@ struct MigrationInputs {
             from: request.source, steps: route.steps, to: request.destination, options: options, progress: progress,
             cancellation: cancellation)
         migration.savedPlan = chainPlan
+        if route.steps.count == 1, request.mappings.isEmpty {
+            migration.detours = VersionDetours(
+                from: route.steps[0].source, to: route.steps[0].destination, bundle: ModelLocator.bundle(of: request.to)
+            )
+        }
         return migration
     }
 

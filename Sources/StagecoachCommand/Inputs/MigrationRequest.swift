@@ -77,6 +77,7 @@ struct MigrationRequest {
         options.onInvalid = arguments[option: "on-invalid"].flatMap(InvalidObjects.init(rawValue:)) ?? .fail
         options.rejectFile = entry.rejectFile ?? arguments[option: "reject-file"]
         options.maximumRejects = arguments.number("max-rejects")
+        options.onLoss = arguments[option: "on-loss"].flatMap(LossHandling.init(rawValue:)) ?? .warn
         if options.onInvalid != .reject {
             for name in ["reject-file", "max-rejects"] where arguments[option: name] != nil {
                 throw .needsOption("--" + name, other: "--on-invalid reject")

@@ -49,8 +49,8 @@ struct BatchPage {
     }
 
     private static let header = [
-        "status", "exitCode", "source", "destination", "objects", "rejected", "destinationBytes", "seconds",
-        "peakMemory", "error", "message",
+        "status", "exitCode", "source", "destination", "objects", "rejected", "leftOutObjects", "leftOutValues",
+        "leftOutLinks", "nilReferences", "destinationBytes", "seconds", "peakMemory", "error", "message",
     ]
 
     private var table: String {
@@ -58,7 +58,8 @@ struct BatchPage {
         var rows = [Self.header]
         for result in results {
             var row = [result.status.rawValue, "\(result.exitCode)", result.source, result.destination]
-            row += [text(result.objects), text(result.rejected), text(result.destinationBytes)]
+            row += [result.objects, result.rejected, result.leftOutObjects, result.leftOutValues].map(text)
+            row += [result.leftOutLinks, result.nilReferences, result.destinationBytes].map(text)
             row += [result.seconds.map { "\($0)" } ?? "", text(result.peakMemory)]
             row += [result.error ?? "", result.message ?? ""]
             rows.append(row)
@@ -71,12 +72,16 @@ struct BatchPage {
     private var page: String {
         let open = summary.failed + summary.postponed + summary.missing.count
         let all = summary.stores + summary.missing.count
+        let lossy = summary.storesWithLosses
         let verdict =
-            open == 0 ? "All stores are done" : "\(Figures.count(open)) of \(Figures.count(all, "store")) not done"
+            open == 0
+            ? "All stores are done" + (lossy > 0 ? ", \(Figures.count(lossy)) with something left out" : "")
+            : "\(Figures.count(open)) of \(Figures.count(all, "store")) not done"
         return ReportPage.document(title: "Batch: \(verdict)", mark: Self.mark(.html)) { body in
             body.element(
                 "div",
-                ["class": "verdict " + (open == 0 ? "good" : summary.failed > 0 ? "bad" : "warn")], verdict)
+                ["class": "verdict " + (open == 0 && lossy == 0 ? "good" : summary.failed > 0 ? "bad" : "warn")],
+                verdict)
             body.element("h1", "Batch of \(Figures.count(all, "store"))")
             body.element("div", ["class": "figures"]) { figures in
                 func figure(_ value: String, _ name: String) {
@@ -91,6 +96,7 @@ struct BatchPage {
                 if !summary.missing.isEmpty { figure(Figures.count(summary.missing.count), "without a result") }
                 figure(Figures.count(summary.objects), "objects made")
                 if summary.rejected > 0 { figure(Figures.count(summary.rejected), "objects rejected") }
+                if lossy > 0 { figure(Figures.count(lossy), "stores with something left out") }
                 figure(
                     Figures.duration(summary.seconds),
                     "time of all stores, \(Figures.duration(summary.processorSeconds)) of processor")
@@ -118,12 +124,16 @@ struct BatchPage {
         let isDone = id == "done"
         var header: [(name: String, isNumber: Bool)] = [("source", false), ("destination", false)]
         header +=
-            isDone ? [("objects", true), ("rejected", true), ("time", true)] : [("exit code", true), ("why", false)]
+            isDone
+            ? [
+                ("objects", true), ("left out", false), ("rejected", true), ("references nil", true), ("time", true),
+            ] : [("exit code", true), ("why", false)]
         var rows: [[String]] = []
         for store in stores.prefix(Self.listed) {
             var row = [store.source, store.destination]
             if isDone {
-                row += [Figures.count(store.objects ?? 0), Figures.count(store.rejected ?? 0)]
+                row += [Figures.count(store.objects ?? 0), store.losses ?? "–", Figures.count(store.rejected ?? 0)]
+                row.append(Figures.count(store.nilReferences ?? 0))
                 row.append(store.seconds.map { Figures.duration($0) } ?? "–")
             } else {
                 row += ["\(store.exitCode)", store.message ?? "–"]

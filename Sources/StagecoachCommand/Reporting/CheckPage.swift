@@ -31,16 +31,27 @@ final class CheckPage {
         rows += outline.report.danglingReferences.map {
             ["dangling", $0.entity, $0.property, "", "\($0.count)", $0.samples.joined(separator: " ")]
         }
+        rows += (outline.report.leftBehind?.lines ?? []).map {
+            let count = $0.objects ?? $0.values ?? $0.links
+            return ["leftBehind", $0.entity, $0.property ?? "", $0.reason.rawValue, count.map { "\($0)" } ?? "", ""]
+        }
         return rows.map { $0.map(ReportTable.field).joined(separator: ",") + "\r\n" }.joined()
     }
 
     /// The page.
     @inline(never)
     func page() -> String {
+        let losses = LossWording.warning(outline.report.leftBehind)
+        return written(losses)
+    }
+
+    private func written(_ losses: String?) -> String {
         ReportPage.document(title: "Checked: \(outline.report.source)", mark: nil) { body in
             body.element(
-                "div", ["class": "verdict " + (outline.fails ? "bad" : "good")],
-                outline.fails ? "A migration would fail" : "A migration would not fail")
+                "div", ["class": "verdict " + (outline.fails ? "bad" : losses == nil ? "good" : "warn")],
+                outline.fails
+                    ? "A migration would fail"
+                    : "A migration would not fail" + (losses.map { ", and would leave \($0) behind" } ?? ""))
             body.element("h1", outline.report.source)
             body.element(
                 "p", ["class": "soft"],
@@ -64,6 +75,10 @@ final class CheckPage {
             }
             rules("Broken rules", "violations", outline.report.violations, &body)
             rules("Warnings: broken in the source already", "warnings", outline.report.warnings, &body)
+            if let left = outline.report.leftBehind {
+                body.element("h2", LossWording.title(left))
+                ReportPage.table(&body, id: "left-behind", header: LossWording.header, rows: LossWording.cells(left))
+            }
             guard !outline.report.danglingReferences.isEmpty else { return }
             body.element("h2", "References to rows that do not exist, which become nil")
             ReportPage.table(

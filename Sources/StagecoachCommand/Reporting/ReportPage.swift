@@ -24,6 +24,7 @@ struct ReportPage {
             figures(&body)
             facts(&body)
             counts(&body)
+            leftBehind(&body)
             rejects(&body)
             warnings(&body)
             PlanSection(account).write(&body)
@@ -54,7 +55,21 @@ struct ReportPage {
         return page.text
     }
 
+    /// What was left out or rejected; nil where nothing was, or it was allowed.
+    private var losses: String? {
+        guard let report = account.report else { return nil }
+        var parts = LossWording.warning(report.leftBehind).map { ["\($0) left out"] } ?? []
+        if let rejects = report.rejects, rejects.objects > 0 {
+            parts.append("\(Figures.count(rejects.objects, "object")) rejected")
+        }
+        return parts.isEmpty ? nil : parts.joined(separator: "; ")
+    }
+
     private var title: String {
+        [words, losses].compactMap { $0 }.joined(separator: ": ")
+    }
+
+    private var words: String {
         switch account.outcome {
         case .migrated: account.report?.isAppended ?? false ? "Appended" : "Migrated"
         case .dryRun: "Dry run, nothing published"
@@ -67,7 +82,8 @@ struct ReportPage {
         let kind = account.outcome
         body.element(
             "div",
-            ["class": "verdict " + (kind == .failed ? "bad" : kind == .migrated ? "good" : "warn")], title)
+            ["class": "verdict " + (kind == .failed ? "bad" : kind == .migrated && losses == nil ? "good" : "warn")],
+            title)
         body.element("h1", "\(account.source) → \(account.destination)")
         var words = Versions.text(account.sourceVersion, account.destinationVersion)
         words += ", mapping \(account.mapping ?? "inferred")"
@@ -165,13 +181,14 @@ struct ReportPage {
                 &body, id: "counts" + number,
                 header: [
                     ("entity mapping", false), ("from", false), ("read", true), ("= migrated", true),
-                    ("+ filtered", true), ("+ dropped", true), ("+ rejected", true), ("+ removed", true), ("to", false),
+                    ("+ filtered", true), (dropped(step.counts), true), ("+ rejected", true), ("+ removed", true),
+                    ("to", false),
                     ("made", true),
                 ],
                 rows: lines.map {
                     [$0.name, $0.source ?? "–"] + cells($0) + [$0.destination ?? "–", Figures.count($0.made)]
                 },
-                footer: ["in all", ""] + cells(sum) + ["", Figures.count(sum.made)])
+                footer: [whole(step.objects), ""] + cells(sum) + ["", Figures.count(sum.made)])
             let made =
                 sum.madeByPolicy > 0 ? ", \(Figures.count(sum.madeByPolicy)) of them without a source object" : ""
             body.element(
@@ -194,12 +211,38 @@ struct ReportPage {
         }
     }
 
+    /// The column of source objects that no object is associated with.
+    private func dropped(_ counts: MigrationCounts) -> String {
+        counts.mappings.contains { $0.unassociated > 0 } ? "+ dropped or not associated" : "+ dropped"
+    }
+
+    /// The name of the sum row, which tells how many objects the store has, read or not.
+    private func whole(_ objects: Int?) -> String {
+        objects.map { "in all, of \(Figures.count($0, "object")) of the store" } ?? "in all"
+    }
+
     private func leftOut(_ counts: MigrationCounts) -> [[String]] {
         var rows = counts.withoutMapping.sorted { $0.key < $1.key }.map {
             [$0.key, Figures.count($0.value), "no entity mapping reads them"]
         }
+        rows += counts.mappings.filter { $0.unassociated > 0 }.map {
+            [$0.sourceEntity ?? "–", Figures.count($0.unassociated), SummaryWording.unassociated($0)]
+        }
         if counts.strays > 0 { rows.append(["–", Figures.count(counts.strays), "of no entity of the source model"]) }
         return rows
+    }
+
+    /// Lines of what stays behind that a page lists.
+    private static let listedLosses = 200
+
+    private func leftBehind(_ body: inout Markup) {
+        guard let left = account.report?.leftBehind, !left.lines.isEmpty else { return }
+        let rows = LossWording.cells(left)
+        body.element("h2", LossWording.title(left))
+        Self.table(&body, id: "left-behind", header: LossWording.header, rows: Array(rows.prefix(Self.listedLosses)))
+        if rows.count > Self.listedLosses {
+            body.element("p", ["class": "soft"], "And \(Figures.count(rows.count - Self.listedLosses)) more.")
+        }
     }
 
     /// Rejected objects that a page lists.

@@ -64,7 +64,7 @@ struct MappingCount: Equatable {
             line.read = mapping.sourceObjects
             line.migrated = mapping.migrated
             line.filtered = mapping.filtered
-            line.dropped = mapping.droppedByPolicy
+            line.dropped = mapping.droppedByPolicy + mapping.unassociated
             line.rejected = mapping.rejected
             line.made = mapping.created
             line.madeByPolicy = mapping.createdByPolicy

@@ -45,12 +45,14 @@ struct RunAccount {
 
     var report: MigrationReport? { result?.report }
 
-    /// The counts of each migration with its title, which is empty where there is one.
-    var counts: [(title: String, counts: MigrationCounts)] {
+    /// The counts of each migration with its title, which is empty where there is one, and the objects of its source.
+    var counts: [(title: String, counts: MigrationCounts, objects: Int?)] {
         guard let report else { return [] }
         let steps = report.steps ?? []
-        guard steps.count > 1 else { return [("", report.counts)] }
-        return steps.map { (Versions.text($0.sourceVersion, $0.destinationVersion), $0.report.counts) }
+        guard steps.count > 1 else { return [("", report.counts, report.sourceObjects)] }
+        return steps.map {
+            (Versions.text($0.sourceVersion, $0.destinationVersion), $0.report.counts, $0.report.sourceObjects)
+        }
     }
 }
 

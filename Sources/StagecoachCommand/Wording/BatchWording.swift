@@ -7,15 +7,22 @@ enum BatchWording {
             switch result.status {
             case .started: "started    \(way)"
             case .done:
-                "done       \(way)  "
+                "\(result.losses == nil ? "done     " : "done, left out")  \(way)  "
                     + (result.objects.map { Figures.count($0, "object") } ?? "by a run that was killed after it")
+                    + (result.losses.map { ", \($0)" } ?? "")
                     + ((result.rejected ?? 0) > 0 ? ", \(Figures.count(result.rejected ?? 0)) rejected" : "")
+                    + nilReferences(result)
                     + (result.seconds.map { ", \(Figures.duration($0))" } ?? "")
-            case .skipped: "skipped    \(way)  done before"
+            case .skipped: "skipped    \(way)  done before" + (result.losses.map { ", \($0)" } ?? "")
             case .failed: "failed \(result.exitCode)  \(way)  \(result.message ?? "")"
             case .postponed: "postponed  \(way)  \(result.message ?? "")"
             }
         return text.printable + "\n"
+    }
+
+    private static func nilReferences(_ result: BatchResult) -> String {
+        let count = result.nilReferences ?? 0
+        return count > 0 ? ", \(Figures.count(count, "reference")) became nil" : ""
     }
 
     /// What is to be said of a destination that stands, and is not what the batch would make now.
@@ -46,6 +53,10 @@ enum BatchWording {
         rows.append(["stores in all", Figures.count(summary.stores + summary.missing.count)])
         rows.append(["objects", Figures.count(summary.objects)])
         if summary.rejected > 0 { rows.append(["rejected objects", Figures.count(summary.rejected)]) }
+        if let losses = summary.losses {
+            rows.append(["with losses", "\(Figures.count(summary.storesWithLosses, "store")), \(losses)"])
+        }
+        if summary.nilReferences > 0 { rows.append(["references nil", Figures.count(summary.nilReferences)]) }
         rows.append(["destinations", Figures.size(summary.destinationBytes)])
         rows.append([
             "time", "\(Figures.duration(summary.seconds)), \(Figures.duration(summary.processorSeconds)) of processor",

@@ -25,6 +25,7 @@ enum CheckWording {
             }
             lines += TextTable(rows: rows, alignments: [.left, .left, .right, .left]).lines(indent: 2)
         }
+        if let left = report.leftBehind { lines += ["", LossWording.title(left)] + LossWording.lines(left) }
         lines += ["", sentence(outline)]
         return lines.map(\.printable).joined(separator: "\n") + "\n"
     }
@@ -48,13 +49,18 @@ enum CheckWording {
     }
 
     private static func sentence(_ outline: CheckOutline) -> String {
-        if outline.report.violations.isEmpty { return "No object breaks a rule." }
+        if let refusal = outline.refusal { return "A migration would fail: \(refusal)." }
+        if outline.report.violations.isEmpty {
+            guard let left = outline.report.leftBehind, !left.isEmpty else { return "No object breaks a rule." }
+            return "No object breaks a rule, and the migration would leave \(left.amounts) behind."
+        }
         let left = "--on-invalid reject would leave out \(Figures.count(outline.report.rejectedObjects, "object"))"
         return outline.rejects ? "\(left)." : "A migration would fail; \(left)."
     }
 
     /// Why the exit code says that a migration would fail, without a full stop.
     static func verdict(_ outline: CheckOutline) -> String {
+        if let refusal = outline.refusal { return "A migration would fail: \(refusal)" }
         let rejected = outline.report.rejectedObjects
         guard outline.rejects else {
             let count = outline.report.violations.reduce(0) { $0 + $1.count }

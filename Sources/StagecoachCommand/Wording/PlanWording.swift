@@ -25,12 +25,19 @@ enum PlanWording {
             lines += ChainWording.way(chain)
             if chain.runs.count > 1 { lines += ["", "Migration 1 of \(chain.runs.count)"] }
         }
+        lines += losses(plan)
         for (number, model) in plan.models.enumerated() {
             if plan.models.count > 1 { lines += ["", "Mapping model \(number + 1) of \(plan.models.count)"] }
             lines += text(model)
         }
         if let chain = outline.chain { lines += ChainWording.later(chain) }
         return lines.map(\.printable).joined(separator: "\n") + "\n"
+    }
+
+    /// What stays behind.
+    static func losses(_ plan: MigrationPlan) -> [String] {
+        guard let left = plan.leftBehind else { return [] }
+        return ["", "  " + LossWording.title(left)] + LossWording.lines(left, indent: 4)
     }
 
     /// One mapping model's part.

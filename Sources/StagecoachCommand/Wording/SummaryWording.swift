@@ -16,6 +16,7 @@ enum SummaryWording {
             lines += section("Entity mappings" + title, mappings(counts))
             lines += section("Left out" + title, leftOut(counts))
         }
+        if let left = report.leftBehind { lines += section(LossWording.title(left), LossWording.lines(left)) }
         if let rejects = report.rejects, rejects.objects > 0 {
             lines += section("Rejected, the first by entity and key", sample(rejects))
         }
@@ -100,6 +101,12 @@ enum SummaryWording {
         return lines
     }
 
+    /// What a policy did that makes objects and does not associate them.
+    static func unassociated(_ mapping: MigrationCounts.Mapping) -> String {
+        "the policy of \(mapping.name) made \(Figures.count(mapping.createdByPolicy, "object")) for these and associated none: "
+            + "call associate"
+    }
+
     /// Source objects that have no destination object, and why.
     private static func leftOut(_ counts: MigrationCounts) -> [String] {
         var rows: [[String]] = []
@@ -107,6 +114,11 @@ enum SummaryWording {
             if mapping.filtered > 0 {
                 rows.append([
                     Figures.count(mapping.filtered), mapping.sourceEntity ?? "", "filtered by \(mapping.name)",
+                ])
+            }
+            if mapping.unassociated > 0 {
+                rows.append([
+                    Figures.count(mapping.unassociated), mapping.sourceEntity ?? "", unassociated(mapping),
                 ])
             }
             if mapping.droppedByPolicy > 0 {

@@ -1,0 +1,165 @@
+import Diagnostics
+
+/// Counts the values of some fields that are not NULL, over all rows of a table and apart for each of its entities.
+///
+/// Every ``TableScan`` that goes over the rows anyway takes part: a row counts when the first scan passes it, whichever that
+/// is, and never again. That works because keys ascend: all rows up to ``reached`` are counted, and a scan adds a row where it
+/// follows, without a gap, on what is counted. A scan that begins in the middle of the table adds nothing; what no scan has
+/// passed in the end is left to ``TableScan/countRest(upTo:)``.
+///
+/// Memory: eight bytes for each field and entity.
+/// Complexity: O(fields) a row, and O(1) for a row that is counted already.
+package final class ValueTally {
+    /// Fields whose values are counted, ascending: places in the record, from 0.
+    private let fields: [Int]
+    /// The field that tells entities apart; nil where all rows count together.
+    private let entityField: Int?
+    /// One behind the last field that is looked at.
+    private let end: Int
+    /// By entity number.
+    private var numbers: [Int64] = []
+    private var counts: [UnsafeMutablePointer<Int>] = []
+    /// The counts of the last row's entity: neighbours are mostly of one.
+    @exclusivity(unchecked) private var last: (number: Int64, counts: UnsafeMutablePointer<Int>)?
+    /// By field up to ``end``: its place among the counts, or -1.
+    private let places: [Int]
+    /// The greatest key up to which all rows are counted.
+    @exclusivity(unchecked) package private(set) var reached = Int64.min
+    /// True after a record whose header goes beyond its page: SQLite has to count.
+    @exclusivity(unchecked) package private(set) var hasFailed = false
+
+    /// - Parameters:
+    ///   - fields: places in the record, from 0, each once.
+    ///   - entityField: the field with the entity's number; nil where all rows are of one entity, whatever it says.
+    package init(fields: [Int], entityField: Int?) {
+        self.fields = fields.sorted()
+        self.entityField = entityField
+        end = (fields.max() ?? -1) + 1
+        var places = [Int](repeating: -1, count: end)
+        for (place, field) in self.fields.enumerated() { places[field] = place }
+        self.places = places
+        if entityField == nil { last = (0, makeCounts(of: 0)) }
+    }
+
+    deinit { for counts in counts { counts.deallocate() } }
+
+    /// Values that are not NULL.
+    ///
+    /// - Parameter entity: the number in the entity field; any where there is none.
+    package func count(field: Int, entity: Int64) -> Int {
+        guard let place = fields.firstIndex(of: field),
+            let index = numbers.firstIndex(of: entityField == nil ? 0 : entity)
+        else { return 0 }
+        return counts[index][place]
+    }
+
+    private func makeCounts(of number: Int64) -> UnsafeMutablePointer<Int> {
+        let made = UnsafeMutablePointer<Int>.allocate(capacity: max(1, fields.count))
+        made.initialize(repeating: 0, count: max(1, fields.count))
+        numbers.append(number)
+        counts.append(made)
+        return made
+    }
+
+    /// Takes part in a scan that passes a row.
+    ///
+    /// - Parameters:
+    ///   - previous: the key of the row before, or the one that the scan begins behind.
+    ///   - record: its beginning; seven bytes behind it may be loaded too.
+    ///   - available: bytes of the record that are there.
+    @inline(__always)
+    func pass(_ key: Int64, after previous: Int64, _ record: UnsafeRawPointer, available: Int) {
+        guard key > reached, previous <= reached else { return }
+        reached = key
+        count(record, available: available)
+    }
+
+    /// Counts a row's values. One whose header is impossible is left out: whoever reads it finds that.
+    @inline(never)
+    private func count(_ record: UnsafeRawPointer, available: Int) {
+        var start = 0
+        guard let size = RecordForm.varint(record, &start, end: available), size >= UInt64(start) else { return }
+        guard size <= UInt64(available) else {
+            hasFailed = true
+            return
+        }
+        let headerSize = Int(size)
+        guard let counts = counts(record, start, headerSize, available: available) else { return }
+        if Self.isOfBytes(record + start, count: end, available: headerSize - start) {
+            for (place, field) in fields.enumerated() {
+                let serial = record.load(fromByteOffset: start &+ field, as: UInt8.self)
+                counts[place] &+= serial == 0 ? 0 : 1
+            }
+            return
+        }
+        var place = start
+        // Fields that a short record lacks are NULL.
+        for field in 0..<end {
+            guard place < headerSize, let serial = RecordForm.varint(record, &place, end: headerSize) else { return }
+            if places[field] >= 0, serial != 0 { counts[places[field]] &+= 1 }
+        }
+    }
+
+    /// Whether the first serial types of a header take one byte each.
+    @inline(__always)
+    private static func isOfBytes(_ header: UnsafeRawPointer, count: Int, available: Int) -> Bool {
+        guard count <= available else { return false }
+        var place = 0
+        while place < count {
+            var word = UInt64(littleEndian: header.loadUnaligned(fromByteOffset: place, as: UInt64.self))
+            if count &- place < 8 { word &= (1 &<< UInt64(8 &* (count &- place))) &- 1 }
+            guard word & 0x8080_8080_8080_8080 == 0 else { return false }
+            place &+= 8
+        }
+        return true
+    }
+
+    /// The counts of a row's entity; nil where it has no number.
+    @inline(__always)
+    private func counts(
+        _ record: UnsafeRawPointer, _ start: Int, _ headerSize: Int, available: Int
+    ) -> UnsafeMutablePointer<Int>? {
+        guard let entityField else { return last?.counts }
+        var place = start
+        var body = headerSize
+        for field in 0...entityField {
+            guard place < headerSize, let serial = RecordForm.varint(record, &place, end: headerSize),
+                let width = RecordForm.size(ofSerial: serial), width <= available - body
+            else { return nil }
+            guard field == entityField else {
+                body += width
+                continue
+            }
+            guard 1...9 ~= serial, serial != 7 else { return nil }
+            let number = RecordForm.integer(record + body, serial: serial)
+            if let last, last.number == number { return last.counts }
+            let found = numbers.firstIndex(of: number).map { counts[$0] } ?? makeCounts(of: number)
+            last = (number, found)
+            return found
+        }
+        return nil
+    }
+}
+
+extension TableScan {
+    /// Counts some of the rows that no scan has passed yet, without reading their values.
+    ///
+    /// - Precondition: the scan has a tally, begins behind what that has reached, and nothing else is read by it.
+    /// - Parameter most: rows.
+    /// - Returns: whether there may be more.
+    /// - Throws: `store.damaged`, naming the page; `store.io`.
+    /// - Complexity: O(pages of the rows).
+    package func countRest(upTo most: Int) throws(MigrationError) -> Bool {
+        guard let tally, !isFinished else { return false }
+        var leaf = self.leaf
+        defer { self.leaf = leaf }
+        for _ in 0..<most {
+            guard try stand(at: &leaf) else { return false }
+            let (key, place, total) = try cell(leaf)
+            leaf.next += 1
+            let available = min(localSize(total), file.usableSize - place)
+            tally.pass(key, after: tally.reached, leaf.bytes + place, available: available)
+        }
+        return true
+    }
+}

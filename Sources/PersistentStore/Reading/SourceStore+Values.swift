@@ -1,0 +1,130 @@
+import DatabasePages
+import Diagnostics
+
+/// Values that are not NULL, by column and entity.
+package struct ValueCounts: Sendable {
+    fileprivate var counts: [Int: [Int: Int]] = [:]
+
+    /// Values in a column of the rows of an entity, subentities not counted; both by index.
+    package subscript(column: Int, entity: Int) -> Int { counts[column]?[entity] ?? 0 }
+}
+
+extension SourceStore {
+    /// Has values counted that are not NULL, while a table's rows are read anyway: by whichever readers come first.
+    ///
+    /// - Parameter columns: by table, indices of both. The same again changes nothing.
+    package func countValues(in columns: [Int: Set<Int>]) {
+        guard countedColumns != columns else { return }
+        countedColumns = columns
+        tallies = [:]
+    }
+
+    /// The tally of a table whose rows are read by their pages; nil where nothing is counted there, or SQLite has to.
+    func tally(ofTable index: Int, _ table: SourcePages.Table, _ layout: StoreLayout) -> ValueTally? {
+        if let known = tallies[index] { return known }
+        guard let columns = countedColumns[index], !columns.isEmpty else { return nil }
+        let source = layout.tables[index]
+        var fields: Set<Int> = []
+        for column in columns {
+            // A record that lacks the field may mean another value than NULL.
+            guard let found = table.columns[source.columns[column].lowercased()], found.isNullWhereAbsent else {
+                return nil
+            }
+            fields.insert(found.field)
+        }
+        var entityField: Int?
+        if layout.schema.tables[index].entities.count > 1 {
+            entityField = table.columns[source.columns[EntityTable.entityColumn].lowercased()]?.field
+            guard entityField != nil else { return nil }
+        }
+        let tally = ValueTally(fields: Array(fields), entityField: entityField)
+        tallies[index] = tally
+        return tally
+    }
+
+    /// The values of a table's counted columns: those that readers have counted so far, and those of all rows that none has
+    /// passed.
+    ///
+    /// - Parameter checkCancelled: called now and then.
+    /// - Throws: `store.damaged`, `store.io`; what the check throws.
+    /// - Complexity: O(pages of the table that no reader has passed).
+    package func valueCounts(
+        table index: Int, in layout: StoreLayout, checkCancelled: () throws -> Void = {}
+    ) throws -> ValueCounts {
+        guard let columns = countedColumns[index], !columns.isEmpty else { return ValueCounts() }
+        if let table = try pageTable(index, layout), let file = pages?.file,
+            let tally = tally(ofTable: index, table, layout)
+        {
+            var request = ScanRequest(
+                large: .init(
+                    limit: .max, streamed: [], reference: { _, _, _, _ in preconditionFailure("no value is read") },
+                    refusal: { _, _, _ in preconditionFailure("no value is read") }))
+            request.tally = tally
+            request.after = tally.reached == .min ? nil : tally.reached
+            let scan = TableScan(file: file, root: table.root, request: request)
+            while try blamingData({ () throws(MigrationError) in try scan.countRest(upTo: 100_000) }) {
+                try checkCancelled()
+            }
+            if !tally.hasFailed { return counts(tally, columns, index, table, layout) }
+        }
+        return try queriedCounts(columns, index, layout)
+    }
+
+    /// A table whose rows are read by their pages.
+    private func pageTable(_ index: Int, _ layout: StoreLayout) throws(MigrationError) -> SourcePages.Table? {
+        guard readsPages else { return nil }
+        return try blamingData { () throws(MigrationError) in
+            guard case .table(let table) = try openPages().table(layout.tables[index].name, connection) else {
+                return nil
+            }
+            return table
+        }
+    }
+
+    private func counts(
+        _ tally: ValueTally, _ columns: Set<Int>, _ index: Int, _ table: SourcePages.Table, _ layout: StoreLayout
+    ) -> ValueCounts {
+        var result = ValueCounts()
+        for column in columns {
+            guard let field = table.columns[layout.tables[index].columns[column].lowercased()]?.field else { continue }
+            for entity in layout.schema.tables[index].entities {
+                let number = Int64(layout.fileNumber(ofEntity: entity))
+                result.counts[column, default: [:]][entity] = tally.count(field: field, entity: number)
+            }
+        }
+        return result
+    }
+
+    /// Values a statement counts at the most: SQLite's limit of result columns is 2,000.
+    private static let mostTerms = 500
+
+    /// Counts through SQLite.
+    private func queriedCounts(
+        _ columns: Set<Int>, _ index: Int, _ layout: StoreLayout
+    ) throws(MigrationError) -> ValueCounts {
+        let source = layout.tables[index]
+        let entities = layout.schema.tables[index].entities
+        let entityColumn = source.columns[EntityTable.entityColumn].quoted
+        var terms: [(column: Int, entity: Int, sql: String)] = []
+        for column in columns.sorted() {
+            let name = source.columns[column].quoted
+            for entity in entities {
+                let condition =
+                    entities.count == 1
+                    ? "" : " FILTER (WHERE \(entityColumn) = \(layout.fileNumber(ofEntity: entity)))"
+                terms.append((column, entity, "count(\(name))\(condition)"))
+            }
+        }
+        var result = ValueCounts()
+        for start in stride(from: 0, to: terms.count, by: Self.mostTerms) {
+            let part = terms[start..<min(terms.count, start + Self.mostTerms)]
+            let statement = try query(
+                "SELECT \(part.map(\.sql).joined(separator: ", ")) FROM \(source.name.quoted)")
+            guard try statement.step() else { continue }
+            for (place, term) in part.enumerated() {
+                result.counts[term.column, default: [:]][term.entity] = Int(clamping: statement.integer(Int32(place)))
+            }
+        }
+        return result
+    }
+}

@@ -1,0 +1,87 @@
+import ManagedModel
+import Mapping
+
+/// Follows properties and entities from version to version, through the mapping models of the steps.
+struct PropertyTrace {
+    /// The mapping models of each step.
+    let steps: [[MappingModel]]
+
+    private struct Place: Hashable {
+        let entity: String
+        /// Nil for the entity as a whole.
+        let property: String?
+    }
+
+    /// The first step that takes a property's values, or an entity's objects, no further.
+    ///
+    /// - Parameters:
+    ///   - entities: the entity by name, and those that inherit from it.
+    ///   - properties: the property, and of a relationship its inverse too, by its own entities; empty for the objects.
+    /// - Returns: nil where they come to the end.
+    /// - Complexity: O(steps × property mappings).
+    func end(of entities: [String], _ properties: [(entities: [String], name: String)]) -> Int? {
+        var places = Set(entities.map { Place(entity: $0, property: nil) })
+        if !properties.isEmpty {
+            places = Set(
+                properties.flatMap { property in
+                    property.entities.map { Place(entity: $0, property: property.name) }
+                })
+        }
+        for (index, models) in steps.enumerated() {
+            places = next(places, models.flatMap { $0.entityMappings ?? [] })
+            if places.isEmpty { return index }
+        }
+        return nil
+    }
+
+    private func next(_ places: Set<Place>, _ mappings: [EntityMapping]) -> Set<Place> {
+        var found: Set<Place> = []
+        for mapping in mappings {
+            guard let source = mapping.sourceEntityName, let destination = mapping.destinationEntityName else {
+                continue
+            }
+            for place in places where place.entity == source {
+                guard let property = place.property else {
+                    found.insert(Place(entity: destination, property: nil))
+                    continue
+                }
+                for line in (mapping.attributeMappings ?? []) + (mapping.relationshipMappings ?? []) {
+                    guard let name = line.name, line.valueExpression?.names(property) ?? false else { continue }
+                    found.insert(Place(entity: destination, property: name))
+                }
+            }
+        }
+        return found
+    }
+}
+
+extension ValueExpression {
+    /// Whether a key path in the expression begins with a property of `$source`.
+    fileprivate func names(_ property: String) -> Bool {
+        let text = format
+        for prefix in ["$source.", "$source.#"] {
+            for range in text.ranges(of: prefix + property) {
+                guard let next = text[range.upperBound...].first, next.isLetter || next.isNumber || next == "_" else {
+                    return true
+                }
+            }
+        }
+        return false
+    }
+}
+
+extension LeftBehind.Line {
+    /// The step that leaves the line's data behind; nil where each takes it along.
+    ///
+    /// - Parameter model: of the trace's first version.
+    func end(in trace: PropertyTrace, _ model: ManagedObjectModel) -> Int? {
+        guard let entity = model.entity(named: self.entity) else { return nil }
+        func names(_ entity: EntityDescription) -> [String] { entity.withDescendants.map(\.definition.name) }
+        guard let property else { return trace.end(of: [self.entity], []) }
+        var properties = [(names(entity), property)]
+        if let inverse = entity.relationship(named: property)?.inverseRelationship {
+            properties.append((names(inverse.entity), inverse.name))
+        }
+        return trace.end(of: names(entity), properties)
+    }
+}

@@ -1,0 +1,39 @@
+import Diagnostics
+import ManagedModel
+import Mapping
+
+extension Migration {
+    /// The account of what the migration leaves behind: of values that readers have counted, and of those that nobody has.
+    ///
+    /// - Parameter counting: false where the source has no rows yet.
+    /// - Complexity: O(pages of the tables that nobody has read).
+    func leftBehind(_ prepared: Prepared, counting: Bool = true) throws -> LeftBehind? {
+        var account: LeftBehind?
+        if counting {
+            prepared.source.countValues(in: prepared.left.columns)
+            account = try prepared.left.count(in: prepared.source) {
+                if let error = cancellation.error { throw error }
+            }
+        } else {
+            account = prepared.left.uncounted()
+        }
+        guard var account else { return nil }
+        account.isAllowed = options.onLoss == .allow
+        nameSteps(in: &account)
+        LossSuggestions(
+            mappings: mappingModels.flatMap { $0.entityMappings ?? [] }, source: sourceModel,
+            destination: destinationModel, detours: mappingModels.allSatisfy(\.isInferred) ? detours : nil
+        ).add(to: &account)
+        return account
+    }
+
+    /// Names the step of each line, where several run as this migration.
+    private func nameSteps(in account: inout LeftBehind) {
+        guard !steps.isEmpty else { return }
+        let trace = PropertyTrace(steps: steps.map(\.mappingModels))
+        for index in account.lines.indices {
+            guard let end = account.lines[index].end(in: trace, steps[0].source.model) else { continue }
+            account.lines[index].step = steps[end].label
+        }
+    }
+}

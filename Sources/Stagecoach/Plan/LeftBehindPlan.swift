@@ -1,0 +1,237 @@
+import Diagnostics
+import ManagedModel
+import Mapping
+import PersistentStore
+
+/// Decides what a run leaves behind, and what has to be counted for it: see ``LeftBehind``.
+///
+/// Attributes are told by the readings of each entity's own objects. Links are told by both ends, as a pair of inverses is one
+/// set of links: one is taken along where an expression reads the relationship at either end. A pair is named by one of its
+/// sides: a to-one's column, the hidden column of a to-many without inverse, the first side of a join table.
+struct LeftBehindPlan {
+    typealias Reading = ReadProperties.Reading
+
+    /// Values of one property in one column, of some entities, which share a fate.
+    struct Item {
+        let line: Key
+        let isLink: Bool
+        let count: Count
+    }
+
+    /// How an item is counted.
+    enum Count {
+        /// Values of a column in the rows of some entities.
+        case column(table: Int, column: Int, entities: [Int])
+        /// All rows of a join table.
+        case join(Int)
+        /// Links whose ends are of some entities.
+        case pairs(CountedLinks, Set<CountedLinks.Ends>)
+    }
+
+    /// What makes one line of the account.
+    struct Key: Hashable {
+        var entity: Int
+        var property: String?
+        var reason: LeftBehind.Reason
+    }
+
+    let layout: StoreLayout
+    let reads: ReadProperties
+    let census: SourceCensus
+    private(set) var items: [Item] = []
+    /// Entities whose objects have no destination, and why.
+    private(set) var gone: [Int: LeftBehind.Reason] = [:]
+
+    init(mappings: [PlannedMapping], layout: StoreLayout, census: SourceCensus) {
+        self.layout = layout
+        self.census = census
+        reads = ReadProperties(mappings: mappings, schema: layout.schema)
+        for entity in model.entities where census.count(of: entity) > 0 && !reads.migrated.contains(entity.index) {
+            gone[entity.index] = reads.named.contains(entity.index) ? .removed : .withoutMapping
+        }
+        addAttributes()
+        for entity in model.entities {
+            for definition in entity.definition.relationships.sorted(by: { $0.name < $1.name }) {
+                if let relationship = entity.relationship(named: definition.name) { add(relationship) }
+            }
+        }
+    }
+
+    private var model: ManagedObjectModel { layout.schema.model }
+    private var schema: StoreSchema { layout.schema }
+
+    /// Columns whose values are to be counted, by table.
+    var columns: [Int: Set<Int>] {
+        var columns: [Int: Set<Int>] = [:]
+        for item in items {
+            if case .column(let table, let column, _) = item.count { columns[table, default: []].insert(column) }
+        }
+        return columns
+    }
+
+    private func hasObjects(_ entity: EntityDescription) -> Bool { census.count(of: entity) > 0 }
+
+    /// The line that a property's values in one entity's objects belong to; nil where they are taken along.
+    private func line(_ property: PropertyReference, of entity: Int, _ reading: Reading) -> Key? {
+        switch reading {
+        case .expression: return nil
+        case .code: return Key(entity: property.entity, property: property.name, reason: .policy)
+        case .filter, .unread: break
+        }
+        if let reason = gone[entity] { return Key(entity: entity, property: nil, reason: reason) }
+        return Key(
+            entity: property.entity, property: property.name, reason: reading == .filter ? .filterOnly : .unread)
+    }
+
+    private mutating func addAttributes() {
+        for entity in model.entities where hasObjects(entity) {
+            for attribute in entity.attributes where !attribute.isDerived {
+                guard let column = schema.column(of: attribute) else { continue }
+                let reading = reads.reading(attribute.reference, of: entity.index)
+                guard let line = line(attribute.reference, of: entity.index, reading) else { continue }
+                items.append(
+                    Item(
+                        line: line, isLink: false,
+                        count: .column(
+                            table: schema.tableIndex(of: entity), column: column, entities: [entity.index])))
+            }
+        }
+    }
+
+    // MARK: - Links
+
+    /// Adds the links that a relationship names, if it is its pair's side that does.
+    private mutating func add(_ relationship: RelationshipDescription) {
+        let owners = relationship.entity.withDescendants.filter(hasObjects)
+        let members = relationship.destination.withDescendants.filter(hasObjects)
+        let opposite: [RelationshipDescription]
+        let place: CountedLinks.Place
+        switch schema.storage(of: relationship) {
+        case .none, .toManyByInverse: return
+        case .toOne(let table, let column, _, _):
+            if let inverse = relationship.inverseRelationship, !inverse.isToMany,
+                inverse.inverseRelationship == relationship, !inverse.isTransient
+            {
+                // Both columns of a one-to-one pair say the same.
+                guard relationship.isNamedBefore(inverse) else { return }
+                opposite = [inverse]
+            } else {
+                opposite = relationship.destination.root.withDescendants.flatMap(\.ownRelationships).filter {
+                    guard case .toManyByInverse(table, column, _, _) = schema.storage(of: $0) else { return false }
+                    return true
+                }
+            }
+            place = .owners(table: table, column: column)
+        case .toManyHidden(let table, let column, _):
+            opposite = []
+            place = .members(table: table, column: column)
+        case .join(let table, let side):
+            let sides = schema.joinTables[table].sides.map(\.relationship)
+            guard side == 0 || !isStored(sides[0], inJoin: table) || sides[0] == sides[1] else { return }
+            let other = sides[1 - side]
+            opposite = isStored(other, inJoin: table) ? [self.relationship(other)].compactMap { $0 } : []
+            place = .join(table, ownerSide: side)
+        }
+        let ends = CountedLinks(
+            place: place, owners: schema.tableIndex(of: relationship.entity),
+            members: schema.tableIndex(of: relationship.destination))
+        add(relationship, opposite, ends, owners.map(\.index), members.map(\.index))
+    }
+
+    private func relationship(_ reference: PropertyReference) -> RelationshipDescription? {
+        model.entity(at: reference.entity).relationship(named: reference.name)
+    }
+
+    private func isStored(_ reference: PropertyReference, inJoin table: Int) -> Bool {
+        guard let relationship = relationship(reference),
+            case .join(table, _) = schema.storage(of: relationship)
+        else { return false }
+        return true
+    }
+
+    private mutating func add(
+        _ relationship: RelationshipDescription, _ opposite: [RelationshipDescription], _ ends: CountedLinks,
+        _ owners: [Int], _ members: [Int]
+    ) {
+        func fate(_ owner: Int?, _ member: Int?) -> Reading {
+            let own = owner.map { reads.reading(relationship.reference, of: $0) } ?? .unread
+            let others = member.map { member in opposite.map { reads.reading($0.reference, of: member) } } ?? []
+            return max(own, others.max() ?? .unread)
+        }
+        /// A link that leads nowhere counts with its owner.
+        func line(_ owner: Int?, _ member: Int?) -> Key? {
+            self.line(relationship.reference, of: owner ?? -1, fate(owner, member))
+        }
+        let lines = owners.map { owner in members.map { line(owner, $0) } + [line(owner, nil)] }
+        let known = opposite.isEmpty || members.isEmpty
+        let byOwner = lines.map { line in known ? [line[line.count - 1]] : Array(line.dropLast()) }
+        let isTold = byOwner.allSatisfy { lines in lines.allSatisfy { $0 == lines[0] } }
+        if isTold, case .owners(let table, let column) = ends.place {
+            for (owner, lines) in zip(owners, byOwner) {
+                guard let line = lines[0] else { continue }
+                items.append(
+                    Item(
+                        line: line, isLink: true, count: .column(table: table, column: column, entities: [owner])))
+            }
+            return
+        }
+        let all = Set(byOwner.flatMap { $0 })
+        if let line = all.first, all.count == 1 {
+            guard let line else { return }
+            switch ends.place {
+            case .join(let table, _): items.append(Item(line: line, isLink: true, count: .join(table)))
+            case .members(let table, let column), .owners(let table, let column):
+                items.append(
+                    Item(
+                        line: line, isLink: true,
+                        count: .column(table: table, column: column, entities: schema.tables[table].entities)))
+            }
+            return
+        }
+        guard !owners.isEmpty else { return }
+        var byLine: [Key: Set<CountedLinks.Ends>] = [:]
+        for owner in owners + [nil] {
+            for member in members + [nil] {
+                guard let key = line(owner, member) else { continue }
+                byLine[key, default: []].insert(.init(owner: owner, member: member))
+            }
+        }
+        items += byLine.map { Item(line: $0, isLink: true, count: .pairs(ends, $1)) }
+    }
+}
+
+/// Where a set of links lies.
+struct CountedLinks {
+    enum Place {
+        /// In a column of the owners' table.
+        case owners(table: Int, column: Int)
+        /// In a column of the members' table.
+        case members(table: Int, column: Int)
+        /// In a join table.
+        case join(Int, ownerSide: Int)
+    }
+
+    /// The entities of a link's ends; nil for an object that does not exist.
+    struct Ends: Hashable {
+        let owner: Int?
+        let member: Int?
+    }
+
+    let place: Place
+    /// Tables of both ends.
+    let owners: Int
+    let members: Int
+}
+
+extension EntityDescription {
+    /// Relationships that the entity itself declares.
+    fileprivate var ownRelationships: [RelationshipDescription] {
+        definition.relationships.compactMap { relationship(named: $0.name) }
+    }
+}
+
+extension RelationshipDescription {
+    fileprivate func isNamedBefore(_ other: RelationshipDescription) -> Bool {
+        (entity.index, name) < (other.entity.index, other.name)
+    }
+}

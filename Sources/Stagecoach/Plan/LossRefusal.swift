@@ -1,0 +1,89 @@
+import Diagnostics
+
+/// Refuses migrations for what they would leave behind, as ``MigrationOptions/onLoss`` says.
+enum LossRefusal {
+    /// Refuses an account that names anything, where that is asked for.
+    ///
+    /// - Throws: `migration.loss` (65) with the first lines and what to do.
+    static func check(_ left: LeftBehind?, _ options: MigrationOptions) throws(MigrationError) {
+        guard options.onLoss == .refuse, let left, !left.isEmpty else { return }
+        throw error(left)
+    }
+
+    /// The error for an account that names something.
+    static func error(_ left: LeftBehind) -> MigrationError {
+        let shown = left.lost.prefix(5).map(\.sentence)
+        let more = left.lost.count - shown.count
+        let lines = shown.joined(separator: "; ") + (more > 0 ? "; and \(more) more" : "")
+        let suggestion = left.lost.lazy.compactMap { $0.suggestions?.first }.first
+        return MigrationError(
+            "migration.loss", .data, "The migration would leave data of the source behind: \(lines)",
+            remedy: (suggestion.map { $0.text + "; or " } ?? "")
+                + "set a renaming identifier in the destination model, or add the property to a JSON mapping model; "
+                + "--on-loss warn migrates nevertheless")
+    }
+
+    /// Refuses a migration that gives nothing of a source with objects.
+    ///
+    /// - Parameters:
+    ///   - made: destination objects, invalid ones included.
+    ///   - objects: those of the source.
+    /// - Throws: `migration.empty` (65).
+    static func check(made: Int, of objects: Int, _ options: MigrationOptions) throws(MigrationError) {
+        guard options.onLoss != .allow, made == 0, objects > 0 else { return }
+        throw MigrationError(
+            "migration.empty", .data,
+            "None of the source's \(objects) object\(objects == 1 ? "" : "s") would have a destination object",
+            remedy: "Look at the entity mappings, their source filters and the renaming identifiers of the entities; "
+                + "--on-loss allow makes the empty store")
+    }
+}
+
+extension MigrationPlan {
+    /// Refuses what a run with the options would refuse for what it leaves behind.
+    ///
+    /// - Throws: `migration.loss` (65).
+    public func checkLosses(_ options: MigrationOptions) throws(MigrationError) {
+        try LossRefusal.check(leftBehind, options)
+    }
+}
+
+extension LeftBehind.Line {
+    /// `5,000 values`, `3 objects, 7 values, 1 link`; nil where nothing is counted.
+    public var amounts: String? {
+        let known = [(objects, "object"), (values, "value"), (links, "link")].compactMap { count, noun in
+            count.flatMap { $0 == 0 ? nil : "\($0.grouped) \(noun)\($0 == 1 ? "" : "s")" }
+        }
+        return known.isEmpty ? nil : known.joined(separator: ", ")
+    }
+
+    /// Why it stays behind, in words that follow a name.
+    public var why: String {
+        switch reason {
+        case .unread: "is read by no entity mapping"
+        case .filterOnly: "is read by source filters only"
+        case .policy: "is read by no expression; a policy may read it, which is not known"
+        case .withoutMapping: "has no entity mapping"
+        case .removed: "has only a remove mapping"
+        }
+    }
+
+    /// `Author.name, 5,000 values, is read by no entity mapping`.
+    public var sentence: String {
+        let place = step.map { "\($0): " } ?? ""
+        return place + ([name] + [amounts].compactMap { $0 } + [why]).joined(separator: ", ")
+    }
+}
+
+extension Int {
+    /// `1,234,567`.
+    var grouped: String {
+        var digits = Substring(String(magnitude))
+        var groups: [Substring] = []
+        while digits.count > 3 {
+            groups.insert(digits.suffix(3), at: 0)
+            digits = digits.dropLast(3)
+        }
+        return (self < 0 ? "-" : "") + ([digits] + groups).joined(separator: ",")
+    }
+}

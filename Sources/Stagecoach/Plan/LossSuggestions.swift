@@ -1,0 +1,177 @@
+import ManagedModel
+import Mapping
+
+/// Finds ways to keep what would be left behind: another way through versions, a property of the destination that nothing gives
+/// a value, an entity of the destination that nothing makes objects of.
+struct LossSuggestions {
+    /// Of all mapping models.
+    let mappings: [EntityMapping]
+    let source: ManagedObjectModel
+    let destination: ManagedObjectModel
+    let detours: VersionDetours?
+
+    /// Candidates that a line is given.
+    private static let most = 2
+    /// Lines that suggestions are looked for.
+    private static let mostLines = 100
+
+    /// Adds what is found to each line of what is lost for certain.
+    func add(to account: inout LeftBehind) {
+        for index in account.lines.indices.filter({ account.lines[$0].isLost }).prefix(Self.mostLines) {
+            let line = account.lines[index]
+            // What a step of a chain drops is kept by that step's mapping model, which is another one's.
+            guard line.step == nil else { continue }
+            let found =
+                [detour(line)].compactMap { $0 } + (line.property.map { properties(line, $0) } ?? entities(line))
+            if !found.isEmpty { account.lines[index].suggestions = found }
+        }
+    }
+
+    private func detour(_ line: LeftBehind.Line) -> LeftBehind.Suggestion? {
+        guard let via = detours?.way(keeping: line) else { return nil }
+        let words = via.map { "--via '\($0)'" }.joined(separator: " ")
+        return .init(text: "\(words) keeps \(line.name)", via: via)
+    }
+
+    // MARK: - Properties
+
+    private struct Candidate {
+        let name: String
+        let expression: String
+        let what: String
+        let isEqual: Bool
+        let likeness: Double
+    }
+
+    private func properties(_ line: LeftBehind.Line, _ property: String) -> [LeftBehind.Suggestion] {
+        guard let entity = source.entity(named: line.entity) else { return [] }
+        let kinds = Set(entity.withDescendants.map(\.definition.name))
+        let own = mappings.filter {
+            $0.destinationEntityName != nil && $0.sourceEntityName.map(kinds.contains) ?? false
+        }
+        guard let mapping = own.first(where: { $0.sourceEntityName == line.entity }) ?? own.first,
+            let target = mapping.destinationEntityName.flatMap({ destination.entity(named: $0) })
+        else { return [] }
+        let candidates: [Candidate]
+        if let attribute = entity.attribute(named: property) {
+            candidates = attributes(attribute, mapping, target)
+        } else if let relationship = entity.relationship(named: property) {
+            candidates = relationships(relationship, mapping, target)
+        } else {
+            return []
+        }
+        let best = candidates.sorted {
+            ($0.isEqual ? 0 : 1, -$0.likeness, $0.name) < ($1.isEqual ? 0 : 1, -$1.likeness, $1.name)
+        }
+        return best.prefix(Self.most).map { candidate in
+            let json = "\"\(candidate.name)\": \"\(candidate.expression)\""
+            let name = mapping.name ?? ""
+            return .init(
+                text: "\(target.definition.name).\(candidate.name), which nothing gives a value, \(candidate.what): "
+                    + "\(json) in the entity mapping \(name)", json: json, entityMapping: name)
+        }
+    }
+
+    /// Attributes of the destination that no source gives a value and that take the attribute's values.
+    private func attributes(
+        _ attribute: AttributeDescription, _ mapping: EntityMapping, _ target: EntityDescription
+    ) -> [Candidate] {
+        target.attributes.compactMap { candidate in
+            guard !candidate.isTransient, !candidate.isDerived,
+                isFree(mapping.attributeMapping(named: candidate.name)),
+                candidate.attributeType == attribute.attributeType
+                    || candidate.attributeType.isNumeric && attribute.attributeType.isNumeric
+            else { return nil }
+            let isEqual = candidate.attributeType == attribute.attributeType
+            return Candidate(
+                name: candidate.name, expression: "$source.\(attribute.name)",
+                what: isEqual ? "has the same type" : "takes its numbers", isEqual: isEqual,
+                likeness: likeness(candidate.name, attribute.name))
+        }
+    }
+
+    /// Relationships of the destination that nothing fills and that lead to what the relationship's objects become.
+    private func relationships(
+        _ relationship: RelationshipDescription, _ mapping: EntityMapping, _ target: EntityDescription
+    ) -> [Candidate] {
+        let members = Set(relationship.destination.withDescendants.map(\.definition.name))
+        let makers = mappings.filter { $0.sourceEntityName.map(members.contains) ?? false }
+        return target.relationships.compactMap { candidate in
+            guard !candidate.isTransient, isFree(mapping.relationshipMapping(named: candidate.name)),
+                candidate.isToMany || !relationship.isToMany
+            else { return nil }
+            let fitting = makers.filter { maker in
+                maker.destinationEntityName.flatMap { destination.entity(named: $0) }?
+                    .isKindOf(entity: candidate.destination) ?? false
+            }
+            guard let first = fitting.first?.name else { return nil }
+            let lookup =
+                fitting.count == 1
+                ? "'destinationInstancesForEntityMappingNamed:sourceInstances:', '\(first)'"
+                : "'destinationInstancesForSourceRelationshipNamed:sourceInstances:', '\(relationship.name)'"
+            return Candidate(
+                name: candidate.name,
+                expression: "FUNCTION($manager, \(lookup), $source.\(relationship.name))",
+                what: "leads to what its objects become", isEqual: candidate.isToMany == relationship.isToMany,
+                likeness: likeness(candidate.name, relationship.name))
+        }
+    }
+
+    /// Whether nothing of the source gives the property a value.
+    private func isFree(_ property: PropertyMapping?) -> Bool {
+        guard let expression = property?.valueExpression else { return true }
+        return expression.constantValue != nil && !expression.format.contains("$")
+    }
+
+    // MARK: - Entities
+
+    private func entities(_ line: LeftBehind.Line) -> [LeftBehind.Suggestion] {
+        guard let entity = source.entity(named: line.entity) else { return [] }
+        let made = Set(mappings.filter { $0.sourceEntityName != nil }.compactMap(\.destinationEntityName))
+        let candidates = destination.entities.compactMap { candidate -> (name: String, likeness: Double)? in
+            guard !candidate.isAbstract, !made.contains(candidate.definition.name) else { return nil }
+            let names = likeness(candidate.definition.name, line.entity)
+            let share = commonProperties(entity, candidate)
+            guard share >= 0.5 || share > 0 && names >= 0.5 else { return nil }
+            return (candidate.definition.name, share + names)
+        }
+        return candidates.sorted { (-$0.likeness, $0.name) < (-$1.likeness, $1.name) }.prefix(Self.most).map {
+            let json = "{ \"sourceEntity\": \"\(line.entity)\", \"destinationEntity\": \"\($0.name)\" }"
+            return .init(
+                text:
+                    "\($0.name), of which nothing makes objects, has similar properties: \(json) as an entity mapping",
+                json: json)
+        }
+    }
+
+    /// The share of an entity's properties that another one has too, by name and type.
+    private func commonProperties(_ one: EntityDescription, _ other: EntityDescription) -> Double {
+        let attributes = one.attributes.filter { !$0.isTransient && !$0.isDerived }
+        let relationships = one.relationships.filter { !$0.isTransient }
+        let count = attributes.count + relationships.count
+        guard count > 0 else { return 0 }
+        let common =
+            attributes.count { attribute in
+                other.attribute(named: attribute.name)?.attributeType == attribute.attributeType
+            } + relationships.count { other.relationship(named: $0.name)?.isToMany == $0.isToMany }
+        return Double(common) / Double(max(count, other.attributes.count + other.relationships.count))
+    }
+
+    /// How alike two names are, from 0 to 1: the share of their pairs of letters that both have; more where one holds the other.
+    private func likeness(_ one: String, _ other: String) -> Double {
+        let (one, other) = (one.lowercased(), other.lowercased())
+        if one == other { return 1 }
+        func pairs(_ text: String) -> [String] { zip(text, text.dropFirst()).map { "\($0)\($1)" } }
+        var rest = pairs(other)
+        let all = pairs(one).count + rest.count
+        guard all > 0 else { return 0 }
+        var common = 0
+        for pair in pairs(one) {
+            guard let place = rest.firstIndex(of: pair) else { continue }
+            rest.remove(at: place)
+            common += 1
+        }
+        let share = Double(2 * common) / Double(all)
+        return one.contains(other) || other.contains(one) ? max(share, 0.75) : share
+    }
+}
