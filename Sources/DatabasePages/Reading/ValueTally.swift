@@ -11,18 +11,18 @@ import Diagnostics
 /// Complexity: O(fields) a row, and O(1) for a row that is counted already.
 package final class ValueTally {
     /// Fields whose values are counted, ascending: places in the record, from 0.
-    private let fields: [Int]
+    private let fields: UnsafeMutablePointer<Int>
+    private let fieldCount: Int
     /// The field that tells entities apart; nil where all rows count together.
     private let entityField: Int?
     /// One behind the last field that is looked at.
     private let end: Int
-    /// By entity number.
-    private var numbers: [Int64] = []
-    private var counts: [UnsafeMutablePointer<Int>] = []
+    /// Numbers of the entities; one of no entity counts for nothing.
+    private let numbers: [Int64]
+    /// By entity, then by field.
+    private let counts: UnsafeMutablePointer<Int>
     /// The counts of the last row's entity: neighbours are mostly of one.
     @exclusivity(unchecked) private var last: (number: Int64, counts: UnsafeMutablePointer<Int>)?
-    /// By field up to ``end``: its place among the counts, or -1.
-    private let places: [Int]
     /// The greatest key up to which all rows are counted.
     @exclusivity(unchecked) package private(set) var reached = Int64.min
     /// True after a record whose header goes beyond its page: SQLite has to count.
@@ -31,34 +31,33 @@ package final class ValueTally {
     /// - Parameters:
     ///   - fields: places in the record, from 0, each once.
     ///   - entityField: the field with the entity's number; nil where all rows are of one entity, whatever it says.
-    package init(fields: [Int], entityField: Int?) {
-        self.fields = fields.sorted()
+    ///   - entities: the numbers of the entities whose rows count; of no meaning without an entity field.
+    package init(fields: [Int], entityField: Int?, entities: [Int64]) {
+        fieldCount = fields.count
         self.entityField = entityField
         end = (fields.max() ?? -1) + 1
-        var places = [Int](repeating: -1, count: end)
-        for (place, field) in self.fields.enumerated() { places[field] = place }
-        self.places = places
-        if entityField == nil { last = (0, makeCounts(of: 0)) }
+        numbers = entityField == nil ? [0] : entities
+        self.fields = .allocate(capacity: max(1, fieldCount))
+        self.fields.initialize(from: fields.sorted(), count: fieldCount)
+        let room = max(1, fieldCount * numbers.count)
+        counts = .allocate(capacity: room)
+        counts.initialize(repeating: 0, count: room)
+        if entityField == nil { last = (0, counts) }
     }
 
-    deinit { for counts in counts { counts.deallocate() } }
+    deinit {
+        fields.deallocate()
+        counts.deallocate()
+    }
 
     /// Values that are not NULL.
     ///
     /// - Parameter entity: the number in the entity field; any where there is none.
     package func count(field: Int, entity: Int64) -> Int {
-        guard let place = fields.firstIndex(of: field),
+        guard let place = UnsafeBufferPointer(start: fields, count: fieldCount).firstIndex(of: field),
             let index = numbers.firstIndex(of: entityField == nil ? 0 : entity)
         else { return 0 }
-        return counts[index][place]
-    }
-
-    private func makeCounts(of number: Int64) -> UnsafeMutablePointer<Int> {
-        let made = UnsafeMutablePointer<Int>.allocate(capacity: max(1, fields.count))
-        made.initialize(repeating: 0, count: max(1, fields.count))
-        numbers.append(number)
-        counts.append(made)
-        return made
+        return counts[index * fieldCount + place]
     }
 
     /// Takes part in a scan that passes a row.
@@ -86,17 +85,20 @@ package final class ValueTally {
         let headerSize = Int(size)
         guard let counts = counts(record, start, headerSize, available: available) else { return }
         if Self.isOfBytes(record + start, count: end, available: headerSize - start) {
-            for (place, field) in fields.enumerated() {
-                let serial = record.load(fromByteOffset: start &+ field, as: UInt8.self)
+            for place in 0..<fieldCount {
+                let serial = record.load(fromByteOffset: start &+ fields[place], as: UInt8.self)
                 counts[place] &+= serial == 0 ? 0 : 1
             }
             return
         }
-        var place = start
+        var header = start
+        var place = 0
         // Fields that a short record lacks are NULL.
         for field in 0..<end {
-            guard place < headerSize, let serial = RecordForm.varint(record, &place, end: headerSize) else { return }
-            if places[field] >= 0, serial != 0 { counts[places[field]] &+= 1 }
+            guard header < headerSize, let serial = RecordForm.varint(record, &header, end: headerSize) else { return }
+            guard field == fields[place] else { continue }
+            if serial != 0 { counts[place] &+= 1 }
+            place += 1
         }
     }
 
@@ -133,7 +135,8 @@ package final class ValueTally {
             guard 1...9 ~= serial, serial != 7 else { return nil }
             let number = RecordForm.integer(record + body, serial: serial)
             if let last, last.number == number { return last.counts }
-            let found = numbers.firstIndex(of: number).map { counts[$0] } ?? makeCounts(of: number)
+            guard let index = numbers.firstIndex(of: number) else { return nil }
+            let found = counts + index * fieldCount
             last = (number, found)
             return found
         }

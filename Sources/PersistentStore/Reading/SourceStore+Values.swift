@@ -37,7 +37,8 @@ extension SourceStore {
             entityField = table.columns[source.columns[EntityTable.entityColumn].lowercased()]?.field
             guard entityField != nil else { return nil }
         }
-        let tally = ValueTally(fields: Array(fields), entityField: entityField)
+        let numbers = layout.schema.tables[index].entities.map { Int64(layout.fileNumber(ofEntity: $0)) }
+        let tally = ValueTally(fields: Array(fields), entityField: entityField, entities: numbers)
         tallies[index] = tally
         return tally
     }
