@@ -19,10 +19,12 @@ extension Migration {
         }
         guard var account else { return nil }
         account.isAllowed = options.onLoss == .allow
+        // A way through versions is no help to who says the mappings himself.
+        let isInferred = mappingModels.allSatisfy { $0.path == nil && $0.rulesOfTheSource == .warn }
         nameSteps(in: &account)
         LossSuggestions(
             mappings: mappingModels.flatMap { $0.entityMappings ?? [] }, source: sourceModel,
-            destination: destinationModel, detours: mappingModels.allSatisfy(\.isInferred) ? detours : nil
+            destination: destinationModel, detours: isInferred ? detours : nil
         ).add(to: &account)
         return account
     }
