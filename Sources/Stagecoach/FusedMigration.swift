@@ -46,6 +46,7 @@ struct FusedMigration {
         ).run()
         let keys = SourceKeys(byMapping: scan.byMapping, byTable: scan.byTable)
         session.sourceKeys = keys
+        session.fates = ReferenceFates(session: session, mappings: mappings, makers: .keys(keys.byMapping))
         session.validation.origins = .keys(keys, mappings: mappings)
         try AccountForSources.count(keys, mappings: mappings, in: session)
         // A pair's resolution has up to six sorts at hand; what it gives waits for its table's load.

@@ -53,6 +53,10 @@ public struct CheckReport: Sendable, Codable {
     public var warnings: [Line] = []
     /// References of the source that lead nowhere, by relationship.
     public var danglingReferences: [Dangling] = []
+    /// References to objects that are not migrated, by relationship and cause; nil where there are none.
+    public var nilReferences: [NilReferences]?
+    /// Objects that lookups find for to-one relationships beside the one that each gets; nil where there are none.
+    public var furtherObjects: [FurtherObjects]?
     /// Destination objects that would be made, valid or not.
     public var objects = 0
     /// Objects that `--on-invalid reject` would leave out, those for others' sake included.
@@ -157,6 +161,7 @@ extension Migration {
         count.report.leftBehind = try leftBehind(prepared)
         try prepared.source.checkUnchanged()
         progress.begin(.done)
+        count.add(session.counts)
         return count.sorted
     }
 
@@ -207,6 +212,14 @@ final class CheckCount {
                     entity: line.entity, property: line.property, count: line.count,
                     samples: line.first.map { "\(line.entity)/p\($0)" }))
         }
+    }
+
+    /// Adds what becomes of references, once all mapping models have run.
+    func add(_ counts: MigrationCounts) {
+        // Dangling ones are told of by the source's relationships.
+        let missing = (counts.nilReferences ?? []).filter { $0.cause != .dangling && $0.cause != .rejected }
+        report.nilReferences = missing.isEmpty ? nil : missing
+        report.furtherObjects = counts.furtherObjects
     }
 
     private static func add(

@@ -270,7 +270,7 @@ public final class Migration {
                 notes: RunNotes.notes(
                     counts: session.counts, tables: done.tables, schema: session.destinationSchema, options: options,
                     source: session.source, foreign: try session.source.foreignTables(beside: session.layout),
-                    existing: existing, rejects: rejects, missing: external.missing,
+                    existing: existing, missing: external.missing,
                     history: done.historyNote, repairs: prepared.plan.repairs ?? [], unmapped: prepared.plan.unmapped,
                     madeIndexes: done.madeIndexes, unknownHashes: appends ? [] : unknownHashes(prepared))
                     + prepared.plan.unevaluated,

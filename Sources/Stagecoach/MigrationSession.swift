@@ -54,6 +54,8 @@ final class MigrationSession {
     var earlierObjects: EarlierIDMap?
     /// Set once the keys are read.
     var sourceKeys: SourceKeys?
+    /// Says what became of objects that lookups find nothing for; set with the keys.
+    var fates: ReferenceFates?
     /// Whether mapping models come after the one at work.
     var hasLaterModels = false
     /// Takes references to objects that the mapping model at work does not migrate, where a policy or a later mapping
@@ -118,7 +120,7 @@ final class MigrationSession {
     /// Counts the references that are nil now that all mapping models have run.
     func countUnmigrated(in destination: DestinationStore) throws {
         for references in earlierUnmigrated {
-            counts.unmigratedReferences += try references.countOfNil(in: destination, self)
+            counts.add(try references.nilReferences(in: destination, self))
         }
     }
 
@@ -132,6 +134,7 @@ final class MigrationSession {
             if rowsWritten[table] > 0 || associations.rejectingTables.contains(table) { hasRows[table] = true }
         }
         sourceKeys = nil
+        fates = nil
         validation = Validation()
         concurrentSorts = 6
         touched?.close()
@@ -215,9 +218,5 @@ final class MigrationSession {
         }
     }
 
-    func add(_ references: ReferenceCounts) {
-        counts.danglingReferences += references.dangling
-        counts.unmigratedReferences += references.unmigrated
-        counts.surplusToOne += references.surplus
-    }
+    func add(_ references: ReferenceCounts) { counts.add(references) }
 }

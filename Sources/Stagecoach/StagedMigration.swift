@@ -38,6 +38,9 @@ struct StagedMigration {
         session.sourceKeys = keys
         try AccountForSources.count(keys, mappings: mappings, in: session)
         let runtime = makeRuntime(keys)
+        session.fates = ReferenceFates(
+            session: session, mappings: mappings, makers: .associations(runtime.associations),
+            hasDeletions: { [unowned runtime] in runtime.objects.hasDeletions })
         session.validation.origins = .associations(runtime)
         if session.hasRows.contains(true) {
             let touched = TouchedRows(destination)
@@ -50,6 +53,7 @@ struct StagedMigration {
         defer {
             manager.detach()
             session.validation.origins = nil
+            session.fates = nil
             runtime.close()
             runtime.objects.end()
         }

@@ -74,7 +74,7 @@ struct InferenceFamilyTests {
             ("coredataplus/models/SampleModel.xcdatamodeld", [("SampleModel", "SampleModel2")]),
             (
                 "wire/models/zmessaging.xcdatamodeld",
-                [("zmessaging2.24.1", "zmessaging2.59.0"), ("zmessaging2.53.0", "zmessaging2.59.0")]
+                [("zmessaging2.24.1", "zmessaging2.59.0"), ("zmessaging2.54.0", "zmessaging2.59.0")]
             ),
             ("jeffreybergier/models/Model.xcdatamodeld", [("v1.0.0", "v2.0.0"), ("v1.2.0", "v2.0.0")]),
         ] {

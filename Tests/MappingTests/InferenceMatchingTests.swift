@@ -86,11 +86,15 @@ struct InferenceMatchingTests {
         #expect(M.lines(try M.infer(third, first)) == ["IEM_Transform_A x=$source.x"])
     }
 
-    @Test("A name that was only an identifier is a new attribute where the type differs")
-    func weakClaim() throws {
+    @Test(
+        "An attribute renamed back to its identifier is refused where the type differs",
+        arguments: [nil, "mutedStatus"])
+    func renamedBack(identifier: String?) throws {
         let source = try M.model(M.entity("E", [M.attribute("isSilenced", .boolean, id: "mutedStatus")]))
-        let destination = try M.model(M.entity("E", [M.attribute("mutedStatus", .integer32)]))
-        #expect(M.lines(try M.infer(source, destination)) == ["IEM_Transform_E mutedStatus=-"])
+        let destination = try M.model(M.entity("E", [M.attribute("mutedStatus", .integer32, id: identifier)]))
+        let error = try #require(M.refusal(source, destination))
+        #expect(error.code == "inference.attributeType")
+        #expect(error.message.contains("isSilenced was renamed to mutedStatus"))
     }
 
     @Test("Properties moved up, down and out of a hierarchy keep their values")

@@ -114,6 +114,65 @@ struct DerivedColumnTests {
                 == ["1|creme brulee|CRÈME BRÛLÉE|zoë|Zoë|1|1", "2|plain|PLAIN|nil|nil|0|1", "3|nil|nil|nil|nil|0|1"])
     }
 
+    /// Why an object is rejected.
+    enum Reason: CaseIterable { case missing, duplicate, reference }
+
+    @Test(
+        "The load without rejected objects computes them like the first one, also of rows that are appended",
+        arguments: Reason.allCases, [(false, false), (true, false), (false, true), (true, true)])
+    func rejected(_ reason: Reason, _ way: (isStaged: Bool, appends: Bool)) throws {
+        let folder = try TemporaryFolder()
+        func version(_ derived: [AttributeDefinition], isNew: Bool) throws -> ManagedObjectModel {
+            var note = Self.note(derived + [Self.code(isRequired: isNew && reason == .missing)])
+            if isNew, reason == .duplicate { note.uniquenessConstraints = [["code"]] }
+            if isNew, reason == .reference { note.relationships[0].isOptional = false }
+            return try model(
+                note, entity("Author", [attribute("name", .string)], [toMany("notes", "Note", inverse: "author")]))
+        }
+        let (old, new) = (try version([], isNew: false), try version(Self.all, isNew: true))
+        let path = folder.file("old.sqlite")
+        try ReferenceStore.make(old) { store in
+            store.insert("Author", 1, ["name": .text("Zoë")])
+            store.insert("Note", 1, ["title": .text("Crème"), "code": .text("a")], toOne: ["author": 1])
+            store.insert("Note", 2, reason == .duplicate ? ["code": .text("a")] : [:])
+            store.insert("Note", 3, ["code": .text("c")], toOne: ["author": 1])
+        }.write(path: path)
+        var options = MigrationOptions()
+        (options.unknownHashes, options.sourceIsKnownByTables) = (.omit, true)
+        (options.fullCheck, options.onInvalid) = (true, .reject)
+        options.usesStoreSpecificMigrationManager = !way.isStaged
+        let destination = folder.file("new.sqlite")
+        if way.appends {
+            try ReferenceStore.make(new) { store in
+                store.insert("Author", 9, ["name": .text("Before")])
+                store.insert("Note", 9, ["code": .text("z"), "plain": .text("kept")], toOne: ["author": 9])
+            }.write(path: destination)
+            options.appendsToExisting = true
+        }
+        let migration = Migration(
+            from: path, model: old, mapping: try .inferred(from: old, to: new), to: destination, model: new,
+            options: options)
+        #expect(try migration.run().rejects?.objects == 1)
+        let rows = try Self.rows(
+            destination,
+            """
+            SELECT ZCODE || '|' || ifnull(ZPLAIN, 'nil') || '|' || ifnull(ZLOUD, 'nil') || '|' || ifnull(ZLOW, 'nil')
+            || '|' || ifnull(ZBY, 'nil') || '|' || ZSIBLINGS || '|' || (ZSAVED > 0) FROM ZNOTE WHERE ZCODE < 'z'
+            ORDER BY Z_PK
+            """)
+        #expect(rows == ["a|creme|CRÈME|zoë|Zoë|2|1", "c|nil|nil|zoë|Zoë|2|1"])
+        if way.appends {
+            #expect(try Self.rows(destination, "SELECT ZPLAIN FROM ZNOTE WHERE ZCODE = 'z'") == ["kept"])
+        } else {
+            let report = try StoreVerification(migration).run()
+            #expect(report.differences.isEmpty, "\(report.differences)")
+        }
+    }
+
+    private static func code(isRequired: Bool) -> AttributeDefinition {
+        attribute("code", .string, required: isRequired)
+    }
+
     @Test("What stands in the row is carried over where text and expression are the same, and computed where not")
     func carried() throws {
         let folder = try TemporaryFolder()

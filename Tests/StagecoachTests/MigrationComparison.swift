@@ -116,6 +116,11 @@ struct MigrationComparison {
                     "dangling references: \(actual.report.counts.danglingReferences), expected \(expected.report.danglingReferences)"
                 )
             }
+            if actual.report.counts.surplusToOne != expected.report.furtherDestinations {
+                lines.append(
+                    "further objects: \(actual.report.counts.surplusToOne), expected \(expected.report.furtherDestinations)"
+                )
+            }
             return lines
         case (.failure, .failure(let error as MigrationError)):
             // Both refuse; what the engine says must be a clear error, not a defect.

@@ -112,6 +112,25 @@ struct RealStoreRuleTests {
         #expect(error.context.objectID == "Owner/p2")
     }
 
+    @Test("A minimum of an optional relationship is told as what it is: none, or so many")
+    func optionalMinimum() throws {
+        let old = try model(entity("Owner", [], [Self.parts(required: false)]), Self.item(of: "Owner"))
+        for (minimum, maximum, id, words) in [
+            (2, 0, "Owner/p2", "too few objects: 1, and the model allows none, or 2 to any number"),
+            (2, 4, "Owner/p2", "too few objects: 1, and the model allows none, or 2 to 4"),
+            (0, 2, "Owner/p3", "too many objects: 3, and the model allows 0 to 2"),
+        ] {
+            let new = try model(
+                entity("Owner", [], [Self.parts(required: false, minimum: minimum, maximum: maximum)]),
+                Self.item(of: "Owner"))
+            guard case .invalid(let error, _) = try migrate(old, new) else {
+                Issue.record("migrated")
+                continue
+            }
+            #expect(error.context.objectID == id && error.message.contains(words), "\(error.message)")
+        }
+    }
+
     @Test("Members that do not exist leave a required relationship as it was: broken")
     func dangling() throws {
         func links(_ name: String) -> RelationshipDefinition {

@@ -65,6 +65,7 @@ enum RejectComparison {
         case .tooLong: "maximumLength"
         case .tooFew: "minimumCount"
         case .tooMany: "maximumCount"
+        case .otherType: "type"
         case .pattern, .unique, .abstract, .reference, .value: rule.rawValue
         }
     }

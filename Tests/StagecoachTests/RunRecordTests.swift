@@ -35,6 +35,23 @@ import Testing
         (counts.strays, counts.danglingReferences, counts.unmigratedReferences) = (number(), number(), number())
         (counts.surplusToOne, counts.links, counts.externalValues) = (number(), number(), number())
         (counts.externalFilesCreated, counts.missingExternalFiles) = (number(), number())
+        func nilLines() -> [NilReferences] {
+            NilReferences.Cause.allCases.filter { _ in Bool.random(using: &random) }.map {
+                NilReferences(
+                    relationship: text(), cause: $0, name: Bool.random(using: &random) ? text() : nil,
+                    destinationEntity: text(), count: number())
+            }
+        }
+        func furtherLines() -> [FurtherObjects] {
+            numbers().map {
+                FurtherObjects(
+                    relationship: text(), inverse: Bool.random(using: &random) ? text() : nil,
+                    kept: $0 % 2 == 0 ? .first : .lastLinked, count: $0)
+            }
+        }
+        let (nilReferences, furtherObjects) = (nilLines(), furtherLines())
+        counts.nilReferences = nilReferences.isEmpty ? nil : nilReferences
+        counts.furtherObjects = furtherObjects.isEmpty ? nil : furtherObjects
         let missing = ExternalFiles.Missing(entity: text(), key: 7, attribute: text(), file: text())
         var knowledge = DestinationStore.Knowledge(indexed: [0, 300], indexedJoins: [2])
         (knowledge.isAppending, knowledge.firstStamp) = (Bool.random(using: &random), Int64(number()))
@@ -48,11 +65,12 @@ import Testing
             state.position = .init(
                 isDone: Bool.random(using: &random), scan: number(), after: keys().first,
                 mappings: [4: .init(made: number(), highest: Int64(number()))],
-                references: .init(dangling: number(), unmigrated: number(), surplus: number()),
+                references: .init(missing: nilLines(), further: furtherLines()),
                 highest: Int64(number()), links: number())
         }
         if Bool.random(using: &random) {
-            state.rejects = .init(made: number(), rounds: number(), skippedRows: number(), removedReferences: number())
+            state.rejects = .init(
+                made: number(), rounds: number(), skippedRows: number(), removed: .init(missing: nilLines()))
             state.appended = .init(
                 identity: keys(), highestKeys: keys(), hasRows: flags(), rows: numbers(), links: numbers())
             state.before = .init(knowledge: knowledge, stamp: Int64(number()))

@@ -38,7 +38,7 @@ package enum ReferenceFailure: Error, Hashable, Sendable, CustomStringConvertibl
 package struct ReferenceViolation: Hashable, Sendable, CustomStringConvertible {
     package enum Rule: String, Sendable {
         case missing, tooSmall, tooLarge, tooShort, tooLong, pattern, tooFew, tooMany, unique, abstract, reference,
-            value
+            value, otherType
     }
     package var entity: String
     package var key: Int64

@@ -40,6 +40,7 @@ extension ReferenceMigrator {
     /// the whole text.
     static func broken(by value: ReferenceValue, _ attribute: AttributeDescription) -> [ReferenceViolation.Rule] {
         let definition = attribute.definition
+        if !fits(value, attribute.attributeType) { return [.otherType] }
         var rules: [ReferenceViolation.Rule] = []
         switch value {
         case .null: return definition.isOptional ? [] : [.missing]
@@ -64,6 +65,24 @@ extension ReferenceMigrator {
             if let bound = definition.maximumLength, bytes.count - marker > bound { rules.append(.tooLong) }
         }
         return rules
+    }
+
+    /// Whether an attribute of a type can have a value: SQLite lets any value stand in any column.
+    private static func fits(_ value: ReferenceValue, _ type: AttributeType) -> Bool {
+        switch (type, value) {
+        case (_, .null): true
+        case (.integer16, _), (.integer32, _), (.integer64, _), (.boolean, _):
+            if case .integer = value { true } else { false }
+        case (.decimal, .text(let text)): text == "NaN"
+        case (.decimal, _), (.double, _), (.float, _), (.date, _):
+            switch value {
+            case .integer, .real: true
+            default: false
+            }
+        case (.string, _), (.uri, _): if case .text = value { true } else { false }
+        case (.binaryData, _), (.uuid, _), (.transformable, _): if case .blob = value { true } else { false }
+        default: true
+        }
     }
 
     /// Decision: an empty relationship is missing where it is required and fine where it is optional, whatever its
@@ -115,12 +134,13 @@ extension ReferenceMigrator {
         case .tooShort: was.minimumLength == now.minimumLength
         case .tooLong: was.maximumLength == now.maximumLength
         case .pattern: was.regularExpression == now.regularExpression
+        case .otherType: true
         default: false
         }
     }
 
     /// Whether an inferred mapping cannot help that a relationship breaks a rule: the source model had the rule and the
-    /// source object broke it, or the relationship is new.
+    /// source object broke it.
     ///
     /// Decision: a reference to a row that does not exist is no member, so what is empty without it was empty.
     func isOldRule(
@@ -129,8 +149,7 @@ extension ReferenceMigrator {
         guard mappingModel.rulesOfTheSource == .warn, let origin = origins[ObjectIdentifier(object)],
             let property = mappings[origin.mapping].relationshipMapping(named: relationship.name), property.isAutomatic
         else { return false }
-        guard let expression = property.valueExpression else { return true }
-        guard case .function(_, _, let arguments) = expression.node,
+        guard case .function(_, _, let arguments)? = property.valueExpression?.node,
             case .keyPath(.variable("source"), let path)? = arguments.last, path.count == 1,
             let old = origin.source.entity.relationship(named: path[0]),
             origin.source.related(path[0]).count == object.related(relationship.name).count

@@ -116,7 +116,7 @@ package final class ReferenceMigrator {
         var store = destination
         var associations: [ReferenceAssociation] = []
         var known: [String] = []
-        var dangling = 0
+        var (dangling, further) = (0, 0)
         var rejects: [ReferenceReject] = []
         var migrated: [String: Int] = [:]
         var rejected: [String: Int] = [:]
@@ -135,8 +135,10 @@ package final class ReferenceMigrator {
             known += names
             associations += outcome.report.associations
             dangling += outcome.report.danglingReferences
+            further += outcome.report.furtherDestinations
             outcome.report.associations = associations
             outcome.report.danglingReferences = dangling
+            outcome.report.furtherDestinations = further
             outcome.report.rejects = rejects + outcome.report.rejects
             outcome.report.migrated.merge(migrated) { $1 + $0 }
             outcome.report.rejected.merge(rejected) { $1 + $0 }
@@ -310,7 +312,7 @@ package final class ReferenceMigrator {
                 if !relationship.isToMany, let least = fitting.map(\.mapping).min() {
                     fitting = fitting.filter { $0.mapping == least } + fitting.filter { $0.mapping != least }
                 }
-                if !relationship.isToMany, fitting.count > 1 { report.furtherDestinations += 1 }
+                if !relationship.isToMany { report.furtherDestinations += max(0, fitting.count - 1) }
                 values.append((relationship, ReferenceClaim(members: fitting, ordering: ordering)))
             }
         }

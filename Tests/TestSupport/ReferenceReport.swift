@@ -26,7 +26,7 @@ package struct ReferenceReport {
     /// References that a relationship mapping looks up to rows that do not exist: each once for the source object whose
     /// links they would be, which is not always the one that holds them (`$source.a.bs`).
     package var danglingReferences = 0
-    /// To-one relationships whose expression gave more than one object.
+    /// Objects that expressions gave to-one relationships beside the one that each got.
     package var furtherDestinations = 0
     /// Broken rules that the source model had too, of values copied unchanged by an inferred mapping.
     package var warnings: [ReferenceViolation] = []

@@ -40,7 +40,7 @@ package struct AutomaticMapping {
         /// Why it cannot be mapped; nil where it can, or is new.
         package var unmapped: UnmappedProperty? {
             guard case .incompatible(let reason, let origin) = outcome else { return nil }
-            return UnmappedProperty(source: origin, reason: reason.reason)
+            return UnmappedProperty(source: origin, reason: reason.reason(of: name, from: origin))
         }
 
         /// The line that maps it in JSON, where its values convert when an expression names them; nil where they do not.
@@ -116,8 +116,7 @@ package struct AutomaticMapping {
         let new = StoredProperty.all(of: destinationEntity)
         let old = sourceEntity.map(StoredProperty.all(of:)) ?? []
         let counterparts = CounterpartMatching.match(
-            destinations: new.map(\.renamable), sources: old.map(\.renamable),
-            mayReturn: { incompatibility(from: old[$1], to: new[$0]) == nil })
+            destinations: new.map(\.renamable), sources: old.map(\.renamable))
         return zip(new, counterparts).map { property, counterpart in
             let counterpart = counterpart.map { old[$0] }
             let expression = counterpart.flatMap { self.expression(of: property, from: $0) }

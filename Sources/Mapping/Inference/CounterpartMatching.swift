@@ -24,9 +24,10 @@ struct RenamableName: Hashable {
 /// 3. The names are equal, also where identifiers are set that led nowhere. Core Data keeps the rows then: `Conversation`
 ///    of zmessaging 2.47.0 has the identifier `messageDestructionTimeout` by mistake, and the rows went through 2.46 →
 ///    2.47 → 2.48 unharmed (store2-45-0 and store2-50-0 of one database).
-/// 4. The new item's name is the old item's identifier: renamed back to the canonical name. This is the weakest claim and
-///    the caller may forbid it (zmessaging 2.53.0 gives the Boolean `isSilenced` the identifier `mutedStatus`, and 2.54.0
-///    has an Integer 32 of that name, which is a new attribute).
+/// 4. The new item's name is the old item's identifier: renamed back to the canonical name. An item without an identifier
+///    has its name for one in Core Data, so this is a renaming like the others, also where the two do not fit: zmessaging
+///    2.53.0 gives the Boolean `isSilenced` the identifier `mutedStatus`, 2.54.0 has an Integer 32 of that name, and the
+///    app ships a mapping model for the step.
 ///
 /// Within a round, equal names win, then the order of the lists.
 enum CounterpartMatching {
@@ -35,12 +36,10 @@ enum CounterpartMatching {
     /// - Parameters:
     ///   - destinations: Items of the new version, in a stable order, names unique.
     ///   - sources: Items of the old version, likewise.
-    ///   - mayReturn: Whether round 4 may match a destination index with a source index.
     /// - Returns: For each destination the index of its source, or nil for a new item.
     /// - Complexity: O(n) in items of both lists (identifiers shared by k sources cost k at each of their users).
     static func match(
-        destinations: [RenamableName], sources: [RenamableName],
-        mayReturn: (_ destination: Int, _ source: Int) -> Bool = { _, _ in true }
+        destinations: [RenamableName], sources: [RenamableName]
     ) -> [Int?] {
         var byName: [String: Int] = [:]
         var byIdentifier: [String: [Int]] = [:]
@@ -51,12 +50,11 @@ enum CounterpartMatching {
         var result = [Int?](repeating: nil, count: destinations.count)
         var isTaken = [Bool](repeating: false, count: sources.count)
 
-        func round(_ candidates: (RenamableName) -> [Int], allowing isAllowed: (Int, Int) -> Bool = { _, _ in true }) {
+        func round(_ candidates: (RenamableName) -> [Int]) {
             for mustShareName in [true, false] {
                 for (index, destination) in destinations.enumerated() where result[index] == nil {
                     let found = candidates(destination).first {
-                        !isTaken[$0] && isAllowed(index, $0)
-                            && (!mustShareName || sources[$0].name == destination.name)
+                        !isTaken[$0] && (!mustShareName || sources[$0].name == destination.name)
                     }
                     guard let found else { continue }
                     result[index] = found
@@ -67,7 +65,7 @@ enum CounterpartMatching {
         round { $0.identifier.flatMap { byIdentifier[$0] } ?? [] }
         round { $0.identifier.flatMap { byName[$0] }.map { [$0] } ?? [] }
         round { byName[$0.name].map { [$0] } ?? [] }
-        round({ byIdentifier[$0.name] ?? [] }, allowing: mayReturn)
+        round { byIdentifier[$0.name] ?? [] }
         return result
     }
 }

@@ -69,21 +69,33 @@ package enum Incompatibility: Hashable, Sendable {
     }
 }
 
+extension Incompatibility {
+    /// The reason, with both names of a property that was renamed.
+    package func reason(of property: String?, from oldName: String?) -> String {
+        guard let oldName, let property, oldName != property else { return reason }
+        return "\(reason), and \(oldName) was renamed to \(property)"
+    }
+}
+
 /// Everything that stands against inferring a mapping model, in the order of the destination's entities.
 struct InferenceProblems {
     private struct Problem {
         let entity: String
         let property: String?
         let reason: Incompatibility
-        /// The source property; nil where the problem is no property's.
+        /// The source property's name; nil where the problem is no property's.
         let origin: String?
+
+        var sentence: String { reason.reason(of: property, from: origin) }
     }
     private var problems: [Problem] = []
     private var seen: Set<String> = []
 
     /// Notes a problem. A property that several subentities inherit is reported once, at the first of them.
     ///
-    /// - Parameter declaredBy: The entity that declares the property; `entity` where the problem is the entity's own.
+    /// - Parameters:
+    ///   - origin: the source property.
+    ///   - declaredBy: The entity that declares the property; `entity` where the problem is the entity's own.
     mutating func add(
         _ reason: Incompatibility, entity: String, property: String?, from origin: String? = nil, declaredBy: String
     ) {
@@ -94,10 +106,10 @@ struct InferenceProblems {
     /// One error for all problems: code and context of the first, the others in the message. Nil where there is none.
     var error: MigrationError? {
         guard let first = problems.first else { return nil }
-        var message = first.reason.reason
+        var message = first.sentence
         if problems.count > 1 {
             let rest = problems.dropFirst().map { problem in
-                problem.entity + (problem.property.map { ".\($0)" } ?? "") + ": " + problem.reason.reason
+                problem.entity + (problem.property.map { ".\($0)" } ?? "") + ": " + problem.sentence
             }
             message += "; and \(rest.count) more: " + rest.joined(separator: "; ")
         }

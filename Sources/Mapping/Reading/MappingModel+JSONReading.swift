@@ -460,7 +460,8 @@ private struct MappingModelReader {
                             name: property.name, valueExpression: nil, isAutomatic: property.isReproduced(by: nil)))
                     continue
                 }
-                if case .incompatible(let reason, _) = property.outcome, !leavesUnmappable {
+                if case .incompatible(let reason, let origin) = property.outcome, !leavesUnmappable {
+                    let reason = reason.reason(of: property.name, from: origin)
                     let refusal = refusal(ofUnlisted: property, reason, draft)
                     guard !misfits.isEvaluated(draft.mapping), misfits == .noted || misfits == .refused else {
                         throw refusal
@@ -482,10 +483,10 @@ private struct MappingModelReader {
     }
 
     private func refusal(
-        ofUnlisted property: AutomaticMapping.Property, _ reason: Incompatibility, _ draft: Draft
+        ofUnlisted property: AutomaticMapping.Property, _ reason: String, _ draft: Draft
     ) -> MigrationError {
         document.failure(
-            "mapping.unlistedProperty", "A property that is not listed cannot be mapped: " + reason.reason,
+            "mapping.unlistedProperty", "A property that is not listed cannot be mapped: " + reason,
             at: draft.position,
             remedy: (property.convertingLine.map { "List it, \($0), " } ?? "List it with an expression, ")
                 + "or leave it alone with \"\(property.name)\": null or --unmappable leave",

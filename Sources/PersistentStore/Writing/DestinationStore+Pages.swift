@@ -71,7 +71,8 @@ extension DestinationStore {
     /// Whether a table can be filled by pages: it is empty, and has no indexes but those that were made ahead and that of a
     /// join table's primary key.
     func canWritePages(_ table: String, isIndexed: Bool) throws(MigrationError) -> Bool {
-        guard writesPages, !isAppending, try connection.integer("SELECT 1 FROM \(SQLName.quoted(table)) LIMIT 1") == nil
+        guard filling.writesPages, !isAppending,
+            try connection.integer("SELECT 1 FROM \(SQLName.quoted(table)) LIMIT 1") == nil
         else { return false }
         guard isIndexed else { return true }
         return try connection.integer(
@@ -158,7 +159,7 @@ extension DestinationStore {
 
     /// The indexes of an entity table that are over all its rows, as many as there is memory for.
     func sortableIndexes(ofTable table: Int) -> [SortableIndex] {
-        guard let indexSorts else { return [] }
+        guard let indexSorts = filling.indexSorts else { return [] }
         let description = schema.tables[table]
         let found = schema.indexes[table].compactMap { index -> SortableIndex? in
             guard index.condition == nil, !index.terms.isEmpty, index.terms.count <= IndexSorter.mostTerms else {
@@ -177,10 +178,10 @@ extension DestinationStore {
 
     /// The index of a join table's second column.
     func sortableIndexes(ofJoinTable table: Int) -> [SortableIndex] {
-        guard indexSorts != nil else { return [] }
+        guard filling.indexSorts != nil else { return [] }
         let most = schema.joinTables[table].sides.map { side -> Int64? in
             let entity = schema.model.entity(at: side.relationship.entity)
-            return expectedKeys.map { $0[schema.tableIndex(of: entity)] }
+            return filling.expectedKeys.map { $0[schema.tableIndex(of: entity)] }
         }
         return schema.joinIndexes(table).map { index in
             SortableIndex(
@@ -204,7 +205,7 @@ extension DestinationStore {
             name: table, root: try root(of: table), affinities: Array(affinities.dropFirst(isKeyed ? 1 : 0)),
             isKeyed: isKeyed, primary: nil, indexes: [])
         for index in indexes {
-            guard let indexSorts else { break }
+            guard let indexSorts = filling.indexSorts else { break }
             target.indexes.append(
                 .init(
                     name: index.name, root: try root(of: index.name), slots: index.terms.map(\.slot),

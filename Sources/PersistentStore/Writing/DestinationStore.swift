@@ -12,37 +12,47 @@ import Glibc
 /// one task at a time.
 ///
 /// Memory: SQLite's page cache of the given size, as much again while an index is built, and the writers' statements.
+@dynamicMemberLookup
 package final class DestinationStore {
+    /// What the owner of a store asks for while it is filled.
+    package struct Filling {
+        /// True where pages fill empty tables of a fresh file; else SQLite inserts. No statement of the connection may be
+        /// under way while a table's writer is at work.
+        package var writesPages = false
+        /// Indexes of the source's that are made as they stand, once the rows are in.
+        package var carriedIndexes: [CarriedIndex] = []
+        /// Derived attributes that are computed when the rows are in.
+        package var derived = DerivedSelection()
+        /// True where indexes of tables without rows wait until the end: later mapping models may fill them.
+        package var defersEmptyIndexes = false
+        /// Where indexes are sorted while their tables' rows are written by pages; nil: SQLite builds all of them.
+        package var indexSorts: IndexSorts?
+        /// The highest key that is expected in each table, by table; nil where nothing is known. It decides how much memory
+        /// sorts take, and nothing else.
+        package var expectedKeys: [Int64]?
+    }
+
     package let path: String
     package let schema: StoreSchema
     /// The connection, for checks; nothing but this type and its writers may change the store through it.
     package let connection: Connection
     /// Whether the file stood before, with rows, indexes and metadata of its own.
     let isAppending: Bool
-    /// Whether empty tables of a fresh file are filled by pages; else SQLite inserts. No statement of the connection may be
-    /// under way while a table's writer is at work.
-    package var writesPages = false
-    /// Indexes of the source's that are made as they stand, once the rows are in.
-    package var carriedIndexes: [CarriedIndex] = []
+    /// How the store is filled: each of its properties is one of the store. A store that is opened anew from a checkpoint is
+    /// filled in the same way.
+    private(set) var filling = Filling()
+    package subscript<Value>(dynamicMember property: WritableKeyPath<Filling, Value>) -> Value {
+        get { filling[keyPath: property] }
+        set { filling[keyPath: property] = newValue }
+    }
     /// Notes of the schema about indexes that were made after all.
     package private(set) var madeIndexes: Set<String> = []
-    /// Which derived attributes are computed when the rows are in.
-    package var derived = DerivedSelection()
-    /// Whether indexes of tables without rows wait until the end: where later mapping models may fill them.
-    package var defersEmptyIndexes = false
     /// Tables and join tables that have their indexes, and those whose indexes are away while rows come.
     var indexed: Set<Int> = []
     var indexedJoins: Set<Int> = []
     private(set) var absent: [String: AbsentIndexes] = [:]
     /// What the file bore in its user version before the run: nothing in a fresh one.
     private(set) var firstStamp: Int64 = 0
-    /// Where indexes are sorted while their tables' rows are written by pages; nil: SQLite builds all of them.
-    package var indexSorts: IndexSorts?
-    /// The highest key that is expected in each table, by table; nil where nothing is known. It decides how much memory sorts
-    /// take, and nothing else.
-    package var expectedKeys: [Int64]? {
-        didSet { precondition(expectedKeys.map { $0.count == schema.tables.count } ?? true) }
-    }
     /// Whether indexes of tables without rows were made for pages to fill.
     var hasIndexesAhead = false
     /// Whether the connection gives its lock up at the end of a transaction, and looks at the file anew in the next one.
@@ -280,7 +290,7 @@ package final class DestinationStore {
         indexed.insert(table)
         let missing = try missingIndexes(of: table)
         // SQLite sorts in the memory that the page writer's sorts have.
-        if !missing.isEmpty { indexSorts?.space.release() }
+        if !missing.isEmpty { filling.indexSorts?.space.release() }
         for index in missing {
             do throws(MigrationError) {
                 try connection.execute(index.statement(on: schema.tables[table]))
@@ -356,7 +366,7 @@ package final class DestinationStore {
         guard !indexed.contains(table), try !waits(name) else { return }
         indexed.insert(table)
         let missing = try missingIndexes(of: table)
-        if !missing.isEmpty { indexSorts?.space.release() }
+        if !missing.isEmpty { filling.indexSorts?.space.release() }
         for index in missing {
             let columns = index.terms.map { schema.tables[table].columns[$0.column].name }
             if index.isUnique, try AbsentIndexes.hasDuplicates(in: name, columns: columns, connection) {
@@ -376,9 +386,7 @@ package final class DestinationStore {
     /// What the store was at one time: a copy of its file, and what is known of its indexes.
     package struct Checkpoint {
         fileprivate let path: String
-        fileprivate let writesPages: Bool
-        fileprivate let indexSorts: IndexSorts?
-        fileprivate let defersEmptyIndexes: Bool
+        fileprivate let filling: Filling
         /// What was known of the store then.
         package let knowledge: Knowledge
         /// The number that the copy bears.
@@ -409,9 +417,7 @@ package final class DestinationStore {
     ///   - knowledge: what was known of the store then.
     ///   - stamp: the number that the copy bears.
     package func checkpoint(at path: String, knowledge: Knowledge, stamp: Int64) -> Checkpoint {
-        Checkpoint(
-            path: path, writesPages: writesPages, indexSorts: indexSorts, defersEmptyIndexes: defersEmptyIndexes,
-            knowledge: knowledge, stamp: stamp)
+        Checkpoint(path: path, filling: filling, knowledge: knowledge, stamp: stamp)
     }
 
     /// Opens a store as it was at a checkpoint, and begins the transaction. The checkpoint is used up.
@@ -425,9 +431,7 @@ package final class DestinationStore {
         self.path = path
         self.schema = schema
         isAppending = checkpoint.knowledge.isAppending
-        writesPages = checkpoint.writesPages
-        indexSorts = checkpoint.indexSorts
-        defersEmptyIndexes = checkpoint.defersEmptyIndexes
+        filling = checkpoint.filling
         indexed = Set(checkpoint.knowledge.indexed)
         indexedJoins = Set(checkpoint.knowledge.indexedJoins)
         absent = checkpoint.knowledge.absent
@@ -469,7 +473,7 @@ package final class DestinationStore {
         indexedJoins.insert(joinTable)
         let present = try indexNames(of: name)
         let missing = schema.joinIndexes(joinTable).filter { !present.contains($0.name) }
-        if !missing.isEmpty { indexSorts?.space.release() }
+        if !missing.isEmpty { filling.indexSorts?.space.release() }
         for index in missing {
             try connection.execute(index.statement)
         }
@@ -477,7 +481,7 @@ package final class DestinationStore {
 
     /// Whether a table's indexes wait for rows of a later mapping model.
     private func waits(_ table: String) throws(MigrationError) -> Bool {
-        guard defersEmptyIndexes else { return false }
+        guard filling.defersEmptyIndexes else { return false }
         return try connection.integer("SELECT 1 FROM \(SQLName.quoted(table)) LIMIT 1") == nil
     }
 
@@ -486,7 +490,7 @@ package final class DestinationStore {
     package func createTriggers() throws(MigrationError) {
         try resume()
         try refreshDerivedAttributes()
-        for index in carriedIndexes where try make(index) { madeIndexes.insert(index.index.note) }
+        for index in filling.carriedIndexes where try make(index) { madeIndexes.insert(index.index.note) }
         for statement in schema.triggerStatements() { try connection.execute(statement) }
     }
 
@@ -503,7 +507,9 @@ package final class DestinationStore {
 
     private func refreshDerivedAttributes() throws(MigrationError) {
         try connection.addTextFunctions()
-        for statement in schema.derivedRefreshes(derived, isAppended: isAppending) { try connection.execute(statement) }
+        for statement in schema.derivedRefreshes(filling.derived, isAppended: isAppending) {
+            try connection.execute(statement)
+        }
     }
 
     /// Brings derived attributes up to date, writes Z_MAX into an appended store, commits, closes, checks the file's header and brings the file to the disk.
@@ -529,7 +535,7 @@ package final class DestinationStore {
 
     private func commit() throws(MigrationError) {
         // An R-tree keeps statements of its own until the connection closes.
-        let hasTrees = carriedIndexes.contains { $0.fill != nil }
+        let hasTrees = filling.carriedIndexes.contains { $0.fill != nil }
         precondition(hasTrees || sqlite3_next_stmt(connection.handle, nil) == nil, "a writer is not finished")
         if stamp != firstStamp { try connection.execute("PRAGMA user_version=\(firstStamp)") }
         try willCommit?()

@@ -153,6 +153,14 @@ final class AttributeProgram {
         return columns
     }
 
+    /// The columns that hold values as the source has them, whatever their kind.
+    var copiedColumns: Set<Int> {
+        var columns = Set(copies.map(\.to))
+        for case .addMarker(_, let column) in steps { columns.insert(column) }
+        for case .stripMarker(_, let column, _) in steps { columns.insert(column) }
+        return columns
+    }
+
     /// Lets the values of some slots come together: of each of them all are copied, to columns that follow each other.
     func copyTogether(_ runs: [[Int]]) {
         let grouped = Set(runs.joined())

@@ -47,8 +47,12 @@ public struct MigrationCounts: Sendable, Codable, Equatable {
     public var danglingReferences = 0
     /// References to source objects that were not migrated; they became nil.
     public var unmigratedReferences = 0
-    /// To-one relationships for which a lookup gave more than one object; the first was taken.
+    /// Objects that lookups found for to-one relationships beside the one that each got.
     public var surplusToOne = 0
+    /// References without an object by relationship and cause, those to rejected objects included; nil where there are none.
+    public var nilReferences: [NilReferences]?
+    /// The objects of ``surplusToOne`` by relationship; nil where there are none.
+    public var furtherObjects: [FurtherObjects]?
     /// Links written to join tables.
     public var links = 0
     /// External binary values referred to.

@@ -5,7 +5,7 @@ import PersistentStore
 enum RunNotes {
     static func notes(
         counts: MigrationCounts, tables: [PlannedTable], schema: StoreSchema, options: MigrationOptions,
-        source: SourceStore, foreign: ForeignTables, existing: ExistingStore? = nil, rejects: RejectReport? = nil,
+        source: SourceStore, foreign: ForeignTables, existing: ExistingStore? = nil,
         missing: [ExternalFiles.Missing] = [],
         history: String? = nil, repairs: [MigrationPlan.Repair] = [], unmapped: [MigrationPlan.Unmapped] = [],
         madeIndexes: Set<String> = [],
@@ -50,20 +50,7 @@ enum RunNotes {
         if counts.strays > 0 {
             notes.append("\(counts.strays) source rows are of no entity of the source model and were not migrated")
         }
-        if counts.danglingReferences > 0 {
-            notes.append("\(counts.danglingReferences) references to rows that do not exist became nil")
-        }
-        if counts.unmigratedReferences > 0 {
-            notes.append("\(counts.unmigratedReferences) references to objects that were not migrated became nil")
-        }
-        if counts.surplusToOne > 0 {
-            notes.append(
-                "\(counts.surplusToOne) further objects found for to-one relationships were left out; the first was taken"
-            )
-        }
-        if let rejects, rejects.removedReferences > 0 {
-            notes.append("\(rejects.removedReferences) references to rejected objects became nil")
-        }
+        notes += (counts.nilReferences ?? []).map(\.sentence) + (counts.furtherObjects ?? []).map(\.sentence)
         if counts.missingExternalFiles > 0 {
             let named = missing.map { "\($0.entity)/p\($0.key).\($0.attribute): \($0.file)" }
             notes.append(
@@ -84,7 +71,7 @@ enum RunNotes {
         }
         for (rule, count) in counts.warnings.sorted(by: { $0.key < $1.key }) {
             notes.append(
-                "\(count) objects break a rule that they broke in the source already, or that a new relationship brings: \(rule)"
+                "\(count) objects break a rule that they broke in the source already: \(rule)"
             )
         }
         return notes

@@ -230,6 +230,7 @@ final class DeclaredLinks {
         let candidates: [Int]
     }
     private var sharedMakers: [MakersKey: Makers] = [:]
+    private var countedRelationships: [PropertyReference: CountedRelationship] = [:]
 
     private func makers(_ candidates: [Int], for relationship: RelationshipDescription) -> Makers {
         let key = MakersKey(destination: relationship.destination.index, candidates: candidates)
@@ -318,6 +319,7 @@ final class DeclaredLinks {
         _ body: (LinkEnd, MemberOrder, Int) throws -> Void
     ) throws {
         var first: (rank: Int, member: LinkEnd, order: MemberOrder)?
+        var others = FurtherKeys()
         let table = lookup.argument.table
         try forEachArgument(lookup, of: source, in: mapping) { key, order in
             var isFound = false
@@ -328,7 +330,8 @@ final class DeclaredLinks {
                     if lookup.isToMany {
                         try body(member, order, maker.index)
                     } else if let known = first {
-                        session.counts.surplusToOne += 1
+                        guard others.insert(member.key, beside: known.member.key) else { return }
+                        countFurther(1, of: lookup.relationship)
                         if rank < known.rank { first = (rank, member, order) }
                     } else {
                         first = (rank, member, order)
@@ -408,8 +411,23 @@ final class DeclaredLinks {
             if !isFound { try countMissing(argument, key, relationship, of: owner) }
         }
         if let sorter {
-            session.add(ReferenceCounts(surplus: try link(try sorter.finish(), number, relationship)))
+            countFurther(try link(try sorter.finish(), number, relationship), of: relationship)
         }
+    }
+
+    /// Counts objects that were found for a to-one relationship beside the one that it got.
+    private func countFurther(_ count: Int, of relationship: RelationshipDescription) {
+        guard count > 0 else { return }
+        var counts = ReferenceCounts()
+        counts.add(further: count, of: counted(relationship))
+        session.add(counts)
+    }
+
+    private func counted(_ relationship: RelationshipDescription) -> CountedRelationship {
+        if let known = countedRelationships[relationship.reference] { return known }
+        let made = CountedRelationship(relationship, among: mappings)
+        countedRelationships[relationship.reference] = made
+        return made
     }
 
     /// Links every owner to the objects found for it, owner by owner; of a to-one to the first.
@@ -419,13 +437,16 @@ final class DeclaredLinks {
     {
         var surplus = 0
         try withRecords(8) { record, _ in
-            var previous: UInt64?
+            var previous: (owner: UInt64, member: UInt64)?
+            var others = FurtherKeys()
             while try sorted.next(into: record) {
-                if !relationship.isToMany, previous == record[0] {
-                    surplus += 1
+                if !relationship.isToMany, let previous, previous.owner == record[0] {
+                    let (first, member) = (SortKey.decode(previous.member), SortKey.decode(record[4]))
+                    if others.insert(member, beside: first) { surplus += 1 }
                     continue
                 }
-                previous = record[0]
+                previous = (record[0], record[4])
+                others.removeAll()
                 let owner = LinkEnd(key: SortKey.decode(record[0]), entity: number)
                 let member = LinkEnd(
                     key: SortKey.decode(record[4]), entity: UInt32(truncatingIfNeeded: record[5] >> 32))
@@ -475,7 +496,7 @@ final class DeclaredLinks {
             of: expression, planned, in: mapping, source: try sources.object(table: table, key: source),
             destination: destination)
         guard !planned.relationship.isToMany, found.count > 1 else { return found }
-        session.counts.surplusToOne += found.count - 1
+        countFurther(found.count - 1, of: planned.relationship)
         return [found[0]]
     }
 
@@ -663,17 +684,22 @@ final class DeclaredLinks {
     ) throws(MigrationError) {
         let table = argument.table
         guard try session.sourceKeys?.byTable[table]?.contains(key) ?? true else {
-            session.counts.danglingReferences += 1
-            return
+            return count(.dangling, relationship)
         }
         // A member that holds the link itself takes it along: the owner's side refers to nothing that became nil.
         guard !relationship.isToMany || isJoined(argument) else { return }
         guard let unmigrated = session.unmigrated else {
-            session.counts.unmigratedReferences += 1
-            return
+            guard let fates = session.fates else { return }
+            return count(try fates.fate(of: key, table: table, for: relationship), relationship)
         }
         try unmigrated.note(
             unmigrated.number(of: relationship, sourceTable: table), owner: owner, source: key)
+    }
+
+    private func count(_ fate: ReferenceFate, _ relationship: RelationshipDescription) {
+        var counts = ReferenceCounts()
+        counts.add(counted(relationship), fate)
+        session.add(counts)
     }
 
     /// A constant nil sets nil.

@@ -159,7 +159,7 @@ struct JoinLinks {
         let rejected = session.validation.rejected
         let done = part?.links ?? 0
         // They were counted before the run was killed.
-        let removedBefore = rejected?.removedReferences ?? 0
+        let removedBefore = rejected?.removed ?? ReferenceCounts()
         try forEachMerged(sorted) { link in
             if let rejected,
                 try rejected.removesLink(
@@ -169,7 +169,7 @@ struct JoinLinks {
             }
             written += 1
             guard written > done else {
-                if written == done { rejected?.removedReferences = removedBefore }
+                if written == done { rejected?.removed = removedBefore }
                 return
             }
             let row = batch.appendRow(key: Int64(written))

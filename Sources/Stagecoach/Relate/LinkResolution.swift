@@ -67,14 +67,17 @@ struct LinkResolution {
         }
         let decided = session.sorter(width: ColumnPatches.width)
         let ordered = orderColumn != nil
+        var counts = ReferenceCounts()
         // Ordered: by owner first, so that members can be counted; else by member at once.
-        try forEachWinner(of: sorter) { words in
+        let further = try forEachWinner(of: sorter) { words in
             if ordered {
                 try decided.append(words[4], words[0], words[5], words[6], words[7])
             } else {
                 try decided.append(words[0], words[4], words[5], 0, 0)
             }
         }
+        counts.add(further: further, of: CountedRelationship(relationship, among: mappings))
+        session.add(counts)
         guard ordered else {
             return [(table, try patches(column, entityColumn, nil, try decided.finish()))]
         }
@@ -91,20 +94,28 @@ struct LinkResolution {
         return [(table, try patches(column, entityColumn, orderColumn, numbered))]
     }
 
-    /// The winning record of each first word: the first of class 0, else the last of class 1.
-    private func forEachWinner(of sorter: RecordSorter, _ body: (UnsafePointer<UInt64>) throws -> Void) throws {
+    /// Shows the winning record of each first word: the first of class 0, else the last of class 1.
+    ///
+    /// - Returns: how many further records of class 0 there were.
+    @discardableResult
+    private func forEachWinner(
+        of sorter: RecordSorter, _ body: (UnsafePointer<UInt64>) throws -> Void
+    ) throws -> Int {
         let sorted = try sorter.finish()
-        try withRecords(8) { best, next in
+        return try withRecords(8) { best, next in
             var has = false
+            var further = 0
             while try sorted.next(into: next) {
                 if has, best[0] != next[0] {
                     try body(UnsafePointer(best))
                     has = false
                 }
+                if has, best[1] == 0, next[1] == 0 { further += 1 }
                 if !has || best[1] == 1 { best.update(from: next, count: 8) }
                 has = true
             }
             if has { try body(UnsafePointer(best)) }
+            return further
         }
     }
 
@@ -244,7 +255,9 @@ struct LinkResolution {
                         memberEntity: Int64(bitPattern: record[4]), memberMapping: Int(record[1]),
                         ownerSource: SortKey.decode(record[5]), memberSource: 0, order: .none))
             }
-            session.add(ReferenceCounts(surplus: surplus))
+            var counts = ReferenceCounts()
+            counts.add(further: surplus, of: CountedRelationship(planned.relationship, among: mappings))
+            session.add(counts)
         }
     }
 

@@ -53,6 +53,7 @@ struct LinkStream {
         var counts = ReferenceCounts()
         let unmigrated = session.unmigrated
         let number = unmigrated?.number(of: planned.relationship, sourceTable: argument.table)
+        let counted = CountedRelationship(planned.relationship)
         try SourcePairs(session: session).forEach(mapping, own, argument) { ownerSource, memberSource, order in
             guard let owner = try owners.destinationKey(of: ownerSource) else { return }
             var found = false
@@ -77,11 +78,11 @@ struct LinkStream {
             }
             guard !found, countsMissing else { return }
             if let existing, try !existing.contains(memberSource) {
-                counts.dangling += 1
+                counts.add(counted, .dangling)
             } else if let unmigrated, let number {
                 try unmigrated.note(number, owner: owner, source: memberSource)
-            } else {
-                counts.unmigrated += 1
+            } else if let fates = session.fates {
+                counts.add(counted, try fates.fate(of: memberSource, table: argument.table, for: planned.relationship))
             }
         }
         session.add(counts)

@@ -17,6 +17,9 @@ struct OrderedJoinLinks {
     /// Keys of the objects on both sides, and of all rows of their source tables.
     private let keys: [MappingKeys]
     private let existing: [KeyIndex?]
+    /// Source tables of the objects on both sides, and the relationships that lead to the other side.
+    private let tables: [Int]
+    private let counted: [CountedRelationship]
 
     /// - Returns: nil where the links have to be sorted.
     init?(
@@ -49,6 +52,8 @@ struct OrderedJoinLinks {
         source = (table, side)
         self.keys = [first, second]
         existing = [keys.byTable[firstTable], keys.byTable[secondTable]]
+        tables = [firstTable, secondTable]
+        counted = sides.map { CountedRelationship($0) }
     }
 
     /// Writes all rows.
@@ -100,8 +105,8 @@ struct OrderedJoinLinks {
                 guard ends.hasFirst[row], ends.hasSecond[row] else {
                     // An object without its partner: the partner is not migrated, or is not there at all.
                     let (one, other) = sourceLink(row)
-                    if ends.hasFirst[row] { try count(other, existing[1], &counts) }
-                    if ends.hasSecond[row] { try count(one, existing[0], &counts) }
+                    if ends.hasFirst[row] { try count(other, onSide: 1, &counts) }
+                    if ends.hasSecond[row] { try count(one, onSide: 0, &counts) }
                     continue
                 }
                 if let last, last == (first, second) { continue }
@@ -121,11 +126,15 @@ struct OrderedJoinLinks {
         return written
     }
 
-    private func count(_ key: Int64, _ existing: KeyIndex?, _ counts: inout ReferenceCounts) throws(MigrationError) {
-        if let existing, try !existing.contains(key) {
-            counts.dangling += 1
-        } else {
-            counts.unmigrated += 1
+    /// Counts a partner that is not there, of an object on the other side.
+    private func count(
+        _ key: Int64, onSide side: Int, _ counts: inout ReferenceCounts
+    ) throws(MigrationError) {
+        let relationship = counted[1 - side]
+        if let existing = existing[side], try !existing.contains(key) {
+            counts.add(relationship, .dangling)
+        } else if let fates = session.fates {
+            counts.add(relationship, try fates.fate(of: key, table: tables[side], for: relationship.description))
         }
     }
 }

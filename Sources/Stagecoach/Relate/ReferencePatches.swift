@@ -67,8 +67,7 @@ final class ReferencePatches: RowPatches {
         self.sharing = sharing
         var slots = SourceSlots(entity: entity, schema: session.layout.schema)
         program = ReferenceProgram(
-            mapping: mapping, direct: direct, keys: keys, destination: session.destinationSchema, slots: &slots,
-            unmigrated: session.unmigrated)
+            mapping: mapping, direct: direct, keys: keys, session: session, slots: &slots)
         self.slots = slots
         switch own.mode {
         case .kept: (first, last) = (.min, own.index.lastKey)
@@ -159,9 +158,7 @@ extension ReferenceCounts {
         self.init()
         for patch in patches {
             guard let counts = (patch as? ReferencePatches)?.counts else { continue }
-            dangling += counts.dangling
-            unmigrated += counts.unmigrated
-            surplus += counts.surplus
+            add(counts)
         }
     }
 }

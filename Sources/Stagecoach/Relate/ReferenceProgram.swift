@@ -32,11 +32,17 @@ struct ReferenceProgram {
         let order: (slot: Int, column: Int)?
         /// Where references that find nothing are noted; nil: they are counted at once.
         let unmigrated: (log: UnmigratedReferences, number: UInt64)?
+        let counted: CountedRelationship
+        /// Table of the objects that are looked up.
+        let sourceTable: Int
 
         init(
             sourceSlot: Int?, candidates: [Candidate], existing: KeyIndex?, column: Int, entityColumn: Int?,
-            order: (slot: Int, column: Int)?, unmigrated: (log: UnmigratedReferences, number: UInt64)?
+            order: (slot: Int, column: Int)?, unmigrated: (log: UnmigratedReferences, number: UInt64)?,
+            counted: CountedRelationship, sourceTable: Int
         ) {
+            self.counted = counted
+            self.sourceTable = sourceTable
             self.sourceSlot = sourceSlot
             self.candidates = candidates
             only = candidates.count == 1 ? candidates[0] : nil
@@ -56,15 +62,18 @@ struct ReferenceProgram {
     }
 
     private var steps: [Step] = []
+    private let fates: ReferenceFates?
 
     /// - Parameters:
     ///   - direct: the relationships to look up here, with where to copy an ordering key from.
     ///   - slots: collects the source columns that the program reads.
-    ///   - unmigrated: takes references that find nothing, where they may be set later.
+    ///   - session: knows what takes references that find nothing, and what became of the objects.
     init(
-        mapping: PlannedMapping, direct: [DirectReference], keys: SourceKeys, destination: StoreSchema,
-        slots: inout SourceSlots, unmigrated: UnmigratedReferences? = nil
+        mapping: PlannedMapping, direct: [DirectReference], keys: SourceKeys, session: MigrationSession,
+        slots: inout SourceSlots
     ) {
+        let (destination, unmigrated) = (session.destinationSchema, session.unmigrated)
+        fates = session.fates
         for reference in direct {
             guard case .lookup(let argument, let candidates)? = reference.planned.value,
                 case .toOne(_, let column, let entityColumn, let orderColumn) = reference.planned.storage
@@ -86,7 +95,7 @@ struct ReferenceProgram {
                     existing: keys.byTable[argument.table], column: column, entityColumn: entityColumn, order: order,
                     unmigrated: unmigrated.map {
                         ($0, $0.number(of: reference.planned.relationship, sourceTable: argument.table))
-                    }))
+                    }, counted: CountedRelationship(reference.planned.relationship), sourceTable: argument.table))
         }
     }
 
@@ -124,7 +133,7 @@ struct ReferenceProgram {
                 for candidate in step.candidates {
                     guard let key = try candidate.keys.destinationKey(of: sourceKey) else { continue }
                     if found {
-                        counts.surplus += 1
+                        counts.add(of: step.counted)
                         continue
                     }
                     found = true
@@ -194,11 +203,12 @@ struct ReferenceProgram {
         _ step: Step, _ sourceKey: Int64, owner: Int64, _ counts: inout ReferenceCounts
     ) throws(MigrationError) {
         if let existing = step.existing, try !existing.contains(sourceKey) {
-            counts.dangling += 1
+            counts.add(step.counted, .dangling)
         } else if let unmigrated = step.unmigrated {
             try unmigrated.log.note(unmigrated.number, owner: owner, source: sourceKey)
-        } else {
-            counts.unmigrated += 1
+        } else if let fates {
+            counts.add(
+                step.counted, try fates.fate(of: sourceKey, table: step.sourceTable, for: step.counted.description))
         }
     }
 }
@@ -208,13 +218,6 @@ struct DirectReference {
     let planned: PlannedRelationship
     /// Column of the source row whose ordering key is copied; nil where there is none.
     let sourceOrderColumn: Int?
-}
-
-/// References without an object, counted.
-struct ReferenceCounts {
-    var dangling = 0
-    var unmigrated = 0
-    var surplus = 0
 }
 
 /// The keys of all mappings and of all source tables.

@@ -13,6 +13,13 @@ final class UnmigratedReferences {
         let relationship: RelationshipDescription
         /// Table of the source objects that were looked up.
         let sourceTable: Int
+        let counted: CountedRelationship
+
+        init(_ relationship: RelationshipDescription, sourceTable: Int) {
+            self.relationship = relationship
+            self.sourceTable = sourceTable
+            counted = CountedRelationship(relationship)
+        }
     }
 
     private var lookups: [Lookup] = []
@@ -43,7 +50,7 @@ final class UnmigratedReferences {
             let name = try state.text()
             let table = try state.count(upTo: 1 << 24)
             guard let relationship = entity.relationship(named: name) else { throw StateReader.damaged(name) }
-            lookups.append(Lookup(relationship: relationship, sourceTable: table))
+            lookups.append(Lookup(relationship, sourceTable: table))
         }
         try log.restore(from: &state)
     }
@@ -55,7 +62,7 @@ final class UnmigratedReferences {
         if let known = lookups.lastIndex(where: { $0.relationship == relationship && $0.sourceTable == sourceTable }) {
             return UInt64(known)
         }
-        lookups.append(Lookup(relationship: relationship, sourceTable: sourceTable))
+        lookups.append(Lookup(relationship, sourceTable: sourceTable))
         return UInt64(lookups.count - 1)
     }
 
@@ -74,31 +81,37 @@ final class UnmigratedReferences {
     ///   - destination: the store with all its rows.
     ///   - session: knows the associations of all mapping models.
     /// - Complexity: a lookup by key for each reference noted.
-    func countOfNil(in destination: DestinationStore, _ session: MigrationSession) throws -> Int {
+    func nilReferences(in destination: DestinationStore, _ session: MigrationSession) throws -> ReferenceCounts {
+        let fates = ReferenceFates(
+            session: session, mappings: session.associations.mappings,
+            makers: .associations(session.associations.tables))
         let cursor = try log.scan()
         var last: (UInt64, UInt64, UInt64)?
         var ends: (number: UInt64, end: RelationshipEnd)?
-        var count = 0
+        var counts = ReferenceCounts()
         try withRecords(3) { record, _ in
             while try cursor.next(into: record) {
                 let reference = (record[0], record[1], record[2])
                 if let last, last == reference { continue }
                 last = reference
                 try session.checkCancelled()
+                let lookup = lookups[Int(record[0])]
                 if ends?.number != record[0] {
-                    let lookup = lookups[Int(record[0])]
                     ends = (
                         record[0],
                         try RelationshipEnd(
                             lookup.relationship, sourceTable: lookup.sourceTable, in: destination, session)
                     )
                 }
-                if try ends?.end.isNil(owner: SortKey.decode(record[1]), source: SortKey.decode(record[2])) == true {
-                    count += 1
+                let source = SortKey.decode(record[2])
+                if try ends?.end.isNil(owner: SortKey.decode(record[1]), source: source) == true {
+                    counts.add(
+                        lookup.counted,
+                        try fates.fate(of: source, table: lookup.sourceTable, for: lookup.relationship))
                 }
             }
         }
-        return count
+        return counts
     }
 }
 

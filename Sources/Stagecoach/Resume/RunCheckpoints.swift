@@ -161,7 +161,7 @@ final class RunCheckpoints {
         session.progress.go(to: state.progress.rows)
         if let rejects = state.rejects, let rejected = session.validation.rejected {
             rejected.skippedRows = rejects.skippedRows
-            rejected.removedReferences = rejects.removedReferences
+            rejected.removed = rejects.removed
         }
         if state.hasDuplicates { session.validation.ledger?.hasDuplicates = true }
         highest = state.progress.highest
@@ -555,7 +555,7 @@ final class RunCheckpoints {
         guard stages == nil || stagesBytes != nil else { return nil }
         if let rejected = session.validation.rejected {
             rejects?.skippedRows = rejected.skippedRows
-            rejects?.removedReferences = rejected.removedReferences
+            rejects?.removed = rejected.removed
         }
         // The models that had run when no state was taken yet.
         if turns.done > 0, models == nil { models = try FinishedModels.bytes(session) }

@@ -15,7 +15,8 @@ extension RunRecord.LoadPosition {
             $1.write($0.value.made)
             $1.write($0.value.highest)
         }
-        writer.write(integers: [references.dangling, references.unmigrated, references.surplus, links])
+        references.write(to: &writer)
+        writer.write(links)
         writer.write(highest)
         writer.write(afterLink?.first)
         writer.write(afterLink?.second)
@@ -30,10 +31,8 @@ extension RunRecord.LoadPosition {
             let index = try reader.signed()
             mappings[index] = Mapping(made: try reader.signed(), highest: try reader.integer())
         }
-        let counts = try reader.signedList()
-        guard counts.count == 4 else { throw StateReader.damaged("a load's counts") }
-        (references.dangling, references.unmigrated) = (counts[0], counts[1])
-        (references.surplus, links) = (counts[2], counts[3])
+        references = try ReferenceCounts(from: &reader)
+        links = try reader.signed()
         highest = try reader.integer()
         let (first, second) = (try reader.optionalInteger(), try reader.optionalInteger())
         if let first, let second { afterLink = (first, second) }
@@ -56,6 +55,7 @@ extension MigrationCounts {
             strays, danglingReferences, unmigratedReferences, surplusToOne, links, externalValues, externalFilesCreated,
             missingExternalFiles,
         ])
+        ReferenceCounts(missing: nilReferences ?? [], further: furtherObjects ?? []).write(to: &writer)
         for numbers in [withoutMapping, removed, warnings, created] { writer.write(numbers: numbers) }
     }
 
@@ -78,6 +78,9 @@ extension MigrationCounts {
         (strays, danglingReferences, unmigratedReferences) = (counts[0], counts[1], counts[2])
         (surplusToOne, links, externalValues) = (counts[3], counts[4], counts[5])
         (externalFilesCreated, missingExternalFiles) = (counts[6], counts[7])
+        let references = try ReferenceCounts(from: &reader)
+        nilReferences = references.missing.isEmpty ? nil : references.missing
+        furtherObjects = references.further.isEmpty ? nil : references.further
         withoutMapping = try reader.numbers()
         removed = try reader.numbers()
         warnings = try reader.numbers()
@@ -230,8 +233,9 @@ extension RunRecord.Before {
 extension RunRecord.Rejects {
     init(from reader: inout StateReader) throws(MigrationError) {
         let counts = try reader.signedList()
-        guard counts.count == 4 else { throw StateReader.damaged("the rejects' counts") }
-        self.init(made: counts[0], rounds: counts[1], skippedRows: counts[2], removedReferences: counts[3])
+        guard counts.count == 3 else { throw StateReader.damaged("the rejects' counts") }
+        self.init(made: counts[0], rounds: counts[1], skippedRows: counts[2])
+        removed = try ReferenceCounts(from: &reader)
     }
 }
 
@@ -245,9 +249,8 @@ extension RunRecord.State {
         knowledge.write(to: &writer)
         writer.write(rejects != nil)
         if let rejects {
-            writer.write(integers: [
-                rejects.made, rejects.rounds, rejects.skippedRows, rejects.removedReferences,
-            ])
+            writer.write(integers: [rejects.made, rejects.rounds, rejects.skippedRows])
+            rejects.removed.write(to: &writer)
         }
         writer.write(before != nil)
         before?.write(to: &writer)

@@ -173,7 +173,7 @@ enum RunRecord {
         var rounds: Int
         /// Rows and references that the second load has left out.
         var skippedRows = 0
-        var removedReferences = 0
+        var removed = ReferenceCounts()
     }
 
     /// The files that are about to get their names.

@@ -30,7 +30,7 @@ struct EarlierRowChanges {
                     store, .second, earlier,
                     Place(
                         table: table, partners: schema.tableIndex(of: store.first.entity), column: column, entity: nil,
-                        order: orderColumn))
+                        order: orderColumn, relationship: store.first))
             }
             if case .join(let table, let side) = schema.storage(of: store.first) {
                 try writeJoin(store, table: table, ownerSide: side, earlier)
@@ -87,7 +87,7 @@ struct EarlierRowChanges {
                 let before = try earlier.view(of: key, to: link.partner.key, side: side)
                 let isLive =
                     try changes.isLive
-                    && session.validation.rejected?.removesReference(to: link.partner.key, table: partners) != true
+                    && session.validation.rejected?.contains(link.partner.key, table: partners) != true
                 if isLive != (before != nil) {
                     isNoted = true
                     try touched.note(key, table: table, change)
@@ -116,6 +116,7 @@ struct EarlierRowChanges {
         let column: Int
         let entity: Int?
         let order: Int?
+        let relationship: RelationshipDescription
     }
 
     private func writeColumns(
@@ -128,7 +129,7 @@ struct EarlierRowChanges {
             store, side, earlier,
             Place(
                 table: table, partners: schema.tableIndex(of: relationship.destination), column: column,
-                entity: entityColumn, order: order))
+                entity: entityColumn, order: order, relationship: relationship))
     }
 
     private func writeColumn(
@@ -147,7 +148,7 @@ struct EarlierRowChanges {
             var partner = try store.partners(of: key, side: side).first
             if let found = partner,
                 try session.validation.rejected?.removesReference(
-                    to: found.partner.key, table: place.partners) == true
+                    to: found.partner.key, table: place.partners, of: place.relationship) == true
             {
                 partner = nil
             }

@@ -231,7 +231,7 @@ struct StagedLoad {
             for index in schema.tables[table].entities {
                 let entity = schema.model.entity(at: index)
                 rules[Int64(schema.number(of: entity))] = try RowRules(
-                    entity: entity, schema: schema, mapping: nil, copied: [:], excuses: false)
+                    entity: entity, schema: schema, mapping: nil, copied: [:], typed: [], excuses: false)
             }
             try touched.forEachKey(table: table) { key in
                 batch.removeAll()

@@ -296,12 +296,11 @@ struct TableLoad {
             mapping: mapping, slots: &mine, indexed: session.indexedColumns(of: mapping), external: session.external,
             streams: true)
         let references = ReferenceProgram(
-            mapping: mapping, direct: links.direct[mapping.index] ?? [], keys: keys,
-            destination: session.destinationSchema, slots: &mine, unmigrated: session.unmigrated)
+            mapping: mapping, direct: links.direct[mapping.index] ?? [], keys: keys, session: session, slots: &mine)
         slots = mine.seen(from: slots.entity)
         let rules = try RowRules(
             entity: entity, schema: session.destinationSchema, mapping: mapping, copied: attributes.copiedAttributes,
-            excuses: excuses)
+            typed: attributes.copiedColumns, excuses: excuses)
         return Compiled(
             mapping: mapping, attributes: attributes, references: references, rules: rules, keys: own,
             entity: entity, entityNumber: Int64(session.destinationSchema.number(of: entity)),

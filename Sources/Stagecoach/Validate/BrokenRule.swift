@@ -67,6 +67,7 @@ struct BrokenRule {
         case .unique: return "Several objects have the same\(shown), which must be unique"
         case .reference: return "A required relationship has no destination: its object\(shown) is rejected"
         case .value: return "The value cannot be computed:\(shown)"
+        case .type: return "The value\(shown) is not of the attribute's type: it is \(bound ?? "of another type")"
         }
     }
 }

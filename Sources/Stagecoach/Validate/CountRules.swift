@@ -12,8 +12,6 @@ struct CountRules {
 
     /// Where the members of a destination relationship come from.
     private enum Origin {
-        /// The relationship is new: no inferred mapping could fill it.
-        case none
         /// All members of a relationship of the source entity.
         case source(RelationshipDescription)
         /// Anything else.
@@ -39,8 +37,7 @@ struct CountRules {
     private func origin(of relationship: RelationshipDescription, in entity: EntityDescription) -> Origin {
         for mapping in mappings where mapping.destination == entity && mapping.source != nil && !mapping.isEarlier {
             guard let planned = mapping.relationship(named: relationship.name) else { continue }
-            guard let value = planned.value else { return .none }
-            guard planned.keepsMembers, case .lookup(let argument, _) = value,
+            guard planned.keepsMembers, case .lookup(let argument, _)? = planned.value,
                 let old = argument.singleRelationship
             else { return .other }
             return .source(old)
@@ -92,13 +89,12 @@ struct CountRules {
         }
     }
 
-    /// Whether a number of objects breaks a bound that the origin had already, or that no mapping could satisfy.
+    /// True where a number of objects breaks a bound that the origin had already.
     private func isOfSource(
         _ count: Int, _ bounds: CountBounds, _ new: RelationshipDescription, _ origin: Origin
     ) -> Bool {
         switch origin {
         case .other: return false
-        case .none: return true
         case .source(let old):
             if count == 0 { return CountBounds(old).least > 0 }
             if count <= bounds.most { return old.minCount >= new.minCount }
@@ -133,6 +129,11 @@ struct CountBounds {
 
     var isEmpty: Bool { least == 0 && leastWhenAny <= 1 && most == Int.max }
 
-    /// `1 to any number`.
-    var text: String { "\(least) to \(most == Int.max ? "any number" : String(most))" }
+    /// What is allowed: `1 to any number`, or `none, or 2 to 4` where an optional relationship has a minimum.
+    var text: String {
+        guard leastWhenAny <= most else { return "at least \(leastWhenAny) and at most \(most), which no number is" }
+        let isNone = least == 0 && leastWhenAny > 1
+        return (isNone ? "none, or \(leastWhenAny)" : String(least)) + " to "
+            + (most == Int.max ? "any number" : String(most))
+    }
 }

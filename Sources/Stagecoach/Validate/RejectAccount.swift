@@ -23,7 +23,8 @@ struct RejectAccount {
     /// - Complexity: O(rejected objects), a lookup of the origin each.
     func run(file: RejectFile?) throws -> RejectReport {
         var report = earlier
-        report.removedReferences += rejected.removedReferences
+        report.removedReferences += rejected.removed.missing { _ in true }
+        session.add(rejected.removed)
         report.rounds += rounds
         let lines = RejectLines(session: session, ledger: ledger, origins: origins)
         try lines.show { object, entry, origin in

@@ -1,4 +1,5 @@
 import Diagnostics
+import ManagedModel
 import PersistentStore
 import Rows
 import SpillStorage
@@ -13,6 +14,7 @@ final class RejectedKeys {
         let entityColumn: Int?
         let orderColumn: Int?
         let target: Int
+        let counted: CountedRelationship
     }
 
     /// By table; nil where nothing is rejected.
@@ -20,10 +22,12 @@ final class RejectedKeys {
     private let references: [[Reference]]
     /// Tables of the objects on both sides, by join table.
     private let sides: [[Int]]
+    /// The relationships that the objects of each side have, by join table.
+    private let joined: [[CountedRelationship]]
     /// Rows left out of batches.
     var skippedRows = 0
     /// References and links to rejected objects that were removed from objects that stay.
-    var removedReferences = 0
+    var removed = ReferenceCounts()
 
     /// Takes the keys out of a ledger.
     ///
@@ -47,18 +51,24 @@ final class RejectedKeys {
                     references[table].append(
                         Reference(
                             column: column, entityColumn: entityColumn, orderColumn: orderColumn,
-                            target: schema.tableIndex(of: relationship.destination)))
+                            target: schema.tableIndex(of: relationship.destination),
+                            counted: CountedRelationship(relationship)))
                 case .toManyHidden(let table, let column, let orderColumn):
                     references[table].append(
                         Reference(
                             column: column, entityColumn: nil, orderColumn: orderColumn,
-                            target: schema.tableIndex(of: entity)))
+                            target: schema.tableIndex(of: entity), counted: CountedRelationship(relationship)))
                 case .none, .toManyByInverse, .join: break
                 }
             }
         }
         self.references = references.map { $0.filter { keys[$0.target] != nil } }
         sides = schema.joinTables.map { join in join.sides.map { schema.tableByEntity[$0.relationship.entity] } }
+        joined = schema.joinTables.map { join in
+            join.sides.compactMap { side in
+                schema.model.entity(at: side.relationship.entity).relationship(named: side.relationship.name)
+            }.map { CountedRelationship($0) }
+        }
     }
 
     /// Whether an object is rejected.
@@ -67,9 +77,11 @@ final class RejectedKeys {
     }
 
     /// Whether a reference of a row that stays goes, because its object is rejected; it is counted.
-    func removesReference(to key: Int64, table: Int) throws(MigrationError) -> Bool {
+    func removesReference(
+        to key: Int64, table: Int, of relationship: RelationshipDescription
+    ) throws(MigrationError) -> Bool {
         guard try contains(key, table: table) else { return false }
-        removedReferences += 1
+        removed.add(CountedRelationship(relationship), .rejected)
         return true
     }
 
@@ -77,7 +89,10 @@ final class RejectedKeys {
     func removesLink(_ first: Int64, _ second: Int64, joinTable: Int) throws(MigrationError) -> Bool {
         let isFirst = try contains(first, table: sides[joinTable][0])
         let isSecond = try contains(second, table: sides[joinTable][1])
-        if isFirst != isSecond { removedReferences += 1 }
+        // The object that stays loses its partner.
+        if isFirst != isSecond, joined[joinTable].count == 2 {
+            removed.add(joined[joinTable][isFirst ? 1 : 0], .rejected)
+        }
         return isFirst || isSecond
     }
 
@@ -98,7 +113,7 @@ final class RejectedKeys {
                 batch[row, reference.column] = .null
                 if let column = reference.entityColumn { batch[row, column] = .null }
                 if let column = reference.orderColumn { batch[row, column] = .null }
-                removedReferences += 1
+                removed.add(reference.counted, .rejected)
             }
         }
     }

@@ -56,6 +56,7 @@ struct RowRules {
     private var rules: [Rule] = []
     /// In step with the rules.
     private var glances: [Glance] = []
+    private var types = TypeRules()
     private let entity: Int
     private let entityName: String
     private let table: Int
@@ -68,11 +69,12 @@ struct RowRules {
     ///   - entity: the destination entity.
     ///   - mapping: the mapping that makes the rows, nil for rows that a policy made.
     ///   - copied: attributes copied unchanged, by destination column; their old rules are excused where `excuses`.
+    ///   - typed: the columns whose values may be of another type than their attribute's; nil: all.
     ///   - excuses: whether the mapping model takes broken rules of the source as warnings, and validation is not strict.
     /// - Throws: `model.regularExpression` where a pattern does not compile.
     init(
         entity: EntityDescription, schema: StoreSchema, mapping: PlannedMapping?,
-        copied: [Int: AttributeDescription], excuses: Bool
+        copied: [Int: AttributeDescription], typed: Set<Int>? = nil, excuses: Bool
     ) throws(MigrationError) {
         self.entity = entity.index
         entityName = entity.definition.name
@@ -80,6 +82,9 @@ struct RowRules {
         self.excuses = excuses
         for attribute in entity.attributes {
             guard let column = schema.column(of: attribute), !attribute.isDerived else { continue }
+            if typed?.contains(column) ?? true {
+                types.add(attribute, column: column, isExcused: excuses && copied[column] != nil)
+            }
             let old = copied[column]?.definition
             let rule = try RowRules.rule(attribute.definition, column: column, old: old, entity: entityName)
             if !rule.isEmpty { rules.append(rule) }
@@ -92,9 +97,7 @@ struct RowRules {
             // A reference to an object that was left behind was not empty in the source.
             case .lookup(let argument, _):
                 isOld = planned?.keepsMembers == true && argument.singleRelationship?.isOptional == false
-            case .some(.none), .dynamic: isOld = false
-            // A new relationship: no inferred mapping could fill it.
-            case nil: isOld = mapping != nil
+            case nil, .some(.none), .dynamic: isOld = false
             }
             rules.append(
                 Rule(
@@ -130,9 +133,9 @@ struct RowRules {
         return rule
     }
 
-    var isEmpty: Bool { rules.isEmpty }
+    var isEmpty: Bool { rules.isEmpty && types.isEmpty }
 
-    /// The columns that have rules.
+    /// The columns that have rules for their values, beside that of their type.
     var columns: Set<Int> { Set(rules.map(\.column)) }
 
     /// The first of some rows of which a glance does not show that it keeps all rules, as almost all rows do:
@@ -140,6 +143,7 @@ struct RowRules {
     func firstToCheck(_ batch: borrowing RowBatch, _ rows: Range<Int>) -> Int? {
         for row in rows {
             for glance in glances where !glance.passes(batch[row, glance.column].kind) { return row }
+            if types.isBroken(by: batch.cells(ofRow: row)) { return row }
         }
         return nil
     }
@@ -150,6 +154,13 @@ struct RowRules {
     ///   whether it is excused.
     /// - Complexity: O(rules), and O(text × pattern) where there is a pattern. Nothing is allocated for a valid row.
     func check(_ batch: borrowing RowBatch, row: Int, found: (BrokenRule, Bool) throws -> Void) throws {
+        try types.check(batch, row: row) { rule, value, bound in
+            try found(
+                BrokenRule(
+                    table: table, key: batch.key(row), entity: entity, entityName: entityName, property: rule.property,
+                    rule: .type, value: value, bound: bound, isRelationship: false),
+                rule.isExcused)
+        }
         for index in glances.indices {
             let glance = glances[index]
             let cell = batch[row, glance.column]

@@ -24,6 +24,8 @@ public enum ValidationRule: String, Sendable, Codable, CaseIterable {
     case reference
     /// A value could not be computed: out of the type's range, of a wrong type, a division by zero.
     case value
+    /// A column holds a value that the attribute's type does not have, as SQLite lets it: a text in an Integer column.
+    case type
 
     /// What is wrong, in a few words.
     public var label: String {
@@ -39,6 +41,7 @@ public enum ValidationRule: String, Sendable, Codable, CaseIterable {
         case .unique: "not unique"
         case .reference: "its object is rejected"
         case .value: "value cannot be computed"
+        case .type: "value of another type"
         }
     }
 
@@ -56,6 +59,7 @@ public enum ValidationRule: String, Sendable, Codable, CaseIterable {
         case .unique: "validation.uniqueness"
         case .reference: "validation.reference"
         case .value: "validation.value"
+        case .type: "validation.type"
         }
     }
 }

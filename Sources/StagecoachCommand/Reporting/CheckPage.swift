@@ -35,6 +35,12 @@ final class CheckPage {
             let count = $0.objects ?? $0.values ?? $0.links
             return ["leftBehind", $0.entity, $0.property ?? "", $0.reason.rawValue, count.map { "\($0)" } ?? "", ""]
         }
+        rows += (outline.report.nilReferences ?? []).map {
+            ["nil reference", "", $0.relationship, $0.cause.rawValue, "\($0.count)", ""]
+        }
+        rows += (outline.report.furtherObjects ?? []).map {
+            ["further objects", "", $0.relationship, $0.kept.rawValue, "\($0.count)", ""]
+        }
         return rows.map { $0.map(ReportTable.field).joined(separator: ",") + "\r\n" }.joined()
     }
 
@@ -78,6 +84,11 @@ final class CheckPage {
             if let left = outline.report.leftBehind {
                 body.element("h2", LossWording.title(left))
                 ReportPage.table(&body, id: "left-behind", header: LossWording.header, rows: LossWording.cells(left))
+            }
+            let notes = CheckWording.notes(outline.report)
+            if !notes.isEmpty {
+                body.element("h2", "Notes")
+                body.element("ul", ["id": "notes"]) { list in for note in notes { list.element("li", note) } }
             }
             guard !outline.report.danglingReferences.isEmpty else { return }
             body.element("h2", "References to rows that do not exist, which become nil")

@@ -25,9 +25,16 @@ enum CheckWording {
             }
             lines += TextTable(rows: rows, alignments: [.left, .left, .right, .left]).lines(indent: 2)
         }
+        let notes = notes(report)
+        if !notes.isEmpty { lines += ["", "Notes"] + notes.map { "  " + $0 } }
         if let left = report.leftBehind { lines += ["", LossWording.title(left)] + LossWording.lines(left) }
         lines += ["", sentence(outline)]
         return lines.map(\.printable).joined(separator: "\n") + "\n"
+    }
+
+    /// What becomes of references that get no object, and of objects that a to-one relationship has no room for.
+    static func notes(_ report: CheckReport) -> [String] {
+        (report.nilReferences ?? []).map(\.sentence) + (report.furtherObjects ?? []).map(\.sentence)
     }
 
     private static func section(_ title: String, _ found: [CheckReport.Line]) -> [String] {

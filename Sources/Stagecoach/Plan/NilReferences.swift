@@ -1,0 +1,114 @@
+/// References of one destination relationship that became nil, or links that were left out, for one reason.
+public struct NilReferences: Sendable, Codable, Equatable {
+    /// Why a reference has no object.
+    public enum Cause: String, Sendable, Codable, CaseIterable {
+        /// It points to a row that does not exist.
+        case dangling
+        /// Its object became one of an entity that the relationship cannot hold.
+        case otherEntity
+        /// Its object was migrated by an entity mapping that the lookup does not ask.
+        case otherMapping
+        /// The filter of the object's entity mapping left the object out.
+        case filtered
+        /// The policy of the object's entity mapping made nothing of it.
+        case dropped
+        /// The object's entity mapping removes it.
+        case removed
+        /// The object's entity has no entity mapping.
+        case withoutMapping
+        /// The object is of no entity of the source model.
+        case stray
+        /// The object was deleted after it was made.
+        case deleted
+        /// The object was rejected.
+        case rejected
+    }
+
+    /// The destination relationship, `Entity.relationship`, where it is declared.
+    public var relationship: String
+    /// Why its references have no object.
+    public var cause: Cause
+    /// The entity or entity mapping that the cause speaks of; nil where it speaks of none.
+    public var name: String?
+    /// The entity of the objects that the relationship holds.
+    public var destinationEntity: String
+    /// How many references there are: one each of a to-one relationship's objects.
+    public var count: Int
+
+    /// The sentence that a person should read.
+    public var sentence: String {
+        let references = count == 1 ? "1 reference" : "\(count) references"
+        let (name, isOne) = (name ?? "", count == 1)
+        func unmigrated(_ why: String) -> String {
+            "\(references) to objects that were not migrated became nil: \(why)"
+        }
+        let words =
+            switch cause {
+            case .dangling: "\(references) to rows that do not exist became nil"
+            case .otherEntity:
+                (isOne ? "1 object points to a \(name)" : "\(count) objects point to a \(name) each")
+                    + ", which is no \(destinationEntity) in the new model; "
+                    + (isOne ? "the reference became nil" : "the references became nil")
+            case .otherMapping:
+                "\(references) became nil: entity mapping \(name) made their objects, which the lookup does not ask"
+            case .filtered: unmigrated("the filter of entity mapping \(name) left them out")
+            case .dropped: unmigrated("the policy of entity mapping \(name) made nothing of them")
+            case .removed: unmigrated("entity mapping \(name) removes them")
+            case .withoutMapping: unmigrated("\(name) has no entity mapping")
+            case .stray: unmigrated("they are of no entity of the source model")
+            case .deleted: "\(references) to objects that a policy deleted or a rule rejected became nil"
+            case .rejected: "\(references) to rejected objects became nil"
+            }
+        return "\(relationship): \(words)"
+    }
+
+    private var order: (String, String, String) { (relationship, cause.rawValue, name ?? "") }
+
+    /// Adds a line to sorted ones.
+    static func add(_ line: NilReferences, to lines: inout [NilReferences]) {
+        if let same = lines.firstIndex(where: { $0.order == line.order }) {
+            lines[same].count += line.count
+            return
+        }
+        lines.insert(line, at: lines.firstIndex { $0.order > line.order } ?? lines.count)
+    }
+}
+
+/// Objects that lookups found for a to-one relationship beside the one that it got.
+public struct FurtherObjects: Sendable, Codable, Equatable {
+    /// Which object a relationship got of several.
+    public enum Kept: String, Sendable, Codable {
+        /// The first one found, in the order of lookups.
+        case first
+        /// The one linked last by either side of a one-to-one pair.
+        case lastLinked
+    }
+
+    /// The destination relationship, `Entity.relationship`, where it is declared.
+    public var relationship: String
+    /// The other side of a one-to-one pair that has a say; nil where there is none.
+    public var inverse: String?
+    /// Which object stayed.
+    public var kept: Kept
+    /// Objects that were left out.
+    public var count: Int
+
+    /// The sentence that a person should read.
+    public var sentence: String {
+        let objects = count == 1 ? "1 further object was left out" : "\(count) further objects were left out"
+        guard kept == .lastLinked else { return "\(relationship): \(objects), the first found was taken" }
+        let side = inverse.map { "it or its inverse \($0)" } ?? "it"
+        return "\(relationship): \(objects), the last that \(side) linked stayed"
+    }
+
+    /// Adds a line to sorted ones.
+    static func add(_ line: FurtherObjects, to lines: inout [FurtherObjects]) {
+        let same = lines.firstIndex { $0.relationship == line.relationship && $0.kept == line.kept }
+        if let same {
+            lines[same].count += line.count
+            return
+        }
+        func order(_ line: FurtherObjects) -> (String, String) { (line.relationship, line.kept.rawValue) }
+        lines.insert(line, at: lines.firstIndex { order($0) > order(line) } ?? lines.count)
+    }
+}

@@ -1,0 +1,172 @@
+import Diagnostics
+import ManagedModel
+import Mapping
+import SpillStorage
+
+/// References without an object, and further objects of to-one relationships, counted by relationship and cause.
+///
+/// Memory: a line for each relationship and cause.
+struct ReferenceCounts: Equatable {
+    /// In the order in which they were found.
+    private(set) var missing: [NilReferences] = []
+    private(set) var further: [FurtherObjects] = []
+
+    var isEmpty: Bool { missing.isEmpty && further.isEmpty }
+
+    init(missing: [NilReferences] = [], further: [FurtherObjects] = []) {
+        self.missing = missing
+        self.further = further
+    }
+
+    /// Counts a reference without an object.
+    mutating func add(_ relationship: CountedRelationship, _ fate: ReferenceFate, count: Int = 1) {
+        let same = missing.lastIndex {
+            $0.cause == fate.cause && $0.relationship == relationship.label && $0.name == fate.name
+        }
+        if let same {
+            missing[same].count += count
+            return
+        }
+        missing.append(
+            NilReferences(
+                relationship: relationship.label, cause: fate.cause, name: fate.name,
+                destinationEntity: relationship.description.destination.definition.name, count: count))
+    }
+
+    /// Counts objects that were found for a to-one relationship beside the one that it got.
+    mutating func add(further count: Int = 1, of relationship: CountedRelationship) {
+        guard count > 0 else { return }
+        if let same = further.lastIndex(where: { $0.relationship == relationship.label }) {
+            further[same].count += count
+            return
+        }
+        further.append(
+            FurtherObjects(
+                relationship: relationship.label, inverse: relationship.decidingInverse, kept: relationship.kept,
+                count: count))
+    }
+
+    mutating func add(_ other: ReferenceCounts) {
+        for line in other.missing { NilReferences.add(line, to: &missing) }
+        for line in other.further { FurtherObjects.add(line, to: &further) }
+    }
+
+    /// References without an object for one cause or several.
+    func missing(where isCounted: (NilReferences.Cause) -> Bool) -> Int {
+        missing.reduce(0) { isCounted($1.cause) ? $0 + $1.count : $0 }
+    }
+
+    func write(to writer: inout StateWriter) {
+        writer.write(list: missing) { line, writer in
+            for text in [line.relationship, line.cause.rawValue, line.destinationEntity] { writer.write(text) }
+            writer.write(line.name)
+            writer.write(line.count)
+        }
+        writer.write(list: further) { line, writer in
+            for text in [line.relationship, line.kept.rawValue] { writer.write(text) }
+            writer.write(line.inverse)
+            writer.write(line.count)
+        }
+    }
+
+    /// - Throws: `journal.damaged`.
+    init(from reader: inout StateReader) throws(MigrationError) {
+        missing = try reader.list { reader throws(MigrationError) in
+            let (relationship, word, entity) = (try reader.text(), try reader.text(), try reader.text())
+            guard let cause = NilReferences.Cause(rawValue: word) else { throw StateReader.damaged("a cause") }
+            return NilReferences(
+                relationship: relationship, cause: cause, name: try reader.optionalText(), destinationEntity: entity,
+                count: try reader.signed())
+        }
+        further = try reader.list { reader throws(MigrationError) in
+            let (relationship, word) = (try reader.text(), try reader.text())
+            guard let kept = FurtherObjects.Kept(rawValue: word) else { throw StateReader.damaged("further objects") }
+            return FurtherObjects(
+                relationship: relationship, inverse: try reader.optionalText(), kept: kept,
+                count: try reader.signed())
+        }
+    }
+}
+
+/// A destination relationship whose references are counted, named once for many of them.
+struct CountedRelationship {
+    let description: RelationshipDescription
+    /// `Entity.relationship`, where it is declared.
+    let label: String
+    /// Which of several objects a to-one relationship gets.
+    let kept: FurtherObjects.Kept
+    /// The other side of a one-to-one pair whose mapping has a say in it.
+    let decidingInverse: String?
+
+    init(_ relationship: RelationshipDescription, among mappings: [PlannedMapping]) {
+        description = relationship
+        label = Self.label(relationship)
+        guard !relationship.isToMany, let inverse = LinkPlanner.mutualInverse(of: relationship), !inverse.isToMany
+        else {
+            (kept, decidingInverse) = (.first, nil)
+            return
+        }
+        let isDecided =
+            inverse == relationship
+            || mappings.contains { mapping in
+                guard let planned = mapping.relationship(named: inverse.name) else { return false }
+                return planned.relationship == inverse && planned.findsMembers
+            }
+        kept = isDecided ? .lastLinked : .first
+        decidingInverse = isDecided && inverse != relationship ? Self.label(inverse) : nil
+    }
+
+    /// A relationship none of whose further objects are counted.
+    init(_ relationship: RelationshipDescription) {
+        description = relationship
+        label = Self.label(relationship)
+        (kept, decidingInverse) = (.first, nil)
+    }
+
+    private static func label(_ relationship: RelationshipDescription) -> String {
+        "\(relationship.entity.definition.name).\(relationship.name)"
+    }
+}
+
+extension MigrationCounts {
+    /// Adds references without an object, and further objects of to-one relationships.
+    mutating func add(_ references: ReferenceCounts) {
+        guard !references.isEmpty else { return }
+        danglingReferences += references.missing { $0 == .dangling }
+        // Those to rejected objects are counted in the report of the rejects.
+        unmigratedReferences += references.missing { $0 != .dangling && $0 != .rejected }
+        surplusToOne += references.further.reduce(0) { $0 + $1.count }
+        // Taken out of the counts meanwhile: what is held once is changed in place.
+        if !references.missing.isEmpty {
+            var lines = nilReferences ?? []
+            nilReferences = nil
+            for line in references.missing { NilReferences.add(line, to: &lines) }
+            nilReferences = lines
+        }
+        if !references.further.isEmpty {
+            var lines = furtherObjects ?? []
+            for line in references.further { FurtherObjects.add(line, to: &lines) }
+            furtherObjects = lines
+        }
+    }
+}
+
+/// The objects that a lookup found for one to-one relationship of one object, beside the one that it got.
+///
+/// Several source objects may share an object, which counts once. Memory: 65,536 keys at the most; of objects above that
+/// nothing is known, and each counts.
+struct FurtherKeys {
+    private var seen: Set<Int64> = []
+    private static let most = 1 << 16
+
+    /// - Returns: true where the object is another one than the first, and was not seen.
+    mutating func insert(_ key: Int64, beside first: Int64) -> Bool {
+        guard key != first else { return false }
+        if seen.count >= Self.most { return !seen.contains(key) }
+        return seen.insert(key).inserted
+    }
+
+    mutating func removeAll() {
+        if !seen.isEmpty { seen.removeAll(keepingCapacity: true) }
+    }
+}
