@@ -108,16 +108,18 @@ struct CommandInputTests {
         let text =
             #"{"formatVersion": 2, "entityMappings": [{"sourceEntity": "Product", "destinationEntity": "Product"}]}"#
         try Data(text.utf8).write(to: URL(fileURLWithPath: folder.file("39to40.json")))
-        let way = ["migrate", "old.sqlite", "new.sqlite", "--to", bundle + ":M 41", "--via", "M 40", "--mapping"]
-        let refused = try CommandBinary.run(way + ["39to40.json"], in: folder.path)
+        func way(_ mapping: String, to destination: String) -> [String] {
+            ["migrate", "old.sqlite", destination, "--to", bundle + ":M 41", "--via", "M 40", "--mapping", mapping]
+        }
+        let refused = try CommandBinary.run(way("39to40.json", to: "one.sqlite"), in: folder.path)
         #expect(refused.code == 78 && refused.messages.contains("fits several pairs"), "\(refused.messages)")
         #expect(refused.messages.contains("--mapping \"M 39..M 40=39to40.json\""), "\(refused.messages)")
         #expect(!refused.messages.contains("--via"), "\(refused.messages)")
-        let told = try CommandBinary.run(way + ["M 39..M 40=39to40.json", "--json"], in: folder.path)
+        let told = try CommandBinary.run(way("M 39..M 40=39to40.json", to: "one.sqlite"), in: folder.path)
         #expect(told.code == 0, "\(told.messages)")
         let keyed = text.replacing("\"entity", with: "\"from\": \"M 39\", \"to\": \"M 40\", \"entity")
         try Data(keyed.utf8).write(to: URL(fileURLWithPath: folder.file("keyed.json")))
-        let again = try CommandBinary.run(way + ["keyed.json", "--dry-run"], in: folder.path)
+        let again = try CommandBinary.run(way("keyed.json", to: "two.sqlite"), in: folder.path)
         #expect(again.code == 0, "\(again.messages)")
 
         // A version hash that inspect prints is one that the file takes.
@@ -127,7 +129,7 @@ struct CommandInputTests {
         let hashed = text.replacing(
             "\"sourceEntity", with: "\"destinationEntityVersionHash\": \"\(hash)\", \"sourceEntity")
         try Data(hashed.utf8).write(to: URL(fileURLWithPath: folder.file("hashed.json")))
-        let third = try CommandBinary.run(way + ["hashed.json", "--dry-run"], in: folder.path)
+        let third = try CommandBinary.run(way("hashed.json", to: "three.sqlite"), in: folder.path)
         #expect(third.code == 0, "\(third.messages)")
         #expect(try Self.run(folder, "inspect", "hashed.json").output.contains(hash))
 

@@ -120,7 +120,7 @@ struct JSONMappingTests {
         #expect(
             text == """
                 {
-                  "formatVersion": 3,
+                  "formatVersion": 2,
                   "rulesOfTheSource": "warn",
                   "entityMappings": [
                     {

@@ -156,19 +156,19 @@ struct InferredFileTests {
         func read(_ text: String) throws -> MappingModel {
             try MappingModel.reading(json: Array(text.utf8), path: "a.json", source: one, destination: one)
         }
-        for version in 1...3 {
+        for version in 1...2 {
             let mapping = try read("{\"formatVersion\": \(version), \"entityMappings\": []}")
             #expect(mapping.rulesOfTheSource == .error && mapping.sourceVersionName == nil)
         }
         let named = try read(
-            #"{"formatVersion": 3, "rulesOfTheSource": "warn", "from": "A 1", "to": "A 2", "entityMappings": []}"#)
+            #"{"formatVersion": 2, "rulesOfTheSource": "warn", "from": "A 1", "to": "A 2", "entityMappings": []}"#)
         #expect(named.rulesOfTheSource == .warn)
         #expect(named.sourceVersionName == "A 1" && named.destinationVersionName == "A 2")
         #expect(try read(named.json()).json() == named.json())
         #expect((named.copy() as? MappingModel)?.destinationVersionName == "A 2")
         for bad in [#""rulesOfTheSource": "maybe""#, #""rulesOfTheSource": true"#, #""from": "A 1""#, #""to": """#] {
             #expect(throws: MigrationError.self, "\(bad)") {
-                try read("{\"formatVersion\": 3, \(bad), \"entityMappings\": []}")
+                try read("{\"formatVersion\": 2, \(bad), \"entityMappings\": []}")
             }
         }
     }

@@ -38,7 +38,13 @@ package struct RandomMigration: CustomStringConvertible {
         self.seed = seed
         var generator = SeededGenerator(seed: seed)
         var model = RandomModel(&generator)
-        if hasOldRules { model.addRules(&generator) }
+        if hasOldRules {
+            model.addRules(&generator)
+            // Random rows are not unique, and a file that says so could not be made.
+            for entity in model.definition.entities.indices {
+                model.definition.entities[entity].uniquenessConstraints = []
+            }
+        }
         source = try ManagedObjectModel(model.definition)
         model.change(&generator)
         if isExplicit { model.relax() }

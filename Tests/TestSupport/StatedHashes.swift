@@ -29,6 +29,5 @@ package enum StatedHashes {
         let write = try connection.prepare("UPDATE Z_METADATA SET Z_PLIST = ?")
         write.bind(try BinaryPropertyList.encode(.dictionary(list)), at: 1)
         try write.run()
-        try connection.close()
     }
 }

@@ -5,10 +5,10 @@ import struct Foundation.Data
 
 /// A mapping model's JSON text, with what every reading of it needs: keys, types and places.
 struct MappingDocument {
-    /// The latest version; this and all before it are read. 2 has more keys than 1 (`sourceExpression`, version hashes,
-    /// `unlisted`, `convertedFrom`, properties as objects), and 3 has more than 2 (`rulesOfTheSource`, `from`, `to`), which a
-    /// program that reads fewer versions would call unknown. The oldest of 2 and 3 that has the keys is written.
-    static let formatVersion = 3
+    /// The version that is written; this and all before it are read. 2 has more keys than 1 (`rulesOfTheSource`, `from`, `to`,
+    /// `sourceExpression`, version hashes, `unlisted`, `convertedFrom`, properties as objects), which a program that reads 1
+    /// only would call unknown.
+    static let formatVersion = 2
     /// The keys of the mapping model itself.
     static let modelKeys = ["formatVersion", "rulesOfTheSource", "from", "to", "entityMappings"]
     /// The keys of an entity mapping.

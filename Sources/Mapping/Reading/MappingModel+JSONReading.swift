@@ -2,7 +2,7 @@ import Diagnostics
 import ManagedModel
 
 extension MappingModel {
-    /// Reads a mapping model in Stagecoach's JSON form (format versions 1 to 3) and checks it against its two models.
+    /// Reads a mapping model in Stagecoach's JSON form (format versions 1 and 2) and checks it against its two models.
     ///
     /// - What is left out is filled in: the name is `<source>To<destination>` (or the one name there is); the type is
     ///   custom with a policy, add without a source, remove without a destination, else transform; a property is mapped

@@ -2,7 +2,7 @@ import Diagnostics
 import ManagedModel
 
 extension MappingModel {
-    /// The mapping model in Stagecoach's JSON form, for people and version control: two spaces a level,
+    /// The mapping model in Stagecoach's JSON form (format version 2), for people and version control: two spaces a level,
     /// keys in a fixed order, properties by name, a line end at the end. Equal mapping models give equal texts.
     ///
     /// Every property is listed, with two exceptions, which reading restores: the automatic expression of an attribute
@@ -37,19 +37,17 @@ extension MappingModel {
         for mapping in entityMappings ?? [] { try mapping.checkWritable(path: path) }
         var writer = JSONWriter()
         writer.container("{", "}") { writer in
-            let versions = sourceVersionName.flatMap { from in destinationVersionName.map { (from, $0) } }
-            let isPlain = rulesOfTheSource == .error && versions == nil
             writer.key("formatVersion")
-            writer.literal("\(isPlain ? 2 : MappingDocument.formatVersion)")
+            writer.literal("\(MappingDocument.formatVersion)")
             if rulesOfTheSource != .error {
                 writer.key("rulesOfTheSource")
                 writer.string(rulesOfTheSource.rawValue)
             }
-            if let versions {
+            if let sourceVersionName, let destinationVersionName {
                 writer.key("from")
-                writer.string(versions.0)
+                writer.string(sourceVersionName)
                 writer.key("to")
-                writer.string(versions.1)
+                writer.string(destinationVersionName)
             }
             writer.key("entityMappings")
             writer.container("[", "]") { writer in

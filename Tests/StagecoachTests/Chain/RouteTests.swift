@@ -97,7 +97,7 @@ struct RouteTests {
         func vague(_ name: String, _ keys: String = "") throws -> String {
             let path = scene.folder.file(name)
             let text =
-                "{\"formatVersion\": 3,\(keys) \"entityMappings\": [{\"sourceEntity\": \"Book\", \"destinationEntity\": \"Book\"}]}"
+                "{\"formatVersion\": 2,\(keys) \"entityMappings\": [{\"sourceEntity\": \"Book\", \"destinationEntity\": \"Book\"}]}"
             try Data(text.utf8).write(to: URL(fileURLWithPath: path))
             return path
         }
