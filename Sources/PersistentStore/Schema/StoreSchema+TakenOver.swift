@@ -22,7 +22,9 @@ extension SourceStore {
     ) throws(MigrationError) -> StoreSchema {
         var names = TakenOverNames(schema: schema, layout: layout)
         names.takeJoinTables()
-        for (table, root) in names.tablesOfSameEntities {
+        // A table that the file lacks is no evidence.
+        let missing = Set(layout.damages.filter { $0.part == .table }.map(\.table))
+        for (table, root) in names.tablesOfSameEntities where !missing.contains(layout.tables[root].name) {
             let index = "\(layout.tables[root].name)_Z_ENT_INDEX"
             let statement = try connection.prepare(
                 "SELECT 1 FROM sqlite_master WHERE type = 'index' AND name = \(SQLName.literal(index))")
