@@ -113,7 +113,7 @@ struct LeftBehindPlan {
                 inverse.inverseRelationship == relationship, !inverse.isTransient
             {
                 // Both columns of a one-to-one pair say the same.
-                guard relationship.isNamedBefore(inverse) else { return }
+                guard relationship == inverse || relationship.isNamedBefore(inverse) else { return }
                 opposite = [inverse]
             } else {
                 opposite = relationship.destination.root.withDescendants.flatMap(\.ownRelationships).filter {

@@ -2,6 +2,7 @@ import Diagnostics
 import Foundation
 import ManagedModel
 import Mapping
+import PersistentStore
 import Stagecoach
 import TestSupport
 import Testing
@@ -9,7 +10,7 @@ import Testing
 /// Values of the source = values that something reads + values in the account.
 @Suite("The account of what is left behind, on random models")
 struct LeftBehindRandomTests {
-    static let seeds = RandomSeeds.seeds(60)
+    static let seeds = RandomSeeds.seeds(30)
 
     @Test("An inferred mapping over dropped, renamed and retyped properties", arguments: seeds)
     func inferred(seed: UInt64) throws {
@@ -50,13 +51,39 @@ struct LeftBehindRandomTests {
         return try ManagedObjectModel(definition)
     }
 
+    /// The store without rows that name an owner that does not exist: they are no links of any object.
+    private static func withoutStrayLinks(_ store: ReferenceStore) -> ReferenceStore {
+        var store = store
+        let schema = store.schema
+        for entity in store.model.entities {
+            for definition in entity.definition.relationships {
+                guard let relationship = entity.relationship(named: definition.name) else { continue }
+                let owners = store.tables[schema.tableIndex(of: relationship.entity)]
+                switch schema.storage(of: relationship) {
+                case .toManyHidden(let table, let column, _):
+                    for (key, row) in store.tables[table] {
+                        guard let owner = row.values[column].integer, owners[owner] == nil else { continue }
+                        store.tables[table][key]?.values[column] = .null
+                    }
+                case .join(let table, let side):
+                    store.joins[table] = store.joins[table].filter {
+                        owners[side == 0 ? $0.key.first : $0.key.second] != nil
+                    }
+                case .none, .toOne, .toManyByInverse: break
+                }
+            }
+        }
+        return store
+    }
+
     private func compare(
         _ migration: RandomMigration, _ destination: ManagedObjectModel, _ mapping: MappingModel
     ) throws {
         let folder = try TemporaryFolder()
         let path = folder.file("source.sqlite")
-        try migration.store.write(path: path)
-        let expected = SourceReading(migration.store, mapping, destination: destination).counts
+        let store = Self.withoutStrayLinks(migration.store)
+        try store.write(path: path)
+        let expected = SourceReading(store, mapping, destination: destination).counts
         for (index, (reader, isStaged)) in [(StoreReader.pages, false), (.sqlite, false), (.pages, true)].enumerated() {
             var options = MigrationOptions()
             options.memoryRoom = 48 << 20

@@ -78,7 +78,7 @@ struct LeftBehindTests {
         let suggestion = try #require(planned?.lines[0].suggestions?.first)
         #expect(
             suggestion.json == #""fullName": "$source.name""#
-                && suggestion.entityMapping == "AuthorToAuthor")
+                && suggestion.entityMapping == scene.mapping.entityMappings[0].name)
         // The line does it.
         scene.mapping.entityMappings[0].attributeMapping(named: "fullName")?.valueExpression =
             try ValueExpression(
@@ -239,7 +239,7 @@ struct LeftBehindTests {
             scene.options.reader = reader
             #expect(try Self.words(scene.migration("\(reader).sqlite").run().leftBehind) == wanted)
         }
-        let json = try #require(scene.mapping.entityMappings.first { $0.name == "BToB" })
+        let json = try #require(scene.mapping.entityMappings.first { $0.sourceEntityName == "B" })
         json.relationshipMappings = []
         // Read at the other end.
         #expect(try Self.words(scene.migration("one-end.sqlite").run().leftBehind) == wanted)

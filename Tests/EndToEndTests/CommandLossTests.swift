@@ -1,0 +1,107 @@
+import Foundation
+import ManagedModel
+import TestSupport
+import Testing
+
+@testable import StagecoachCommand
+
+@Suite("What the command says of data that stays behind")
+struct CommandLossTests {
+    /// Fifty authors, of whom forty have a name, and the next version without that name's identifier.
+    private struct Scene {
+        let folder: TemporaryFolder
+        let store: String
+        let model: String
+
+        init() throws {
+            folder = try TemporaryFolder()
+            store = folder.file("old.sqlite")
+            model = folder.file("new.mom")
+            let versions = try ["name", "fullName"].map { name in
+                var author = EntityDefinition(name: "Author")
+                author.attributes = [AttributeDefinition(name: name, type: .string)]
+                author.attributes[0].isOptional = true
+                var definition = ModelDefinition()
+                definition.entities = [author]
+                return try ManagedObjectModel(definition)
+            }
+            try ReferenceStore.make(versions[0]) { store in
+                for key in 1...Int64(50) {
+                    store.insert("Author", key, ["name": key % 5 == 0 ? .null : .text("name \(key)")])
+                }
+            }.write(path: store)
+            try Data(try ModelArchive.encode(versions[1])).write(to: URL(fileURLWithPath: model))
+        }
+
+        func run(_ command: String, _ arguments: String...) throws -> CommandBinary.Outcome {
+            try CommandBinary.run([command, store, folder.file("new.sqlite"), "--to", model] + arguments)
+        }
+    }
+
+    @Test("migrate: summary, page and JSON name the values and how to keep them")
+    func migrate() throws {
+        let scene = try Scene()
+        let page = scene.folder.file("report.html")
+        let done = try scene.run("migrate", "--report", page, "--report", scene.folder.file("report.json"))
+        #expect(done.code == 0)
+        #expect(done.output.contains("Left behind, 40 values"))
+        #expect(done.output.contains("40 values  Author.name  is read by no entity mapping"))
+        #expect(done.output.contains(#""fullName": "$source.name" in the entity mapping"#))
+        let text = try String(contentsOfFile: page, encoding: .utf8)
+        #expect(text.contains(#"<div class="verdict warn">Migrated: 40 values left out</div>"#))
+        #expect(text.contains("in all, of 50 objects of the store"))
+        let json = try #require(
+            try JSONSerialization.jsonObject(
+                with: Data(contentsOf: URL(fileURLWithPath: scene.folder.file("report.json")))) as? [String: Any])
+        let left = try #require(json["leftBehind"] as? [String: Any])
+        #expect(left["values"] as? Int == 40 && json["sourceObjects"] as? Int == 50)
+    }
+
+    @Test("allow gives no warning")
+    func allowed() throws {
+        let scene = try Scene()
+        let page = scene.folder.file("report.html")
+        #expect(try scene.run("migrate", "--on-loss", "allow", "--report", page).code == 0)
+        #expect(
+            try String(contentsOfFile: page, encoding: .utf8).contains(#"<div class="verdict good">Migrated</div>"#))
+    }
+
+    @Test("plan, check and migrate refuse what they are told to refuse", arguments: ["plan", "check", "migrate"])
+    func refused(command: String) throws {
+        let scene = try Scene()
+        let refused = try scene.run(command, "--on-loss", "refuse")
+        #expect(refused.code == 65)
+        #expect(refused.messages.contains("Author.name, 40 values, is read by no entity mapping"))
+        #expect(refused.messages.contains("--on-loss warn"))
+        #expect(!FileManager.default.fileExists(atPath: scene.folder.file("new.sqlite")))
+    }
+
+    @Test("check does not say that all is well alone")
+    func check() throws {
+        let checked = try Scene().run("check")
+        #expect(checked.code == 0)
+        #expect(
+            checked.output.contains("No object breaks a rule, and the migration would leave 40 values behind."))
+    }
+
+    @Test("batch: lines, columns, and the stores with losses", arguments: [1, 2])
+    func batch(jobs: Int) throws {
+        let scene = try Scene()
+        let results = scene.folder.file("results.jsonl")
+        let table = scene.folder.file("batch.csv")
+        let arguments = [
+            "batch", scene.store, "--into", scene.folder.file("out"), "--to", scene.model, "--results", results,
+            "--jobs", "\(jobs)", "--memory-limit", "400M",
+        ]
+        let done = try CommandBinary.run(arguments + ["--report", table])
+        #expect(done.code == 0)
+        #expect(done.output.contains("done, left out") && done.output.contains("40 values left out"))
+        #expect(done.output.contains("with losses") && done.output.contains("1 store, 40 values left out"))
+        let rows = try CommaSeparatedValues.rows(String(contentsOfFile: table, encoding: .utf8)).map(\.fields)
+        let column = try #require(rows[0].firstIndex(of: "leftOutValues"))
+        #expect(rows[1][column] == "40" && rows[0].contains("nilReferences") && rows[0].contains("rejected"))
+        let again = try CommandBinary.run(arguments)
+        #expect(again.output.contains("skipped") && again.output.contains("1 store, 40 values left out"))
+        #expect(try CommandBinary.run(["merge-reports", results]).output.contains("1 store, 40 values left out"))
+    }
+}
