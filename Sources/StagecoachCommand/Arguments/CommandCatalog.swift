@@ -228,7 +228,10 @@ package enum CommandCatalog {
             DESTINATION may be left out and is looked at with --append only, and even then not touched; nothing is
             written, work files go to the folder for temporary files or to --work-dir and are removed.
 
-            The exit code is 0 where a migration with the same arguments would not fail for its objects' sake, else 65.
+            Data of SOURCE that the migration would leave behind is named and counted, too.
+
+            The exit code is 0 where a migration with the same arguments would fail neither for its objects' sake nor for
+            what it leaves behind (--on-loss), else 65.
             """,
         operands: ["SOURCE", "DESTINATION"], optionalOperands: 1,
         options: migrationOptions + [.init("json", .flag, help: "Print one JSON object.")],
