@@ -65,7 +65,7 @@ struct ColumnTypeTests {
 
     private static func explicit() throws -> MappingModel {
         let model = try inferred()
-        model.isInferred = false
+        model.rulesOfTheSource = .error
         return model
     }
 
