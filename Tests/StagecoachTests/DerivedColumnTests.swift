@@ -143,10 +143,14 @@ struct DerivedColumnTests {
         options.usesStoreSpecificMigrationManager = !way.isStaged
         let destination = folder.file("new.sqlite")
         if way.appends {
-            try ReferenceStore.make(new) { store in
+            try ReferenceStore.make(old) { store in
                 store.insert("Author", 9, ["name": .text("Before")])
-                store.insert("Note", 9, ["code": .text("z"), "plain": .text("kept")], toOne: ["author": 9])
-            }.write(path: destination)
+                store.insert("Note", 9, ["code": .text("z")], toOne: ["author": 9])
+            }.write(path: folder.file("before.sqlite"))
+            _ = try Self.migrate(folder.file("before.sqlite"), old, new, to: destination)
+            let connection = try Connection(path: destination, flags: SQLITE_OPEN_READWRITE)
+            try connection.execute("UPDATE ZNOTE SET ZPLAIN = 'kept'")
+            try connection.close()
             options.appendsToExisting = true
         }
         let migration = Migration(

@@ -72,6 +72,7 @@ struct NilReferenceTests {
         let filtered = try mapping("Some", "Filtered", "Filtered", ["n": "$source.n"])
         filtered.sourceFilter = try SourcePredicate(format: "n > 1")
         let removed = try mapping("Remove", "Removed", nil)
+        removed.mappingType = .removeEntityMappingType
         let report = try report(both, both, mappings(owner, filtered, removed), staged: staged) { store in
             store.insert("Filtered", 1, ["n": .integer(1)])
             store.insert("Filtered", 2, ["n": .integer(2)])

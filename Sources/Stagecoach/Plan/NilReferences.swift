@@ -50,7 +50,7 @@ public struct NilReferences: Sendable, Codable, Equatable {
                     + ", which is no \(destinationEntity) in the new model; "
                     + (isOne ? "the reference became nil" : "the references became nil")
             case .otherMapping:
-                "\(references) became nil: entity mapping \(name) made their objects, which the lookup does not ask"
+                unmigrated("only entity mapping \(name) made them, and the lookup does not ask it")
             case .filtered: unmigrated("the filter of entity mapping \(name) left them out")
             case .dropped: unmigrated("the policy of entity mapping \(name) made nothing of them")
             case .removed: unmigrated("entity mapping \(name) removes them")
