@@ -179,7 +179,7 @@ struct ExpressionCheckTests {
         Wrong("new", "{'a', 'b'}['x']", "expression.type", nil, "an integer"),
         Wrong("new", "{'a', 'b'}[1.5]", "expression.type", nil, "an integer"),
         Wrong("kind", "{'a', 'b'}[1]", "expression.type", 1, "String"),
-        Wrong("new", "FUNCTION($source, 'valueForKey:', 5)", "expression.type", 36, "a key as a String"),
+        Wrong("new", "FUNCTION($source, 'valueForKey:', 5)", "expression.type", 35, "a key as a String"),
         // One object where several are needed.
         Wrong(
             "celsius", "SUBQUERY($source.account, $x, $x.number == '1').@count", "expression.type", 10,

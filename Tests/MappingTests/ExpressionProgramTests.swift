@@ -28,7 +28,8 @@ struct ExpressionProgramTests {
         ("$source.s", .string, .text("Hello")), ("$source.date", .date, .real(1000.5)),
         ("$source.dateI", .date, .integer(1000)),
         ("$source.uuid", .uuid, .blob(Array(0..<16))), ("$source.uri", .uri, .text("x://y")),
-        ("$source.data", .binaryData, .blob([1, 2])),
+        ("$source.data", .binaryData, .blob([1, 2])), ("$source.data", .transformable, .blob([1, 2])),
+        ("$source.tr", .binaryData, .blob([9])), ("CAST($source.tr, 'NSData')", .binaryData, .blob([9])),
         ("$source.tr", .transformable, .blob([9])), ("$source.ns", .string, .null), ("$source.ni", .integer16, .null),
         ("$source.nd", .decimal, .null), ("$source.ndec", .double, .null), ("$source.a.b", .integer32, .integer(99)),
         ("FUNCTION($source, 'valueForKeyPath:', 'a.b')", .integer32, .integer(99)),
@@ -191,8 +192,8 @@ struct ExpressionProgramTests {
         ("$source.s == 5", .boolean, "expression.type"),
         ("$source.date > 5", .boolean, "expression.type"), ("$source.uuid < $source.uuid", .boolean, "expression.type"),
         ("abs($source.s)", .double, "expression.type"), ("uppercase($source.i16)", .string, "expression.type"),
-        ("abs(1, 2)", .double, "expression.unsupported"), ("$source.tr", .binaryData, "expression.type"),
-        ("$source.data", .transformable, "expression.unsupported"),
+        ("abs(1, 2)", .double, "expression.unsupported"), ("$source.tr", .uuid, "expression.type"),
+        ("$source.s", .transformable, "expression.type"),
         ("FUNCTION($source.s, 'stringByAppendingString:', 5)", .string, "expression.type"),
         ("CAST($source.date, 'NSString')", .string, "expression.type"),
         ("CAST($source.s, 'NSFoo')", .string, "expression.unsupported"),
@@ -299,12 +300,12 @@ struct ExpressionProgramTests {
         let copies: Set<[AttributeType]> = [
             [.integer16, .integer32], [.integer16, .integer64], [.integer32, .integer64], [.boolean, .integer16],
             [.boolean, .integer32],
-            [.boolean, .integer64], [.float, .double], [.boolean, .decimal], [.integer16, .decimal],
-            [.integer32, .decimal], [.integer64, .decimal],
+            [.boolean, .integer64], [.boolean, .decimal], [.integer16, .decimal],
+            [.integer32, .decimal], [.integer64, .decimal], [.transformable, .binaryData], [.binaryData, .transformable],
         ]
         for (from, name) in sample {
             for to in sample.keys {
-                if from == to || (numbers.contains(from) && numbers.contains(to)) {
+                if from == to || copies.contains([from, to]) || (numbers.contains(from) && numbers.contains(to)) {
                     let program = try ExpressionRow.program("$source.\(name)", to)
                     #expect(
                         (program.copiedSlot != nil) == (from == to || copies.contains([from, to])), "\(from) to \(to)")

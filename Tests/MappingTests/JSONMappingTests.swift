@@ -255,7 +255,7 @@ struct JSONMappingTests {
         let read = try JSONModels.read(try filtered.json())
         #expect(read.entityMappings[0].sourceFilter?.format == "number != nil")
         #expect(read.differences(from: filtered) == [])
-        for other in [fetch("Trade", "TRUEPREDICATE"), "$manager.sourceContext.everything"] {
+        for other in [fetch("Trade", "TRUEPREDICATE"), "$manager.everything"] {
             let strange = try model(other)
             #expect(strange.differences(from: plain) != [])
             let again = try JSONModels.read(try strange.json())

@@ -120,6 +120,7 @@ extension ProgramCompiler {
         code.readsRow = true
         if type == .decimal { code.usesDecimals = true }
         emit(.loadFold, d, n: found.slot)
+        if type == .float { emit(.markFloat, d, d) }
         return type
     }
 

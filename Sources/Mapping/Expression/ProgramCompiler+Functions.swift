@@ -152,7 +152,6 @@ extension ProgramCompiler {
         default: throw .unsupported("a cast to '\(name)' cannot be evaluated per row")
         }
         if type == target { return target }
-        if target == .text || target == .decimal { try checkDigits(of: type) }
         switch (type, target) {
         case (_, .boolean) where type.isNumber:
             convert(d, from: type, to: .integer)
@@ -176,8 +175,7 @@ extension ProgramCompiler {
             let operation: ProgramOperation =
                 switch type {
                 case .uuid: .uuidToText
-                case .float: .floatToText
-                case .real: .realToText
+                case .float, .real: .realToText
                 case .decimal: .decimalToText
                 default: .wholeToText
                 }

@@ -114,6 +114,9 @@ extension ProgramCompiler {
                 let common = ExpressionType.common(type, next)
                 convert(d, from: type, to: common)
                 convert(d + 1, from: next, to: common)
+                // Of unlike numbers the result is the common one, whatever it was.
+                if type == .float { emit(.widen, d, d) }
+                if next == .float { emit(.widen, d + 1, d + 1) }
                 type = common
             }
             emit(.extreme, d, d, d + 1, n: isMaximum ? 1 : 0)

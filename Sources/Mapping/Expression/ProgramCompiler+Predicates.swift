@@ -102,25 +102,11 @@ extension ProgramCompiler {
         try compareRegisters((d, first), sign, (d + 1, second), options, into: d)
     }
 
-    /// A Float beside a Decimal is compared as the decimal number that it prints as. The register itself may be compared
-    /// again, with something else.
-    private mutating func inBaseTen(
-        _ value: (register: Int, type: ExpressionType), beside other: (register: Int, type: ExpressionType)
-    ) throws(ProgramFault) -> (register: Int, type: ExpressionType) {
-        guard value.type == .float, other.type == .decimal else { return value }
-        let spare = max(value.register, other.register) + 1
-        try use(spare)
-        code.usesDecimals = true
-        emit(.floatToDecimal, spare, value.register)
-        return (spare, .decimal)
-    }
-
     /// Emits the comparison of two registers whose types are known.
     private mutating func compareRegisters(
         _ left: (register: Int, type: ExpressionType), _ sign: ComparisonOperator,
         _ right: (register: Int, type: ExpressionType), _ options: ComparisonOptions, into d: Int
     ) throws(ProgramFault) {
-        let (left, right) = (try inBaseTen(left, beside: right), try inBaseTen(right, beside: left))
         let (first, second) = (left.type, right.type)
         let isOrdering = sign != .equal && sign != .notEqual
         let operation: ProgramOperation

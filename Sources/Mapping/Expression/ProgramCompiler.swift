@@ -13,9 +13,6 @@ struct ProgramCompiler<Resolver: KeyPathResolver> {
     /// What `now()` is: seconds since 2001.
     let now: Double
     var code = ProgramDraft()
-    /// Whether a TERNARY gives a Float in one case and another number in the other: which it is shows in its text and in
-    /// its decimal digits, and only the row tells.
-    private var mayBeFloat = false
     private var depth = 0
 
     init(resolver: Resolver, isFilter: Bool, now: Double) {
@@ -52,7 +49,7 @@ struct ProgramCompiler<Resolver: KeyPathResolver> {
     mutating func leave() { depth -= 1 }
 
     /// Makes sure that a register exists.
-    mutating func use(_ register: Int) throws(ProgramFault) {
+    private mutating func use(_ register: Int) throws(ProgramFault) {
         guard register < 16_000, here < 4_000_000 else {
             throw .unsupported("the expression is too large to be compiled")
         }
@@ -230,7 +227,6 @@ struct ProgramCompiler<Resolver: KeyPathResolver> {
             type = .data
         } else if first.isNumber, second.isNumber {
             type = ExpressionType.common(first, second)
-            if first == .float || second == .float { mayBeFloat = true }
             let end = here
             convert(d, from: first, to: type)
             if here > end { code.instructions[room] = code.instructions.removeLast() }
@@ -251,23 +247,14 @@ struct ProgramCompiler<Resolver: KeyPathResolver> {
         case (.integer, .decimal), (.boolean, .decimal):
             code.usesDecimals = true
             emit(.wholeToDecimal, d, d)
-        case (.real, .decimal):
+        case (.real, .decimal), (.float, .decimal):
             code.usesDecimals = true
             emit(.realToDecimal, d, d)
-        case (.float, .decimal):
-            code.usesDecimals = true
-            emit(.floatToDecimal, d, d)
         case (.decimal, .real): emit(.decimalToReal, d, d)
         case (.real, .integer), (.float, .integer): emit(.realToInteger, d, d)
         case (.decimal, .integer): emit(.decimalToInteger, d, d)
         default: break
         }
-    }
-
-    /// Refuses to make digits of a number of which only the row tells whether it is a Float.
-    func checkDigits(of type: ExpressionType) throws(ProgramFault) {
-        guard mayBeFloat, type == .real else { return }
-        throw .unsupported("the digits of a TERNARY of Float and other numbers cannot be computed per row")
     }
 
     /// Makes the value in register 0 what an attribute of the type stores.
@@ -289,7 +276,6 @@ struct ProgramCompiler<Resolver: KeyPathResolver> {
             convert(0, from: type, to: .real)
             emit(.roundToFloat, 0, 0)
         case .decimal where !type.isWhole:
-            try checkDigits(of: type)
             convert(0, from: type, to: .decimal)
             emit(.storeDecimal, 0, 0)
         default: break

@@ -29,6 +29,13 @@ struct ProgramRegister {
     static func real(_ value: Double) -> ProgramRegister {
         ProgramRegister(bits: value.bitPattern, length: 0, kind: .real)
     }
+    /// A Float's number, which prints with a Float's digits wherever it goes unchanged.
+    static func float(_ value: Float) -> ProgramRegister {
+        ProgramRegister(bits: Double(value).bitPattern, length: floatMark, kind: .real)
+    }
+    private static let floatMark: UInt32 = 1
+    /// Whether the number is a Float's.
+    var isFloat: Bool { kind == .real && length == ProgramRegister.floatMark }
     static func truth(_ value: Bool) -> ProgramRegister { integer(value ? 1 : 0) }
     var integerValue: Int64 { Int64(bitPattern: bits) }
     var realValue: Double { Double(bitPattern: bits) }
@@ -55,15 +62,17 @@ enum ProgramOperation: UInt8 {
     /// d = f(a); n is a NumberFunction's code.
     case integerFunction, realFunction, decimalFunction
     // d = a in another type.
-    case wholeToReal, wholeToDecimal, realToDecimal, floatToDecimal, decimalToReal, realToInteger, decimalToInteger
+    case wholeToReal, wholeToDecimal, realToDecimal, decimalToReal, realToInteger, decimalToInteger
     /// Throws where a is not in the range of the AttributeType with code n.
     case checkRange
     /// Rounds to the precision of Float.
     case roundToFloat
+    // A floating number as a Float's, and a Float's as one of 64 bits.
+    case markFloat, widen
     /// Writes a decimal as it is stored: integer where it is whole, else real.
     case storeDecimal
     // Casts between text and other types.
-    case wholeToText, realToText, floatToText, decimalToText, textToReal, textToDecimal, uuidToText, textToUUID
+    case wholeToText, realToText, decimalToText, textToReal, textToDecimal, uuidToText, textToUUID
     // Text.
     /// d = the n texts from register a on, one after the other; null where one is null.
     case concatenate

@@ -71,11 +71,7 @@ extension ProgramRun {
             decimals[Int(step.d)] = ExactDecimal(whole: a.integerValue)
             return ProgramRegister(bits: 0, length: 0, kind: .decimal)
         case .realToDecimal:
-            guard let value = ExactDecimal(real: a.realValue) else { throw .range("\(a.realValue)", "Decimal") }
-            decimals[Int(step.d)] = value
-            return ProgramRegister(bits: 0, length: 0, kind: .decimal)
-        case .floatToDecimal:
-            guard let value = ExactDecimal(float: Float(a.realValue)) else { throw .range("\(a.realValue)", "Decimal") }
+            guard let value = digits(a) else { throw .range("\(a.realValue)", "Decimal") }
             decimals[Int(step.d)] = value
             return ProgramRegister(bits: 0, length: 0, kind: .decimal)
         case .decimalToReal:
@@ -98,6 +94,8 @@ extension ProgramRun {
             let value = Float(a.realValue)
             guard value.isFinite || a.realValue.isInfinite else { throw .range("\(a.realValue)", "Float") }
             return .real(Double(value))
+        case .markFloat: return .float(Float(a.realValue))
+        case .widen: return .real(a.realValue)
         case .storeDecimal:
             let value = decimals[Int(step.a)]
             guard !value.isNaN else { throw .range("NaN", "Decimal, when it is computed,") }
@@ -157,9 +155,14 @@ extension ProgramRun {
     private func exact(_ value: ProgramRegister, _ register: UInt16) -> ExactDecimal? {
         switch value.kind {
         case .integer: ExactDecimal(whole: value.integerValue)
-        case .real: ExactDecimal(real: value.realValue)
+        case .real: digits(value)
         default: decimals[Int(register)]
         }
+    }
+
+    /// The decimal number that a floating one prints as.
+    private func digits(_ value: ProgramRegister) -> ExactDecimal? {
+        value.isFloat ? ExactDecimal(float: Float(value.realValue)) : ExactDecimal(real: value.realValue)
     }
 
     private func approximate(_ value: ProgramRegister, _ register: UInt16) -> Double {

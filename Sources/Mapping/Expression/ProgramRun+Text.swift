@@ -195,8 +195,8 @@ extension ProgramRun {
         switch step.operation {
         case .wholeToText: return try made(String(a.integerValue))
         case .decimalToText: return try made(decimals[Int(step.a)].value.description)
-        case .realToText: return try made(FloatingText.text(a.realValue))
-        case .floatToText: return try made(FloatingText.text(Float(a.realValue)))
+        case .realToText:
+            return try made(a.isFloat ? FloatingText.text(Float(a.realValue)) : FloatingText.text(a.realValue))
         case .uuidToText:
             let blob = bytes(a)
             guard blob.count == 16 else { throw .range("of \(blob.count) bytes", "UUID") }

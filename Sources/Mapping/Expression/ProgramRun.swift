@@ -116,8 +116,7 @@ struct ProgramRun {
             return try arithmetic(step, a, b)
         case .uppercase, .lowercase: return try changingCase(a, toUpper: step.operation == .uppercase)
         case .length: return .integer(Int64(units(bytes(a))))
-        case .wholeToText, .realToText, .floatToText, .decimalToText, .uuidToText, .textToUUID, .textToReal,
-            .textToDecimal:
+        case .wholeToText, .realToText, .decimalToText, .uuidToText, .textToUUID, .textToReal, .textToDecimal:
             return try textCast(step, a)
         default: return try number(step, a)
         }
@@ -135,8 +134,8 @@ struct ProgramRun {
         case (.loadWhole, .integer): return .integer(cell.integerValue)
         case (.loadReal, .real): return .real(cell.realValue)
         case (.loadReal, .integer): return .real(Double(cell.integerValue))
-        case (.loadFloat, .real): return .real(Double(Float(cell.realValue)))
-        case (.loadFloat, .integer): return .real(Double(Float(cell.integerValue)))
+        case (.loadFloat, .real): return .float(Float(cell.realValue))
+        case (.loadFloat, .integer): return .float(Float(cell.integerValue))
         case (.loadWhole, .real):
             // A damaged or foreign store; a whole number says the same in either form.
             guard let value = Int64(exactly: cell.realValue) else { throw damaged(cell) }

@@ -120,7 +120,7 @@ extension MigrationError {
     /// An expression's misfit as an error of the row that evaluates it.
     var ofRow: MigrationError {
         MigrationError(
-            code, .data, message,
+            "value.type", .data, message,
             remedy: "Give the property no expression (null in JSON) where the policy sets it, or one that fits"
                 + (remedy.map { ". " + $0 } ?? ""), context: context)
     }

@@ -131,6 +131,10 @@ struct SourceSlots: KeyPathResolver {
                 }
                 throw unknown(path, "The source entity \(current) has no property \(name)")
             }
+            if relationship.isToMany {
+                throw MigrationError(
+                    "expression.unsupported", .configuration, "\(name) of \(current) is to-many: its members are objects")
+            }
             guard let step = toOneStep(relationship) else {
                 throw unknown(path, "\(name) of \(current) is not a stored to-one relationship")
             }

@@ -92,7 +92,7 @@ struct MisfitTests {
             rows: [["n": .null], ["s": .text("x"), "n": .integer(2)]], ["n": "$source.n", "s": expression])
         trial.change = { $0.policies.register("Own") { EntityMigrationPolicy() } }
         let error = #expect(throws: MigrationError.self) { try trial.run() }
-        #expect(error?.category == .data && error?.code == "expression.type", "\(error?.description ?? "")")
+        #expect(error?.category == .data && error?.code == "value.type", "\(error?.description ?? "")")
         #expect(error?.context.objectID == "Item/p2" && error?.context.property == "s")
         #expect(error?.remedy?.contains("null in JSON") == true)
         // A nil fits every attribute.

@@ -116,8 +116,8 @@ struct ObjectKeyTests {
 
     @Test("Errors of a row name its object in one form")
     func objectNames() throws {
-        for expression in ["FUNCTION($source.s, 'substringToIndex:', 9)", "CAST($source.s, 'NSNumber')"] {
-            let trial = try Self.trial("number", "TERNARY(\(expression) == 5, 1, 2)")
+        for condition in ["FUNCTION($source.s, 'substringToIndex:', 9) == 'x'", "CAST($source.s, 'NSNumber') == 5"] {
+            let trial = try Self.trial("number", "TERNARY(\(condition), 1, 2)")
             let error = #expect(throws: MigrationError.self) { try trial.run() }
             #expect(error?.category == .data && error?.context.objectID == "Item/p1", "\(error?.description ?? "")")
         }

@@ -101,7 +101,9 @@ struct ExpressionCheck {
             guard sign == .union, case .collection(let other, _) = second else {
                 return .collection(element, isOrdered: isOrdered)
             }
-            return .collection(.either(element, other), isOrdered: isOrdered)
+            let common = ExpressionKind.common(of: [element, other])
+            if case .unknown = common { return .collection(.either(element, other), isOrdered: isOrdered) }
+            return .collection(common, isOrdered: isOrdered)
         case .element(let collection, let index): return try element(of: collection, index)
         case .fetch(let request, let context, let countOnly):
             try checkRequest(try kind(of: request), request, in: try kind(of: context), context)
