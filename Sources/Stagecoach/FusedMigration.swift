@@ -111,6 +111,9 @@ struct FusedMigration {
                     continue
                 }
                 if part != nil { goOn() }
+                if resumed != nil, part == nil, step.isFirst {
+                    try destination.checkEmpty(session.destinationSchema.tables[step.table].name)
+                }
                 let writer = try destination.tableWriter(
                     step.table, isWhole: step.isFirst && step.isLast,
                     goingOnFrom: part == nil ? nil : resumed?.fill)
@@ -140,6 +143,9 @@ struct FusedMigration {
                 session.begin(.load, [session.destinationSchema.joinTables[join].name])
                 var rows = JoinLinks(session: session, mappings: mappings, keys: keys, joinTable: join)
                 if try rows.ordered == nil { destination.indexSorts?.memory = indexMemory }
+                if resumed != nil, part == nil {
+                    try destination.checkEmpty(session.destinationSchema.joinTables[join].name)
+                }
                 let writer = try destination.joinWriter(join, goingOnFrom: part == nil ? nil : resumed?.fill)
                 if part != nil, resumed?.namesSorts ?? false { try session.work.removeUnclaimed() }
                 let links: Int

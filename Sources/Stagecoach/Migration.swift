@@ -110,11 +110,13 @@ public final class Migration {
         let isTaken = manager.beginRun(mappingModels[0], progress: progress, cancellation: cancellation)
         defer { if isTaken { manager.endRun() } }
         do {
-            // `now()` is the run's start, whatever evaluates it and for whichever row.
-            let earlier = try earlierRun()
-            let now = earlier?.header.started ?? Date().timeIntervalSinceReferenceDate
-            return try EvaluationScope.$current.withValue(EvaluationScope(now: now)) {
-                try WaitBoard.$current.withValue(progress.waits) { try migrate(earlier) }
+            return try passingOverDamage { passed in
+                // `now()` is the run's start, whatever evaluates it and for whichever row.
+                let earlier = try earlierRun(passed)
+                let now = earlier?.header.started ?? Date().timeIntervalSinceReferenceDate
+                return try EvaluationScope.$current.withValue(EvaluationScope(now: now)) {
+                    try WaitBoard.$current.withValue(progress.waits) { try migrate(earlier, passed) }
+                }
             }
         } catch {
             // A statement that the cancellation ended reports an interruption; the caller wants the reason, and where the work
@@ -125,15 +127,30 @@ public final class Migration {
         }
     }
 
-    /// What a run to the destination left that did not end.
-    private func earlierRun() throws(MigrationError) -> EarlierRun? {
-        if options.restarts { return nil }
-        let place = DestinationPath(path: destinationPath)
-        let isThere = try place.exists()
-        return try EarlierRun.read(beside: options.appendsToExisting && isThere ? place.resolved : place)
+    /// Runs until no damage is met in what a killed run left: each time with less of it, in the end with nothing.
+    private func passingOverDamage(_ run: (PassedOver) throws -> MigrationReport) throws -> MigrationReport {
+        var passed = PassedOver()
+        // A state that was taken up has put its own in the place.
+        let userInfo = manager.userInfo
+        while true {
+            do { return try run(passed) } catch let damage as DamagedWork {
+                passed = damage.passed
+                manager.userInfo = userInfo
+                progress.beginAgain()
+            }
+        }
     }
 
-    private func migrate(_ seen: EarlierRun?) throws -> MigrationReport {
+    /// What a run to the destination left that did not end.
+    private func earlierRun(_ passed: PassedOver) throws(MigrationError) -> EarlierRun? {
+        if options.restarts || passed.isAll { return nil }
+        let place = DestinationPath(path: destinationPath)
+        let isThere = try place.exists()
+        return try EarlierRun.read(
+            beside: options.appendsToExisting && isThere ? place.resolved : place, last: passed.statesRead)
+    }
+
+    private func migrate(_ seen: EarlierRun?, _ passed: PassedOver) throws -> MigrationReport {
         let clock = RunClock()
         guard try !DestinationPath.isSameFile(sourcePath, destinationPath) else {
             throw MigrationError(
@@ -161,17 +178,22 @@ public final class Migration {
         try ExternalPublication.check(place.path)
         // What an earlier run has written is not needed again.
         if seen?.states.isEmpty ?? true { try DiskSpace.check(prepared.plan.disk, in: place.folder) }
-        let area = try WorkArea(beside: place, spills: options.workDirectory, restarts: options.restarts)
+        let area = try WorkArea(
+            beside: place, spills: options.workDirectory, restarts: options.restarts || passed.isAll,
+            states: passed.statesRead)
         var keeps = false
         defer { if keeps { area.keep() } else { area.close() } }
         return try area.naming(destinationPath, real: place.path) {
             let resumption: Resumption
             do {
-                resumption = try Resumption(self, prepared, area, appends: appends)
+                resumption = try Resumption(self, prepared, area, appends: appends, passing: passed)
             } catch let error as MigrationError where error.code == "resume.changed" {
                 // The earlier run can still be gone on with.
                 keeps = true
                 throw error
+            } catch let error as MigrationError where area.earlier != nil && area.isDamage(error) {
+                keeps = true
+                throw DamagedWork(passed: PassedOver(isAll: true, reason: passed.reason ?? error.message))
             }
             if let report = resumption.published {
                 try didPublish?(report)
@@ -190,6 +212,10 @@ public final class Migration {
                     keeps = true
                     throw error
                 }
+                if cancellation.error == nil, let next = resumption.passing(over: error) {
+                    keeps = true
+                    throw DamagedWork(passed: next)
+                }
                 let final = cancellation.error ?? error
                 guard let known = final as? MigrationError, resumption.keeps(known) else { throw error }
                 keeps = true
@@ -205,6 +231,7 @@ public final class Migration {
         let old = try appends ? ExistingDestination(locking: place.path, vfs: area.vfsName) : nil
         defer { old?.release() }
         checkpoints.identity = old?.identity ?? []
+        checkpoints.original = old?.descriptor
         if let state {
             try checkpoints.checkUnchanged(place.path)
             if appends, state.appended == nil { throw StateReader.damaged("nothing of the destination") }
@@ -221,20 +248,24 @@ public final class Migration {
         let session = session(prepared, existing, area, archive)
         let external = try externalFiles(session, existing, area, carries: !options.isDryRun)
         session.external = external
+        external.notesFiles = checkpoints.isResumable
         session.checkpoints = checkpoints
         checkpoints.attach(session)
         if let state {
-            external.goOn()
+            try external.goOn(noted: state.stagedFiles)
             progress.resume(at: state.progress.rows)
         }
         session.earlierObjects = try link?.idMap.map { path throws(MigrationError) in try EarlierIDMap(path: path) }
         let publication = ExternalPublication(files: external, area: area)
         if appends { try publication.noteEarlier(area.storePath, goesOn: state != nil) }
+        let permissions = FilePermissions(ofSource: prepared.source.path)
         let rejectFile = try options.rejectFile.map { path throws(MigrationError) in
-            try RejectFile(path: path, earlier: try keptRejects(state, area).map { [$0] } ?? link?.rejectFiles ?? [])
+            try RejectFile(
+                path: path, permissions: permissions,
+                earlier: try keptRejects(state, area).map { [$0] } ?? link?.rejectFiles ?? [])
         }
         let idMap = try options.idMap.map { path throws(MigrationError) in
-            try ObjectIDMap(path: path, earlier: link?.idMap)
+            try ObjectIDMap(path: path, permissions: permissions, earlier: link?.idMap)
         }
         progress.expect(bytes: prepared.plan.disk.destination, at: area.storePath)
         // Where objects may be rejected, everything may be loaded twice.
@@ -288,7 +319,12 @@ public final class Migration {
                 } else {
                     try publication.place(forStoreAt: area.storePath)
                     do throws(MigrationError) {
-                        if let old { try old.replace(by: area.storePath) } else { try place.publish(area.storePath) }
+                        if let old {
+                            try old.replace(by: area.storePath)
+                        } else {
+                            try place.publish(area.storePath, permissions: permissions)
+                        }
+                        if link?.keepsSums ?? false { FileSums.move(from: area.storePath, to: place.path) }
                     } catch {
                         publication.withdraw()
                         throw error
@@ -316,16 +352,13 @@ public final class Migration {
 
     /// The file with the lines of what mapping models rejected that a killed run was done with; nil where none was.
     ///
-    /// - Throws: `resume.changed` (78) where that run was to write no such lines; `output.io` (74).
+    /// - Throws: `journal.damaged` where it is not what was written, also where that run was to write no such lines: it begins
+    ///   anew.
     private func keptRejects(_ state: RunRecord.State?, _ area: WorkArea) throws(MigrationError) -> String? {
         guard let turns = state?.turns, turns.rejects != nil else { return nil }
         let path = area.rejectLinesPath(after: turns.done)
-        guard try DestinationPath.status(path) == nil else { return path }
-        throw MigrationError(
-            "resume.changed", .configuration,
-            "An earlier run to this destination did not end, and this one differs from it: --reject-file was not given",
-            remedy: "Run the earlier command to go on, or give --restart to begin anew",
-            context: .init(path: area.path))
+        try FileSums.check(path, isWhole: true)
+        return path
     }
 
     /// What the work has in common from its first stage to its last.

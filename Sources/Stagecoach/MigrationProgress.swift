@@ -162,6 +162,12 @@ public final class ProgressCounter: Sendable {
         steps.store(1, ordering: .relaxed)
         file.withLock { $0 = GrowingFile() }
     }
+    /// The run begins once more, from an earlier place or from nothing.
+    func beginAgain() {
+        rows.store(0, ordering: .relaxed)
+        resumedRows.store(0, ordering: .relaxed)
+        file.withLock { $0 = GrowingFile() }
+    }
     /// The run goes on from where a killed one was: until it is there again, that is what is shown.
     func resume(at count: Int) { resumedRows.store(count, ordering: .releasing) }
     /// Rows that a killed run had done, from where this one goes on; 0 where it began at nothing.

@@ -110,4 +110,48 @@ struct SavedSortTests {
         }
     }
 
+    /// A state that told of an index as built, and still of the entries that it was built from, could not be gone on from.
+    @Test(
+        "States taken while indexes are built are gone on from, whichever of them are built", arguments: [false, true])
+    func whileBuilding(isSecondKept: Bool) throws {
+        let folder = try TemporaryFolder()
+        let fixture = try SortedTableFixture(isJoin: false, isPacked: false)
+        let (batchRows, batches) = (SortedTableFixture.batchRows, SortedTableFixture.batches)
+        let work = try WorkDirectory(path: folder.file("work"))
+        // Runs of entries lie in files, or all of them are in memory and in files as well.
+        let memory = isSecondKept ? 16 << 20 : 4 * 256 << 10
+        let store = try fixture.create(folder.file("store.sqlite"), IndexSorts(directory: work, memory: memory))
+        let whole = try fixture.writer(store, nil)
+        for number in 0..<batches {
+            try whole.append(fixture.batch(number))
+            guard number % 100 == 50 else { continue }
+            // As a state that reaches the disk.
+            _ = try whole.checkpoint(sorts: .all)
+            if let part = whole.beginWritten() { whole.forgetWritten(before: part) }
+        }
+        var killed: [SortedTableFixture.Killed] = []
+        var problem: (any Error)?
+        whole.passed = { writer throws(MigrationError) in
+            for sorts in [PageTableWriter.SavedSorts.standing, .none] where writer.isComplete {
+                guard let fill = try writer.checkpoint(sorts: sorts) else { continue }
+                do {
+                    let (copied, left) = try copy(folder, "killed-\(killed.count)", .runs)
+                    killed.append(.init(store: copied, work: left, fill: fill, knowledge: store.knowledge))
+                } catch { problem = error }
+            }
+        }
+        try fixture.finish(whole, store)
+        #expect(problem == nil)
+        let expected = try fixture.contents(folder.file("store.sqlite"))
+        #expect(expected.count == batches * batchRows)
+        // Before the first index, after each of them, and on the way.
+        #expect(killed.count >= 6)
+        for one in killed {
+            let directory = try WorkDirectory(path: one.work, keepsFiles: true)
+            let again = try fixture.goOn(one, IndexSorts(directory: directory, memory: memory))
+            let rest = try fixture.writer(again, one.fill)
+            try fixture.finish(rest, again)
+            #expect(try fixture.contents(one.store) == expected)
+        }
+    }
 }

@@ -78,6 +78,26 @@ struct RunJournalTests {
         }
     }
 
+    @Test("Whoever needs the last records alone reads them past a damaged one")
+    func skipped() throws {
+        let folder = try TemporaryFolder()
+        var generator = SeededGenerator(seed: 3)
+        let all = records(&generator, count: 8)
+        let path = folder.file("journal")
+        let bytes = try written(all, to: path)
+        let places = try #require(try RunJournal.read(path)).places
+        for place in 16..<bytes.count {
+            var changed = bytes
+            changed[place] ^= UInt8(1 << (generator.next() % 8))
+            try Data(changed).write(to: URL(fileURLWithPath: path))
+            let contents = try #require(try RunJournal.read(path, skipsDamage: true))
+            let hit = try #require(places.lastIndex { $0 <= place })
+            #expect(contents.records == Array(all[..<hit] + all[(hit + 1)...]), "\(place)")
+            #expect(contents.isDamaged == (hit < 7) && contents.isTorn == (hit == 7), "\(place)")
+            #expect(contents.size == (hit < 7 ? bytes.count : places[7]), "\(place)")
+        }
+    }
+
     @Test("Of each kind the last records are read, in order")
     func latest() throws {
         let folder = try TemporaryFolder()

@@ -43,23 +43,23 @@ final class WrittenPages {
     }
 
     /// Pages are about to be added to the file.
-    func note(_ pages: UnsafeRawBufferPointer, from first: UInt32) {
-        guard !parts.isEmpty, let start = pages.baseAddress else { return }
+    ///
+    /// - Parameter sums: of each of them.
+    func note(_ sums: [UInt64], from first: UInt32) {
+        guard !parts.isEmpty, !sums.isEmpty else { return }
         var sum: UInt64 = 0
-        let count = pages.count / PageGeometry.pageSize
-        for place in 0..<count {
-            let number = first &+ UInt32(truncatingIfNeeded: place)
-            guard !PageGeometry.isReserved(number) else { continue }
-            sum &+= Self.sum(of: start + place * PageGeometry.pageSize, number: number)
+        for (place, own) in sums.enumerated() {
+            guard !PageGeometry.isReserved(first &+ UInt32(truncatingIfNeeded: place)) else { continue }
+            sum &+= own
         }
         parts[parts.count - 1].sum &+= sum
-        parts[parts.count - 1].last = first &+ UInt32(truncatingIfNeeded: count) &- 1
+        parts[parts.count - 1].last = first &+ UInt32(truncatingIfNeeded: sums.count) &- 1
     }
 
     /// A page of the file is about to be written over.
-    func note(overwritten page: UInt32, with bytes: UnsafeRawPointer) {
+    func note(overwritten page: UInt32, sum: UInt64) {
         guard let part = parts.last else { return }
-        overwritten[page] = (Self.sum(of: bytes, number: page), part.number)
+        overwritten[page] = (sum, part.number)
     }
 
     /// Writes the sums.
@@ -78,24 +78,7 @@ final class WrittenPages {
     }
 
     /// The sum of a page at its place.
-    ///
-    /// Words are summed eight side by side, and so are the sums themselves: what a lost sector changes shows in one of them.
-    static func sum(of page: UnsafeRawPointer, number: UInt32) -> UInt64 {
-        var words = SIMD8<UInt64>(repeating: 0)
-        var sums = SIMD8<UInt64>(repeating: 0)
-        for offset in stride(from: 0, to: PageGeometry.pageSize, by: 64) {
-            words &+= page.loadUnaligned(fromByteOffset: offset, as: SIMD8<UInt64>.self)
-            sums &+= words
-        }
-        var joined = UInt64(number) &+ 0x9E37_79B9_7F4A_7C15
-        for lane in 0..<8 {
-            joined = (joined ^ words[lane]) &* 0xFF51_AFD7_ED55_8CCD
-            joined ^= joined >> 29
-            joined = (joined ^ sums[lane]) &* 0xC4CE_B9FE_1A85_EC53
-            joined ^= joined >> 32
-        }
-        return joined
-    }
+    static func sum(of page: UnsafeRawPointer, number: UInt32) -> UInt64 { FileSums.sum(of: page, number: number) }
 }
 
 extension DatabaseFileWriter {

@@ -37,6 +37,9 @@ final class PageOutput {
     private(set) var pageCount: UInt32
     /// What sums the pages that go to the file; nil: nobody asks.
     var written: WrittenPages?
+    /// The sums of the file's pages; nil: it has none.
+    private let sums: FileSums?
+    private var sumRoom: [UInt64] = []
 
     /// - Parameters:
     ///   - streamsFrom: from which place on full buffers are written by another thread.
@@ -50,6 +53,7 @@ final class PageOutput {
         guard result >= 0 else { throw PageFailure.system("Opening", path, number: -result) }
         let descriptor = Int32(truncatingIfNeeded: result)
         self.descriptor = descriptor
+        sums = FileSums(of: path, calls: calls)
         let direct = DirectFile(path: path, calls: calls)
         stream = StreamWriter(from: streamsFrom) { bytes, place throws(MigrationError) in
             let done = try direct.write(bytes, at: place)
@@ -143,7 +147,7 @@ final class PageOutput {
         let count = Int(pageCount + 1 - firstBuffered) * PageGeometry.pageSize
         guard count > 0 else { return }
         let bytes = UnsafeRawBufferPointer(start: buffer, count: count)
-        written?.note(bytes, from: firstBuffered)
+        note(bytes, from: firstBuffered)
         if goesOn, later != nil {
             try stream.write(bytes, at: offset(of: firstBuffered))
         } else {
@@ -154,7 +158,7 @@ final class PageOutput {
 
     private func flushFull() throws(MigrationError) {
         let bytes = UnsafeRawBufferPointer(start: buffer, count: Int(bufferedPages) * PageGeometry.pageSize)
-        written?.note(bytes, from: firstBuffered)
+        note(bytes, from: firstBuffered)
         try stream.begin(bytes, at: offset(of: firstBuffered))
         // The write before has ended: its buffer is free.
         let half = LargeMemory.hugePage / 2
@@ -170,6 +174,14 @@ final class PageOutput {
         firstBuffered = pageCount + 1
     }
 
+    /// Notes the sums of pages that are about to be added to the file.
+    private func note(_ bytes: UnsafeRawBufferPointer, from first: UInt32) {
+        guard sums != nil || written != nil else { return }
+        FileSums.sums(of: bytes, from: Int(first) - 1, in: &sumRoom)
+        sums?.note(sumRoom, from: Int(first) - 1)
+        written?.note(sumRoom, from: first)
+    }
+
     /// Waits where bytes are on their way that are about to be read or written over.
     private func settle(_ place: Int, count: Int) throws(MigrationError) {
         if stream.underWay.overlaps(place..<place + count) { try stream.wait() }
@@ -181,7 +193,11 @@ final class PageOutput {
     /// Overwrites a page that was flushed before.
     func overwrite(_ page: UInt32, with bytes: UnsafeRawPointer) throws(MigrationError) {
         precondition(page < firstBuffered, "the page is still in the buffer")
-        written?.note(overwritten: page, with: bytes)
+        if sums != nil || written != nil {
+            let sum = FileSums.sum(of: bytes, number: page)
+            sums?.note([sum], from: Int(page) - 1)
+            written?.note(overwritten: page, sum: sum)
+        }
         try settle(offset(of: page), count: PageGeometry.pageSize)
         try write(UnsafeRawBufferPointer(start: bytes, count: PageGeometry.pageSize), at: offset(of: page))
     }
@@ -196,6 +212,7 @@ final class PageOutput {
         } catch {
             throw PageFailure.system("Writing", path, number: Int(EIO))
         }
+        sums?.noteBlock(at: 0) { calls.readWhole(descriptor, into: $0, at: $1) == $0.count }
     }
 
     /// Reads bytes of pages that were flushed before.

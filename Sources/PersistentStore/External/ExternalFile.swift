@@ -105,16 +105,19 @@ package final class ExternalFile: HugeValueSource {
             remedy: "Let the destination attribute allow external storage", context: .init(path: path))
     }
 
-    /// Carries the file over to a new path: by sharing its blocks where the file system can, else by a hard link, else
-    /// by a copy.
+    /// Carries the file over to a new path: by sharing its blocks where the file system can, else by a hard link where its
+    /// permissions allow no more than they should, else by a copy.
     ///
     /// - Parameters:
     ///   - target: nothing stands there.
+    ///   - permissions: what the new file has at most.
     ///   - checkCancelled: called once a MiB.
     /// - Throws: `store.full`, `external.write` (74); what `checkCancelled` throws.
     /// - Complexity: O(1) but for a copy, O(bytes) and 1 MiB of memory.
-    package func carry(to target: String, checkCancelled: () throws -> Void) throws {
-        let mode = status.st_mode & 0o777
+    package func carry(
+        to target: String, permissions: FilePermissions, checkCancelled: () throws -> Void
+    ) throws {
+        let mode = status.st_mode & permissions.file
         let shared = SystemCall.uninterrupted {
             open(target, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
         }
@@ -127,9 +130,13 @@ package final class ExternalFile: HugeValueSource {
         guard unlink(target) == 0 else {
             throw MigrationError.writing("Copying external binary data", path: target, otherwise: "external.write")
         }
-        if linkat(AT_FDCWD, "/proc/self/fd/\(descriptor)", AT_FDCWD, target, AT_SYMLINK_FOLLOW) == 0 { return }
-        try FileCopy.copy(descriptor, of: path, to: target, checkCancelled: checkCancelled) { copy in
-            _ = fchmod(copy, status.st_mode & 0o777)
+        if permissions.cover(status.st_mode),
+            linkat(AT_FDCWD, "/proc/self/fd/\(descriptor)", AT_FDCWD, target, AT_SYMLINK_FOLLOW) == 0
+        {
+            return
         }
+        try FileCopy.copy(
+            descriptor, of: path, to: target, permissions: mode, checkCancelled: checkCancelled
+        ) { _ in }
     }
 }

@@ -9,11 +9,12 @@ package final class ExternalFileWriter {
 
     /// Makes the file.
     ///
+    /// - Parameter permissions: the file's, less those of the process's umask.
     /// - Throws: `external.write` (74), `store.full` (74), `destination.permission` (77).
-    package init(path: String) throws(MigrationError) {
+    package init(path: String, permissions: FilePermissions) throws(MigrationError) {
         self.path = path
         descriptor = SystemCall.uninterrupted {
-            open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o644)
+            open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, permissions.file)
         }
         guard descriptor >= 0 else { throw failure() }
     }

@@ -11,7 +11,8 @@ extension SourceStore {
     ///   `checkCancelled` throws. Files may stand at the target then.
     /// - Complexity: O(1) where blocks are shared, else O(bytes); O(frames) of the `-wal`.
     package func copy(to target: String, checkCancelled: () throws -> Void) throws {
-        try FileCopy.copy(path, to: target, checkCancelled: checkCancelled)
+        // A migration of the copy gives the permissions on.
+        try FileCopy.copy(path, to: target, keepsPermissions: true, checkCancelled: checkCancelled)
         if fingerprint.lastCommitFrame > 0 {
             try FileCopy.copy(path + "-wal", to: target + "-wal", checkCancelled: checkCancelled)
         }

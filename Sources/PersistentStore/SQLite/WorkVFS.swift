@@ -1,6 +1,7 @@
 import CSQLite
 import Diagnostics
 import Glibc
+import SpillStorage
 import Synchronization
 
 /// A shim over SQLite's default VFS for the destination's connection: temporary files go into a given directory,
@@ -18,6 +19,8 @@ package final class WorkVFS: @unchecked Sendable {
     package let written = WriteCounter()
     /// Bytes written to temporary files.
     package let spilled = WriteCounter()
+    /// The sums of the databases that are open for writing.
+    private let sums = OpenSums()
     // Set once in the initialiser and read by SQLite; immutable afterwards.
     private let vfs: UnsafeMutablePointer<sqlite3_vfs>
     private let nameBytes: UnsafeMutablePointer<CChar>
@@ -60,10 +63,16 @@ package final class WorkVFS: @unchecked Sendable {
                 file.pointee.pMethods = nil
                 return FailedCall.note(SQLITE_CANTOPEN, number: WorkVFS.reason(name, flags))
             }
-            CountedFile.attach(to: file, counter: this.written)
+            let isWritten = given & SQLITE_OPEN_READWRITE != 0
+            let sums = isWritten ? this.sums.open(String(cString: name), flags) : nil
+            CountedFile.attach(
+                to: file, counter: this.written, sums: sums, isJournal: flags & SQLITE_OPEN_MAIN_JOURNAL != 0)
             return SQLITE_OK
         }
-        table.xDelete = { _, name, sync in
+        table.xDelete = { vfs, name, sync in
+            if let name, let data = vfs?.pointee.pAppData {
+                Unmanaged<WorkVFS>.fromOpaque(data).takeUnretainedValue().sums.willDelete(String(cString: name))
+            }
             guard let standard = DelegatingVFS.standard, let delete = standard.pointee.xDelete else {
                 return ResultCode.deleteError
             }
@@ -81,7 +90,8 @@ package final class WorkVFS: @unchecked Sendable {
     /// forget it. A file that is there is left alone: closing another descriptor of it would drop its locks.
     private static func make(_ name: UnsafePointer<CChar>) -> Bool {
         let owner = owner(name)
-        let mode = owner.map { $0.st_mode & 0o777 } ?? 0o644
+        // Files of its own are work files.
+        let mode = owner.map { $0.st_mode & 0o777 } ?? 0o600
         let descriptor = SystemCall.uninterrupted {
             Glibc.open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode)
         }
@@ -130,6 +140,40 @@ package final class WorkVFS: @unchecked Sendable {
     }
 }
 
+/// The sums of databases that a later run may go on with, as long as connections have them open for writing.
+private final class OpenSums: @unchecked Sendable {
+    private struct Entry {
+        weak var sums: FileSums?
+    }
+
+    // The lock guards the entries. The sums themselves belong to the thread of their connection.
+    private let lock = Mutex(())
+    private var entries: [String: Entry] = [:]
+    private static let journal = "-journal"
+
+    /// The sums of a database that is opened, or whose journal is; nil where it has none.
+    func open(_ path: String, _ flags: Int32) -> FileSums? {
+        if flags & SQLITE_OPEN_MAIN_DB != 0 {
+            let sums = FileSums(of: path)
+            lock.withLock { _ in entries[path] = sums.map(Entry.init) }
+            return sums
+        }
+        guard flags & SQLITE_OPEN_MAIN_JOURNAL != 0 else { return nil }
+        let sums = find(journal: path)
+        sums?.beginTransaction()
+        return sums
+    }
+
+    /// A journal is about to be deleted: the transaction has ended.
+    func willDelete(_ path: String) { find(journal: path)?.endTransaction() }
+
+    private func find(journal path: String) -> FileSums? {
+        guard path.hasSuffix(Self.journal) else { return nil }
+        let database = String(path.dropLast(Self.journal.count))
+        return lock.withLock { _ in entries[database] }?.sums
+    }
+}
+
 /// Stands behind the default VFS's file structure: its functions, of which ours are those that write, fail or close.
 ///
 /// The file stays the default VFS's own and all other functions are called directly, so nothing of locks and shared
@@ -138,12 +182,27 @@ private struct CountedFile {
     private var methods: sqlite3_io_methods
     private var original: UnsafePointer<sqlite3_io_methods>
     private var counter: Unmanaged<WriteCounter>
+    /// The sums of the database; nil where it has none.
+    private var sums: Unmanaged<FileSums>?
+    /// Whether the file is that database's rollback journal.
+    private var isJournal: Bool
 
     private static func of(_ file: UnsafeMutablePointer<sqlite3_file>) -> UnsafeMutablePointer<CountedFile> {
         (UnsafeMutableRawPointer(file) + DelegatingVFS.standardFileSize).assumingMemoryBound(to: CountedFile.self)
     }
 
-    static func attach(to file: UnsafeMutablePointer<sqlite3_file>, counter: WriteCounter) {
+    /// Reads a block of the file; zeros stand behind its end.
+    private static func read(
+        _ file: UnsafeMutablePointer<sqlite3_file>, _ space: UnsafeMutableRawBufferPointer, _ place: Int
+    ) -> Bool {
+        let code = CountedFile.of(file).pointee.original.pointee.xRead?(
+            file, space.baseAddress, Int32(space.count), sqlite3_int64(place))
+        return code == SQLITE_OK || code == ResultCode.shortRead
+    }
+
+    static func attach(
+        to file: UnsafeMutablePointer<sqlite3_file>, counter: WriteCounter, sums: FileSums?, isJournal: Bool
+    ) {
         guard let original = file.pointee.pMethods else { return }
         var methods = original.pointee
         methods.xWrite = { file, buffer, count, offset in
@@ -151,7 +210,12 @@ private struct CountedFile {
             let this = CountedFile.of(file)
             guard let write = this.pointee.original.pointee.xWrite else { return ResultCode.writeError }
             this.pointee.counter._withUnsafeGuaranteedRef { $0.add(Int(count)) }
-            return FailedCall.note(write(file, buffer, count, offset))
+            let code = write(file, buffer, count, offset)
+            if code == SQLITE_OK, let sums = this.pointee.sums, !this.pointee.isJournal {
+                let bytes = UnsafeRawBufferPointer(start: buffer, count: Int(count))
+                sums._withUnsafeGuaranteedRef { $0.note(bytes, at: Int(offset)) { CountedFile.read(file, $0, $1) } }
+            }
+            return FailedCall.note(code)
         }
         methods.xRead = { file, buffer, count, offset in
             guard let file, let read = CountedFile.of(file).pointee.original.pointee.xRead else {
@@ -163,7 +227,19 @@ private struct CountedFile {
             guard let file, let truncate = CountedFile.of(file).pointee.original.pointee.xTruncate else {
                 return ResultCode.truncateError
             }
-            return FailedCall.note(truncate(file, size))
+            let code = truncate(file, size)
+            if code == SQLITE_OK, let sums = CountedFile.of(file).pointee.sums {
+                let isJournal = CountedFile.of(file).pointee.isJournal
+                let part = Int(size) % FileSums.block
+                sums._withUnsafeGuaranteedRef { sums in
+                    if isJournal {
+                        if size == 0 { sums.endTransaction() }
+                    } else if part > 0 {
+                        sums.noteBlock(at: Int(size) - part) { CountedFile.read(file, $0, $1) }
+                    }
+                }
+            }
+            return FailedCall.note(code)
         }
         methods.xSync = { file, flags in
             guard let file, let sync = CountedFile.of(file).pointee.original.pointee.xSync else {
@@ -189,13 +265,16 @@ private struct CountedFile {
             let original = this.pointee.original
             file.pointee.pMethods = original
             this.pointee.counter.release()
+            this.pointee.sums?.release()
             this.deinitialize(count: 1)
             return original.pointee.xClose?(file) ?? SQLITE_OK
         }
         let place = (UnsafeMutableRawPointer(file) + DelegatingVFS.standardFileSize)
             .bindMemory(to: CountedFile.self, capacity: 1)
         place.initialize(
-            to: CountedFile(methods: methods, original: original, counter: Unmanaged.passRetained(counter)))
+            to: CountedFile(
+                methods: methods, original: original, counter: Unmanaged.passRetained(counter),
+                sums: sums.map { Unmanaged.passRetained($0) }, isJournal: isJournal))
         // The table is the structure's first member.
         file.pointee.pMethods = UnsafeRawPointer(place).assumingMemoryBound(to: sqlite3_io_methods.self)
     }

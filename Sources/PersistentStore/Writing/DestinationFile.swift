@@ -6,10 +6,11 @@ import Glibc
 enum DestinationFile {
     /// Makes an empty file that was not there.
     ///
+    /// - Parameter permissions: at most its; the process's umask takes its part.
     /// - Throws: `destination.exists` (73), `destination.permission` (77), `destination.cannotCreate` (73),
     ///   `store.full` (74).
-    static func create(_ path: String) throws(MigrationError) {
-        let descriptor = SystemCall.uninterrupted { open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o644) }
+    static func create(_ path: String, permissions: mode_t) throws(MigrationError) {
+        let descriptor = SystemCall.uninterrupted { open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, permissions) }
         guard descriptor >= 0 else { throw creationError(errno, path) }
         close(descriptor)
     }

@@ -95,6 +95,17 @@ extension DestinationStore {
         self.stamp = stamp
     }
 
+    /// Checks that a table which pages are about to fill from its beginning has no rows: a run that goes on from an older
+    /// state may have come further than that tells.
+    ///
+    /// - Throws: `journal.damaged`, `store.damaged`.
+    package func checkEmpty(_ table: String) throws(MigrationError) {
+        guard writesPages, try connection.integer("SELECT 1 FROM \(SQLName.quoted(table)) LIMIT 1") != nil else {
+            return
+        }
+        throw StateReader.damaged("\(table) has rows that no state tells of")
+    }
+
     /// Makes every transaction from the next one on one that a killed process leaves undone.
     package func keepJournal() { wantsJournal = true }
 

@@ -3,6 +3,7 @@ import CSQLite
 import DatabasePages
 import Diagnostics
 import Glibc
+import SpillStorage
 
 /// A fresh store while it is written: tables first, then rows in ascending key order, then indexes and triggers,
 /// then the metadata.
@@ -75,18 +76,19 @@ package final class DestinationStore {
     ///   - path: a file that does not exist.
     ///   - schema: what to make.
     ///   - cacheBytes: size of the page cache; 2 to 8 MB serve as well as more while keys come in order.
+    ///   - permissions: the file's, less those of the process's umask.
     ///   - vfs: name of the SQLite VFS, nil for the default.
     /// - Throws: `destination.exists` (73), `destination.permission` (77), `destination.cannotCreate` (73),
     ///   `model.unstorableAttribute` (78), `schema.tooManyColumns` (78), `store.full`, `store.io`. Nothing is left at
     ///   the path.
     package init(
-        creating path: String, schema: StoreSchema, cacheBytes: Int, vfs: String?
+        creating path: String, schema: StoreSchema, cacheBytes: Int, permissions: mode_t = 0o644, vfs: String?
     ) throws(MigrationError) {
         self.path = path
         self.schema = schema
         isAppending = false
         try schema.refuseUnstorable(path)
-        try DestinationFile.create(path)
+        try DestinationFile.create(path, permissions: permissions)
         do throws(MigrationError) {
             connection = try Self.open(path, schema: schema, cacheBytes: cacheBytes, vfs: vfs)
         } catch {
@@ -393,7 +395,10 @@ package final class DestinationStore {
         package let stamp: Int64
 
         /// Removes the copy.
-        package func remove() { unlink(path) }
+        package func remove() {
+            unlink(path)
+            FileSums.remove(of: path)
+        }
     }
 
     /// Copies the file as it is now, to go back to it by ``init(reopening:at:schema:cacheBytes:vfs:)``. All writers must
@@ -405,7 +410,13 @@ package final class DestinationStore {
     /// - Complexity: O(1) where the file system shares blocks, else O(bytes); 1 MiB of memory.
     package func checkpoint(to path: String, checkCancelled: () throws -> Void) throws -> Checkpoint {
         try suspend()
-        try FileCopy.copy(self.path, to: path, checkCancelled: checkCancelled)
+        // It may become the store again.
+        try FileCopy.copy(self.path, to: path, keepsPermissions: true, checkCancelled: checkCancelled)
+        FileSums.remove(of: path)
+        let sums = FileSums.path(of: self.path)
+        if access(sums, F_OK) == 0 {
+            try FileCopy.copy(sums, to: FileSums.path(of: path), checkCancelled: checkCancelled)
+        }
         try resume()
         return checkpoint(at: path, knowledge: knowledge, stamp: stamp)
     }
@@ -442,6 +453,7 @@ package final class DestinationStore {
                 "store.io", .io, "Going back to a copy failed: \(String(cString: strerror(errno)))",
                 context: .init(path: path))
         }
+        FileSums.move(from: checkpoint.path, to: path)
         connection = try Self.open(existing: path, cacheBytes: cacheBytes, vfs: vfs)
     }
 

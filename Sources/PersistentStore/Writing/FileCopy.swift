@@ -9,12 +9,21 @@ package enum FileCopy {
 
     /// Copies a file by its path. Locks that the process holds on it by other descriptors end.
     ///
+    /// - Parameter keepsPermissions: whether the copy has those of the file, and its owner may write it; else it is its
+    ///   owner's alone.
     /// - Throws: `store.full`, `store.io` (74), `destination.permission` (77); what `checkCancelled` throws.
-    package static func copy(_ path: String, to target: String, checkCancelled: () throws -> Void) throws {
+    package static func copy(
+        _ path: String, to target: String, keepsPermissions: Bool = false, checkCancelled: () throws -> Void
+    ) throws {
         let descriptor = SystemCall.uninterrupted { open(path, O_RDONLY | O_CLOEXEC) }
         guard descriptor >= 0 else { throw failure("Opening", path) }
         defer { close(descriptor) }
-        try copy(descriptor, of: path, to: target, checkCancelled: checkCancelled) { _ in }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw failure("Opening", path) }
+        try copy(
+            descriptor, of: path, to: target, permissions: keepsPermissions ? status.st_mode & 0o777 | 0o600 : 0o600,
+            checkCancelled: checkCancelled
+        ) { _ in }
     }
 
     /// Copies an open file to a new one.
@@ -22,15 +31,16 @@ package enum FileCopy {
     /// - Parameters:
     ///   - path: of the file, for messages.
     ///   - target: nothing stands there.
+    ///   - permissions: the copy's, less those of the process's umask.
     ///   - checkCancelled: called once a MiB.
     ///   - body: gets the copy's descriptor once it is complete.
     /// - Throws: `store.full`, `store.io` (74), `destination.permission` (77); what `checkCancelled` throws.
     /// - Complexity: O(1) where blocks are shared, else O(bytes); 1 MiB of memory.
     package static func copy(
-        _ descriptor: Int32, of path: String, to target: String, checkCancelled: () throws -> Void,
-        _ body: (Int32) throws -> Void
+        _ descriptor: Int32, of path: String, to target: String, permissions: mode_t = 0o600,
+        checkCancelled: () throws -> Void, _ body: (Int32) throws -> Void
     ) throws {
-        let copy = SystemCall.uninterrupted { open(target, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600) }
+        let copy = SystemCall.uninterrupted { open(target, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, permissions) }
         guard copy >= 0 else { throw failure("Copying", target) }
         defer { close(copy) }
         if ioctl(copy, shareBlocks, descriptor) != 0 {

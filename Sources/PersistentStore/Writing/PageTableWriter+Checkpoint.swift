@@ -1,5 +1,6 @@
 import DatabasePages
 import Diagnostics
+import Glibc
 import SpillStorage
 
 /// The state of a table that is being filled, and going on from it.
@@ -26,10 +27,15 @@ extension PageTableWriter {
         case .all: pendingSorts = try sortedEntries(open.target)
         case .standing: break
         }
-        let sorted = sorts == .standing ? savedSorts : pendingSorts
+        // An index that was built since has no use for its entries.
+        let sorted = (sorts == .standing ? savedSorts : pendingSorts).filter { saved in
+            open.target.indexes.contains { $0.name == saved.name && $0.sorter != nil }
+        }
         let kept = sorts == .none ? [] : keptEntries(open.target)
         namesFiles = !sorted.isEmpty || !kept.isEmpty
-        state.write(bytes: sorted)
+        var entries = StateWriter()
+        for saved in sorted { saved.write(to: &entries) }
+        state.write(bytes: entries.bytes)
         state.write(bytes: kept)
         state.write(open.last?.values.count ?? 0)
         if let last = open.last {
@@ -90,7 +96,12 @@ extension PageTableWriter {
         if target.indexes.contains(where: { $0.sorter != nil }), rows > 0 {
             try sortAgain(&target, kept, pages: try whole(target, pages: pages, from: rest))
         }
-        open = try restored(target, pages: pages, from: rest)
+        let made = try restored(target, pages: pages, from: rest)
+        // What the killed run wrote behind the state is cut off, and what it wrote over is as it was.
+        if access(FileSums.path(of: path), F_OK) == 0 {
+            try FileSums.check(path, upTo: made.file.pageCount * FileSums.block)
+        }
+        open = made
     }
 
     /// Makes trees of a checkpoint whole for a while, to be read. What writes them is gone again, and leaves its memory to what

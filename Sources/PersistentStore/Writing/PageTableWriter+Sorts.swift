@@ -16,16 +16,16 @@ extension PageTableWriter {
         case standing
     }
 
-    /// What the sorters have in files; nothing where there is nothing.
-    func sortedEntries(_ target: Target) throws(MigrationError) -> [UInt8] {
-        var state = StateWriter()
+    /// The entries that the sorters have in files.
+    func sortedEntries(_ target: Target) throws(MigrationError) -> [SavedEntries] {
+        var saved: [SavedEntries] = []
         for index in target.indexes where index.settled.rows > 0 {
             guard let sorter = index.sorter else { continue }
             var entries = StateWriter()
             try sorter.save(to: &entries)
-            SavedEntries(index.name, index.settled, entries.bytes).write(to: &state)
+            saved.append(SavedEntries(index.name, index.settled, entries.bytes))
         }
-        return state.bytes
+        return saved
     }
 
     /// What the sorters have in memory and in a file as well; nothing where there is nothing.

@@ -73,8 +73,8 @@ package final class PageTableWriter: TableWriter {
     var building: Building?
     /// What checkpoints say of the entries that lie in files, of the last one that stands on the disk and of one on its way
     /// there.
-    var savedSorts: [UInt8] = []
-    var pendingSorts: [UInt8] = []
+    var savedSorts: [SavedEntries] = []
+    var pendingSorts: [SavedEntries] = []
     /// Whether the last checkpoint names files.
     package var namesFiles = false
     private var isFinished = false

@@ -7,7 +7,7 @@ enum SpillFailure {
     static func damaged(_ path: String, block offset: Int, _ what: String) -> MigrationError {
         MigrationError(
             "spill.damaged", .io, "the block at byte \(offset) of the spill file is damaged: \(what)",
-            remedy: "Remove the work directory, check the disk, and run again",
+            remedy: "Check the disk and run the command again",
             context: MigrationError.Context(path: path))
     }
 

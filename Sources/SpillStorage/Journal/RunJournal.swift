@@ -39,6 +39,8 @@ package final class RunJournal {
         /// Whether more than the end is unsound: the records say nothing that is to be relied on.
         package var isDamaged = false
 
+        package init() {}
+
         /// - Parameter most: how many records of a kind are kept.
         fileprivate mutating func add(_ record: Record, at place: Int, last most: Int?) {
             if let most, records.count(where: { $0.kind == record.kind }) >= most,
@@ -54,7 +56,7 @@ package final class RunJournal {
 
     private static let magic = Array("SCJOURNL".utf8)
     /// The version of the format.
-    package static let version: UInt32 = 6
+    package static let version: UInt32 = 7
     private static let headSize = 16
     private static let prefixSize = 16
     /// The longest body that is believed.
@@ -100,11 +102,14 @@ package final class RunJournal {
     ///
     /// Memory: the records that are kept and one; where the end is unsound, the rest of the file.
     ///
-    /// - Parameter most: how many records of a kind are kept, the last ones; nil: all.
+    /// - Parameters:
+    ///   - most: how many records of a kind are kept, the last ones; nil: all.
+    ///   - skipsDamage: whether sound records behind a damaged one are read too: for whoever needs the last ones alone, as each
+    ///     is a whole state.
     /// - Throws: `journal.io` (74).
     /// - Complexity: O(bytes).
     package static func read(
-        _ path: String, last most: Int? = nil, calls: any FileCalls = SystemFileCalls()
+        _ path: String, last most: Int? = nil, skipsDamage: Bool = false, calls: any FileCalls = SystemFileCalls()
     ) throws(MigrationError) -> Contents? {
         let opened = calls.openUninterrupted(path, flags: O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         if opened == -Int(ENOENT) || opened == -Int(ENOTDIR) { return nil }
@@ -117,17 +122,23 @@ package final class RunJournal {
         var contents = Contents()
         let head = try bytes(headSize, at: 0)
         guard begin(head, &contents) else { return contents }
+        var place = contents.size
         while true {
-            let prefix = try bytes(prefixSize, at: contents.size)
+            let prefix = try bytes(prefixSize, at: place)
             if prefix.isEmpty { return contents }
-            guard prefix.count == prefixSize, let length = length(prefix) else { break }
-            let body = try bytes(length, at: contents.size + prefixSize)
-            guard let record = record(prefix, body, at: contents.size) else { break }
-            contents.add(record, at: contents.size, last: most)
-            contents.size += prefixSize + length
+            if prefix.count == prefixSize, let length = length(prefix),
+                let record = record(prefix, try bytes(length, at: place + prefixSize), at: place)
+            {
+                contents.add(record, at: place, last: most)
+                place += prefixSize + length
+                contents.size = place
+                contents.isTorn = false
+                continue
+            }
+            let next = searchRest(try bytes(.max, at: place), at: place, &contents)
+            guard skipsDamage, let next else { return contents }
+            place = next
         }
-        searchRest(try bytes(.max, at: contents.size), at: contents.size, &contents)
-        return contents
     }
 
     /// What the bytes of a journal say.
@@ -161,17 +172,20 @@ package final class RunJournal {
     /// - Parameters:
     ///   - bytes: the unsound record and all behind it.
     ///   - place: where they stand.
-    private static func searchRest(_ bytes: [UInt8], at place: Int, _ contents: inout Contents) {
+    /// - Returns: where the next sound record stands; nil where none was found.
+    @discardableResult
+    private static func searchRest(_ bytes: [UInt8], at place: Int, _ contents: inout Contents) -> Int? {
         contents.isTorn = true
         var work = 0
         for later in 1..<max(1, bytes.count) {
             guard bytes.count - later >= prefixSize, number(bytes, later + 4) <= 255 else { continue }
             if number(bytes, later) <= UInt32(bytes.count - later) { work += Int(number(bytes, later)) }
-            if record(bytes, at: place + later, from: place) != nil || work > longestSearch {
-                contents.isDamaged = true
-                break
-            }
+            let isSound = record(bytes, at: place + later, from: place) != nil
+            guard isSound || work > longestSearch else { continue }
+            contents.isDamaged = true
+            return isSound ? place + later : nil
         }
+        return nil
     }
 
     /// Bytes that are summed at most in a search for sound records behind an unsound one.

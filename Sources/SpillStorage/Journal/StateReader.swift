@@ -10,8 +10,7 @@ package struct StateReader {
     /// The error for bytes that are no state.
     package static func damaged(_ what: String) -> MigrationError {
         MigrationError(
-            "journal.damaged", .io, "the journal's record is damaged: \(what)",
-            remedy: "Run the command with --restart")
+            "journal.damaged", .io, "what a killed run left is damaged: \(what)", remedy: "Run the command again")
     }
 
     package mutating func word() throws(MigrationError) -> UInt64 {

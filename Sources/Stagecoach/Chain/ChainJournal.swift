@@ -20,34 +20,56 @@ final class ChainJournal {
     }
 
     private let journal: RunJournal
+    /// A second copy of what the journal says: without it, a damaged one would let a chain append once more.
+    private let copy: RecordSlot?
+    private let header: RunJournal.Record
     private var runs: [Run] = []
+    /// What the report says of a journal that could not be used.
+    let notes: [String]
 
     /// Reports of the runs that are done, in order.
     var reports: [MigrationReport] { runs.map(\.report) }
 
     /// Goes on with a chain's journal, or begins one and clears the folder.
     ///
+    /// - Parameter damage: what is wrong with what the chain left: it begins anew; nil: nothing is known to be.
     /// - Throws: `resume.changed` (78) where the chain is not the one that was begun; `journal.full`, `journal.io` (74).
-    init(in stores: ChainStores, inputs: MigrationPlan.Inputs, restarts: Bool) throws {
-        let header = RunJournal.Record(kind: Self.headerKind, body: Array(try JSONEncoder().encode(inputs)))
-        if !restarts, let (contents, begun, runs) = try Self.read(stores.journalPath) {
-            let differences = begun.differences(from: inputs)
-            let isOver = try runs.last?.destination?.isPlaced() ?? false
-            if differences.isEmpty {
-                self.runs = runs
-                journal = try RunJournal(goingOn: stores.journalPath, after: contents)
-                return
-            }
-            guard isOver else {
-                throw MigrationError(
-                    "resume.changed", .configuration,
-                    "An earlier run to this destination did not end, and this one differs from it: "
-                        + differences.prefix(5).joined(separator: "; "),
-                    remedy: "Run the earlier command to go on, or give --restart to begin anew",
-                    context: .init(path: stores.path))
+    init(in stores: ChainStores, inputs: MigrationPlan.Inputs, restarts: Bool, damage: String? = nil) throws {
+        header = RunJournal.Record(kind: Self.headerKind, body: Array(try JSONEncoder().encode(inputs)))
+        var damage = damage
+        if !restarts, damage == nil {
+            if let found = try Self.read(stores.journalPath) {
+                let differences = found.inputs.differences(from: inputs)
+                let isOver = try found.runs.last?.destination?.isPlaced() ?? false
+                guard !differences.isEmpty else {
+                    runs = found.runs
+                    notes = []
+                    copy = try? RecordSlot(Self.copyPath(stores.journalPath))
+                    if let contents = found.contents {
+                        journal = try RunJournal(goingOn: stores.journalPath, after: contents)
+                    } else {
+                        journal = try RunJournal(creating: stores.journalPath)
+                        try journal.append(header)
+                        for run in runs { try journal.append(Self.record(run)) }
+                    }
+                    return
+                }
+                guard isOver else {
+                    throw MigrationError(
+                        "resume.changed", .configuration,
+                        "An earlier run to this destination did not end, and this one differs from it: "
+                            + differences.prefix(5).joined(separator: "; "),
+                        remedy: "Run the earlier command to go on, or give --restart to begin anew",
+                        context: .init(path: stores.path))
+                }
+            } else if try DestinationPath.status(stores.journalPath) != nil {
+                damage = "it is damaged, or of another version of this program"
             }
         }
+        notes =
+            damage.map { ["The journal of the killed run could not be used: \($0); the migration began anew"] } ?? []
         stores.beginAnew()
+        copy = try? RecordSlot(Self.copyPath(stores.journalPath))
         journal = try RunJournal(creating: stores.journalPath)
         try journal.append(header)
         try journal.synchronizeFolder()
@@ -58,8 +80,17 @@ final class ChainJournal {
     /// - Parameter destination: of the last run.
     func note(_ report: MigrationReport, destination: String?) throws {
         let run = Run(report: report, destination: try destination.map { try .init($0, part: $0) })
-        try journal.append(RunJournal.Record(kind: Self.runKind, body: Array(try JSONEncoder().encode(run))))
+        try journal.append(Self.record(run))
         runs.append(run)
+        var writer = StateWriter()
+        writer.write(bytes: header.body)
+        for run in runs { writer.write(bytes: try Self.record(run).body) }
+        // One that cannot be written is none: the journal says it too.
+        try? copy?.write(writer.bytes)
+    }
+
+    private static func record(_ run: Run) throws -> RunJournal.Record {
+        RunJournal.Record(kind: runKind, body: Array(try JSONEncoder().encode(run)))
     }
 
     /// Whether the last run's destination is the file that stands there.
@@ -75,23 +106,45 @@ final class ChainJournal {
         let place = DestinationPath(path: destination)
         if let earlier = try EarlierRun.read(beside: place), earlier.publication != nil { return true }
         let path = ChainStores.folder(beside: place, asked: options.workDirectory) + "/chain.journal"
-        return try read(path)?.2.last?.destination?.isPlaced() ?? false
+        return try read(path)?.runs.last?.destination?.isPlaced() ?? false
     }
 
-    private static func read(
-        _ path: String
-    ) throws(MigrationError) -> (RunJournal.Contents, MigrationPlan.Inputs, [Run])? {
-        guard let contents = try RunJournal.read(path), !contents.isDamaged, let first = contents.records.first,
-            first.kind == headerKind,
-            let inputs = try? JSONDecoder().decode(MigrationPlan.Inputs.self, from: Data(first.body))
-        else { return nil }
-        var runs: [Run] = []
-        for record in contents.records.dropFirst() {
-            guard record.kind == runKind, let run = try? JSONDecoder().decode(Run.self, from: Data(record.body)) else {
-                return nil
-            }
-            runs.append(run)
+    /// The path of the second copy.
+    static func copyPath(_ journal: String) -> String { journal + "-copy" }
+
+    /// What a journal or its copy says: the one that tells of more runs.
+    private struct Found {
+        let inputs: MigrationPlan.Inputs
+        let runs: [Run]
+        /// Of the journal; nil: the copy says it.
+        let contents: RunJournal.Contents?
+
+        /// Nil where the records are not those of a chain.
+        init?(header: [UInt8]?, runs: [[UInt8]], contents: RunJournal.Contents?) {
+            guard let header, let inputs = try? JSONDecoder().decode(MigrationPlan.Inputs.self, from: Data(header))
+            else { return nil }
+            let decoded = runs.compactMap { try? JSONDecoder().decode(Run.self, from: Data($0)) }
+            guard decoded.count == runs.count else { return nil }
+            (self.inputs, self.runs, self.contents) = (inputs, decoded, contents)
         }
-        return (contents, inputs, runs)
+    }
+
+    private static func read(_ path: String) throws(MigrationError) -> Found? {
+        var found: Found?
+        if let contents = try RunJournal.read(path), !contents.isDamaged, contents.records.first?.kind == headerKind,
+            contents.records.dropFirst().allSatisfy({ $0.kind == runKind })
+        {
+            let bodies = contents.records.map(\.body)
+            found = Found(header: bodies.first, runs: Array(bodies.dropFirst()), contents: contents)
+        }
+        guard let bytes = try RecordSlot.read(copyPath(path)) else { return found }
+        var reader = StateReader(bytes)
+        var bodies: [[UInt8]] = []
+        while !reader.isAtEnd {
+            guard let body = try? reader.block() else { return found }
+            bodies.append(body)
+        }
+        let copy = Found(header: bodies.first, runs: Array(bodies.dropFirst()), contents: nil)
+        return (copy?.runs.count ?? -1) > (found?.runs.count ?? -1) ? copy : found
     }
 }

@@ -6,6 +6,8 @@ struct ChainLink {
     var rejectFiles: [String] = []
     /// Where the run is only planned: how many objects of each entity its source is expected to have, once it stands.
     var expected: [String: Int]?
+    /// Whether the sums of the store's pages stay beside it, for a chain that goes on from there after it was killed.
+    var keepsSums = false
 }
 
 /// One run of a chain of versions, and what it did.

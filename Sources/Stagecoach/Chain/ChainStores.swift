@@ -48,6 +48,7 @@ final class ChainStores {
         guard number > 0 else { return }
         remove(path: path(ofRun: number))
         try? FileManager.default.removeItem(atPath: idMap(ofRun: number))
+        FileSums.remove(of: idMap(ofRun: number))
     }
 
     /// Removes what a run left that was published but not noted, and cannot be gone on with.
@@ -62,6 +63,28 @@ final class ChainStores {
         else { return }
         remove(path: path)
         for other in [idMap(ofRun: number), rejects(ofRun: number)] { unlink(other) }
+    }
+
+    /// Notes what a run's results are, for a chain that goes on from them; the store was noted when it was written.
+    ///
+    /// - Throws: `spill.full`, `spill.io` (74).
+    func seal(run number: Int) throws(MigrationError) {
+        for path in [idMap(ofRun: number), rejects(ofRun: number)] where try DestinationPath.status(path) != nil {
+            try FileSums.begin(path, noting: .everything)
+        }
+    }
+
+    /// What is wrong with the results of a run that is done; nil where nothing is.
+    func damage(ofRun number: Int) -> String? {
+        do throws(MigrationError) {
+            try FileSums.check(path(ofRun: number))
+            for path in [idMap(ofRun: number), rejects(ofRun: number)] where try DestinationPath.status(path) != nil {
+                try FileSums.check(path, isWhole: true)
+            }
+            return nil
+        } catch {
+            return error.message
+        }
     }
 
     /// Removes a store in the folder, with the files beside it.
@@ -103,7 +126,8 @@ final class ChainStores {
         for name in names where name.hasPrefix("step-") || name.hasPrefix(".step-") {
             try? FileManager.default.removeItem(atPath: "\(folder.path)/\(name)")
         }
-        // It says what stands here: it goes last.
+        // They say what stands here: they go last.
+        unlink(ChainJournal.copyPath(journalPath))
         unlink(journalPath)
     }
 }

@@ -127,14 +127,24 @@ public final class ChainedMigration {
         let stores = try ChainStores(beside: DestinationPath(path: destinationPath), folder: self.options.workDirectory)
         var keeps = false
         defer { if keeps { stores.keep() } else { stores.close() } }
-        let journal = try ChainJournal(
-            in: stores, inputs: inputs(source, runs), restarts: self.options.restarts)
+        let inputs = inputs(source, runs)
+        var journal = try ChainJournal(in: stores, inputs: inputs, restarts: self.options.restarts)
+        // What is published is not made again, whatever it was made of.
+        let place = DestinationPath(path: destinationPath)
+        let isPublished = try EarlierRun.read(beside: place)?.isPublished() ?? false
+        var anew = false
+        if !isPublished, !journal.reports.isEmpty, journal.reports.count < runs.count,
+            let damage = stores.damage(ofRun: journal.reports.count)
+        {
+            journal = try ChainJournal(in: stores, inputs: inputs, restarts: false, damage: damage)
+            anew = true
+        }
         var reports = journal.reports
         if reports.count == runs.count, try journal.isPublished() {
             return Self.whole(reports, runs, source: sourcePath)
         }
         do {
-            try run(runs, options, source, stores, journal, &reports)
+            try run(runs, options, source, stores, journal, &reports, anew: anew)
         } catch {
             let known = (cancellation.error ?? error) as? MigrationError
             keeps = known.map { $0.category == .io || $0.category == .temporary && $0.code != "store.moved" } ?? false
@@ -142,7 +152,9 @@ public final class ChainedMigration {
         }
         progress.begin(.done)
         try? source.close()
-        return Self.whole(reports, runs, source: sourcePath)
+        var whole = Self.whole(reports, runs, source: sourcePath)
+        whole.notes += journal.notes
+        return whole
     }
 
     /// What the chain is run with.
@@ -155,9 +167,11 @@ public final class ChainedMigration {
     }
 
     /// Runs what is not done yet.
+    ///
+    /// - Parameter anew: whether what a killed run of the last step left is of no use: it was made of damaged results.
     private func run(
         _ runs: [ChainRun], _ options: [MigrationOptions], _ source: SourceStore, _ stores: ChainStores,
-        _ journal: ChainJournal, _ reports: inout [MigrationReport]
+        _ journal: ChainJournal, _ reports: inout [MigrationReport], anew: Bool
     ) throws {
         var link = ChainLink()
         // Whoever cannot be told by the key is told by the map.
@@ -186,6 +200,7 @@ public final class ChainedMigration {
             if isLast { try source.checkUnchanged() }
             let next = isLast ? destinationPath : stores.path(ofRun: index + 1)
             var options = options[index]
+            if anew { options.restarts = true }
             if !isLast {
                 // A later run's rejects and errors are told by the objects of the chain's source.
                 if mapsKeys { options.idMap = stores.idMap(ofRun: index + 1) }
@@ -194,9 +209,11 @@ public final class ChainedMigration {
             options.maximumRejects = self.options.maximumRejects.map { max(0, $0 - rejects) }
             let migration = migration(run, from: place, to: next, options: options)
             migration.link = isLast ? link : ChainLink(idMap: link.idMap)
+            migration.link?.keepsSums = !isLast
             var known = reports
             migration.didPublish = { report in
                 known.append(report)
+                if !isLast { try stores.seal(run: index + 1) }
                 try journal.note(report, destination: isLast ? next : nil)
             }
             let origins = ChainOrigins(sourcePath: sourcePath, runs: Array(runs[..<index]), idMap: link.idMap)

@@ -40,6 +40,8 @@ final class ExternalFiles {
     let schema: StoreSchema
     /// Whether files are made: false where nothing will be published; then rows keep what they have.
     let carries: Bool
+    /// What files and folders of external data have at most.
+    let permissions: FilePermissions
     private let staging: String
     private let threshold: Int
     private let valueLimit: Int
@@ -58,6 +60,14 @@ final class ExternalFiles {
     /// A run goes on from where it was: files that it made stay.
     private var keepsFiles = false
     private let checkCancelled: () throws -> Void
+    /// Whether a later run may go on from this one: the files that are made are noted for it.
+    var notesFiles = false
+    /// Those of the mapping model at work; nil before the first, and where none are noted.
+    private var staged: StagedFiles?
+    /// Files that were noted by a killed run that this one goes on from, and by mapping models before.
+    private var notedBefore = 0
+    /// Files that were noted.
+    var noted: Int { notedBefore + (staged?.count ?? 0) }
 
     /// - Parameters:
     ///   - staging: a folder of the work area, in the destination's file system; made when the first file is.
@@ -74,6 +84,7 @@ final class ExternalFiles {
         destination = ExternalFolder(store: path)
         self.schema = schema
         self.staging = staging
+        permissions = FilePermissions(ofSource: source.path)
         self.threshold = threshold
         self.carries = carries
         self.checkCancelled = checkCancelled
@@ -95,15 +106,29 @@ final class ExternalFiles {
 
     /// A mapping model's rows are about to be loaded, perhaps anew: the files of an earlier try go.
     func beginLoad(turn: Int) {
+        if turn != self.turn { notedBefore = noted }
         self.turn = turn
+        staged = nil
         missingByTurn[turn] = nil
         if keepsFiles { return }
         FileSystem.removeTree(folder(ofTurn: turn))
         turnExists = false
     }
 
-    /// A killed run's files are gone on with.
-    func goOn() { keepsFiles = true }
+    /// A killed run's files are gone on with, once they are what that run made.
+    ///
+    /// - Parameter count: as many files as it had noted.
+    /// - Throws: `journal.damaged`, `spill.io` (74).
+    func goOn(noted count: Int) throws(MigrationError) {
+        keepsFiles = true
+        notedBefore = count
+        guard carries, isUsed, count > 0 else { return }
+        var found = 0
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: staging)) ?? [] {
+            found += try StagedFiles.check(in: "\(staging)/\(name)", source: source)
+        }
+        guard found >= count else { throw StateReader.damaged("\(count - found) files of external data are missing") }
+    }
 
     /// What was missing when the state was taken that the run goes on from. Files are made anew from here on where they
     /// stand already.
@@ -133,9 +158,10 @@ final class ExternalFiles {
                         try settleReference(cell, &batch, row, column, table: table, &counts)
                     } else if becomesFile(cell, in: batch) {
                         let name = try newName(table: table, key: batch.key(row), column)
-                        let writer = try ExternalFileWriter(path: try place(name))
+                        let writer = try ExternalFileWriter(path: try place(name), permissions: permissions)
                         try writer.append(UnsafeRawBufferPointer(rebasing: batch.bytes(cell)[1...]))
                         try writer.finish()
+                        try staged?.note(name, carriedFrom: nil)
                         refer(to: name, &batch, row, column, &counts)
                         counts.externalFilesCreated += 1
                     }
@@ -179,7 +205,8 @@ final class ExternalFiles {
             return
         }
         let name = try newName(table: table, key: batch.key(row), column)
-        try file.carry(to: try place(name), checkCancelled: checkCancelled)
+        try file.carry(to: try place(name), permissions: permissions, checkCancelled: checkCancelled)
+        try staged?.note(name, carriedFrom: reference)
         refer(to: name, &batch, row, column, &counts)
     }
 
@@ -190,10 +217,11 @@ final class ExternalFiles {
         let value = batch.huge(cell)
         guard carries, value.count - 1 > threshold, !value.isText else { return }
         let name = try newName(table: table, key: batch.key(row), column)
-        let writer = try ExternalFileWriter(path: try place(name))
+        let writer = try ExternalFileWriter(path: try place(name), permissions: permissions)
         let bytes = MarkedValue.unmarked(value)
         try bytes.source.read(bytes) { part throws(MigrationError) in try writer.append(part) }
         try writer.finish()
+        try staged?.note(name, carriedFrom: nil)
         refer(to: name, &batch, row, column, &counts)
         counts.externalFilesCreated += 1
     }
@@ -215,6 +243,7 @@ final class ExternalFiles {
             }
             turnExists = true
         }
+        if notesFiles, staged == nil { staged = StagedFiles(in: folder) }
         // The file may have been made by a run that was killed before it noted the row.
         let path = "\(folder)/\(name.name)"
         if keepsFiles, unlink(path) != 0, errno != ENOENT {

@@ -3,7 +3,8 @@ import Foundation
 import Glibc
 import PersistentStore
 
-/// What a publication does in the destination's folder of external data, on disk before it is done: a line each.
+/// What a publication does in the destination's folder of external data, on disk before it is done: a line each, with a sum
+/// of it. A line that somebody else changed is none.
 ///
 /// The file stays open as long as the journal: what was done can be taken back where no file can be opened any more.
 final class ExternalJournal {
@@ -45,7 +46,7 @@ final class ExternalJournal {
 
     /// Adds a line.
     func append(_ mark: Mark, _ reference: ExternalReference?) throws(MigrationError) {
-        let line = "\(mark.rawValue)\(reference?.name ?? "")\n"
+        let line = SignedLine.signed("\(mark.rawValue)\(reference?.name ?? "")") + "\n"
         var rest = Array(line.utf8)[...]
         while !rest.isEmpty {
             let count = SystemCall.uninterrupted {
@@ -104,10 +105,23 @@ final class ExternalJournal {
             }
             unlink(placed)
         }
+        removeStaged(staging)
         let made = try madeFolders()
         if made.contains(.madeData) { rmdir(folder.path) }
         if made.contains(.madeSupport) { rmdir(folder.support) }
         unlink(path)
+    }
+
+    /// Removes second names of files that are staged: those whose lines somebody else changed.
+    private func removeStaged(_ staging: String) {
+        for turn in (try? FileManager.default.contentsOfDirectory(atPath: staging)) ?? [] {
+            for name in (try? FileManager.default.contentsOfDirectory(atPath: "\(staging)/\(turn)")) ?? [] {
+                guard let reference = ExternalReference(name: name) else { continue }
+                let placed = folder.path(of: reference)
+                let isSame = try? DestinationPath.isSameFile("\(staging)/\(turn)/\(name)", placed)
+                if isSame ?? false { unlink(placed) }
+            }
+        }
     }
 
     /// Removes what nothing refers to any more, and the journal.
@@ -118,21 +132,30 @@ final class ExternalJournal {
         unlink(path)
     }
 
-    /// Ends what a killed run began: the journal tells of a store that was published, or of one that was not.
+    /// Ends what a killed run began: the journal tells of a store that was published, or of one that was not. Where neither is
+    /// sure, nothing is removed: a file too many hurts nobody.
     ///
     /// - Parameters:
     ///   - built: the private store of the run; it is gone, or the destination itself, once it was published.
     ///   - destination: where it was to be published.
+    ///   - isPublished: whether the run's own journal knows its store there.
     ///   - staging: where files stand until they are published.
     /// - Throws: `external.io`, `destination.io` (74), `destination.permission` (77): nobody knows which it was, and all
     ///   stays as it is.
-    func recover(built: String, destination: String, staging: String) throws(MigrationError) {
+    func recover(
+        built: String, destination: String, isPublished: Bool = false, staging: String
+    ) throws(MigrationError) {
         guard try DestinationPath.status(path) != nil else { return }
         let there = try DestinationPath.status(destination)
-        if let one = try DestinationPath.status(built), one.st_ino != there?.st_ino || one.st_dev != there?.st_dev {
+        let one = try DestinationPath.status(built)
+        let isThere = one != nil && one?.st_ino == there?.st_ino && one?.st_dev == there?.st_dev
+        if isPublished || isThere {
+            try removeOrphans()
+        } else if one != nil {
             try undo(staging: staging)
         } else {
-            try removeOrphans()
+            try forEach(.placed) { _ in }
+            unlink(path)
         }
     }
 
@@ -162,7 +185,7 @@ final class ExternalJournal {
                 continue
             }
             let line = String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
-            if line.hasSuffix("\n") { try body(String(line.dropLast())) }
+            if line.hasSuffix("\n"), let text = SignedLine.text(of: line.dropLast()) { try body(text) }
         }
     }
 

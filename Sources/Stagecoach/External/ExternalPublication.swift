@@ -38,7 +38,12 @@ final class ExternalPublication {
     /// - Complexity: O(rows) of tables with external columns.
     func noteEarlier(_ path: String, goesOn: Bool) throws(MigrationError) {
         guard files.isUsed else { return }
-        if !goesOn { try FileSystem.remove(area.earlierFilesPath) }
+        if goesOn {
+            try FileSums.check(area.earlierFilesPath)
+        } else {
+            try FileSystem.remove(area.earlierFilesPath)
+            try FileSums.begin(area.earlierFilesPath)
+        }
         let list = try Connection(
             path: area.earlierFilesPath,
             flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, vfs: area.vfsName)
@@ -166,7 +171,7 @@ final class ExternalPublication {
             missing.append(path)
         }
         try journal.finish()
-        for path in missing where mkdir(path, 0o755) != 0 && errno != EEXIST {
+        for path in missing where mkdir(path, files.permissions.folder) != 0 && errno != EEXIST {
             throw .writing("Making a folder", path: path, otherwise: "external.write")
         }
         guard try folder.exists() else {

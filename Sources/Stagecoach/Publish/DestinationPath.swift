@@ -100,11 +100,15 @@ struct DestinationPath {
 
     /// Gives a finished file the destination's name, in one step that never replaces a file.
     ///
+    /// - Parameter permissions: what it has at most.
     /// - Throws: what ``checkFresh()`` throws where a file or a journal came to stand there meanwhile;
     ///   `destination.rename` (74).
-    func publish(_ finished: String) throws(MigrationError) {
+    func publish(_ finished: String, permissions: FilePermissions) throws(MigrationError) {
         // The run may have taken hours; what SQLite would apply to the new store must not stand there now.
         try checkFresh()
+        guard permissions.restrict(finished) else {
+            throw systemError("destination.rename", "Publishing the finished store")
+        }
         let isLinked = link(finished, path) == 0
         if isLinked {
             // The private name stays until the new one is durable.

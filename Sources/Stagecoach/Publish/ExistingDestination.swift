@@ -10,7 +10,7 @@ final class ExistingDestination {
     private let connection: Connection
     /// Read from while copying. It stays open as long as the lock: closing any descriptor of a file ends the process's
     /// locks on it.
-    private let descriptor: Int32
+    let descriptor: Int32
     private let status: stat
 
     /// Locks the store against every other process and brings its -wal into its main file.

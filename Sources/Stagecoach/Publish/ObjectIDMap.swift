@@ -28,9 +28,11 @@ final class ObjectIDMap {
 
     /// Begins the file.
     ///
-    /// - Parameter earlier: the SQLite map of the steps before; nil for a first step.
+    /// - Parameters:
+    ///   - permissions: the file's, less those of the process's umask.
+    ///   - earlier: the SQLite map of the steps before; nil for a first step.
     /// - Throws: `output.ending` (64) for a name that says no form; what ``ResultFile`` throws.
-    init(path: String, earlier: String? = nil) throws(MigrationError) {
+    init(path: String, permissions: FilePermissions, earlier: String? = nil) throws(MigrationError) {
         guard let form = Form.allCases.first(where: { path.hasSuffix($0.rawValue) }) else {
             throw MigrationError(
                 "output.ending", .usage, "The id map's name ends in neither .csv nor .sqlite",
@@ -38,7 +40,7 @@ final class ObjectIDMap {
         }
         self.form = form
         self.earlier = try earlier.map { path throws(MigrationError) in try EarlierIDMap(path: path) }
-        file = try ResultFile(path: path, kind: "id map")
+        file = try ResultFile(path: path, kind: "id map", permissions: permissions)
     }
 
     /// Writes the associations of the mappings from an index on.

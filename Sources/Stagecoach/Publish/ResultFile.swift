@@ -1,6 +1,7 @@
 import Diagnostics
 import Glibc
 import PersistentStore
+import SpillStorage
 
 /// A file of results while it is written: a hidden file beside its place, which takes the name when the destination is
 /// published.
@@ -8,6 +9,8 @@ import PersistentStore
 /// Memory: 64 KiB of bytes to write.
 final class ResultFile {
     let path: String
+    /// What it has at most.
+    private let permissions: FilePermissions
     /// The hidden file.
     let part: String
     /// What people call it: `reject file`.
@@ -18,16 +21,20 @@ final class ResultFile {
 
     /// Begins the file.
     ///
+    /// - Parameter permissions: the file's, less those of the process's umask.
     /// - Throws: `output.exists` (73), `output.create` (73), `output.permission` (77), `output.io` (74).
-    init(path: String, kind: String) throws(MigrationError) {
+    init(path: String, kind: String, permissions: FilePermissions) throws(MigrationError) {
         self.path = path
+        self.permissions = permissions
         self.kind = kind
         let place = DestinationPath(path: path)
         part = "\(place.folder)/.\(place.name).stagecoach-part"
         descriptor = -1
         try Self.checkFree(path, kind: kind)
+        // One that a killed run left may have other permissions.
+        unlink(part)
         descriptor = SystemCall.uninterrupted {
-            open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o644)
+            open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, permissions.work)
         }
         guard descriptor >= 0 else { throw failure(errno) }
     }
@@ -73,6 +80,8 @@ final class ResultFile {
         guard copy >= 0 else { throw failure(errno) }
         defer { close(copy) }
         guard SystemCall.uninterrupted({ fsync(copy) }) == 0 else { throw failure(errno) }
+        try FileSums.begin(path, noting: .everything)
+        guard FileSums.synchronize(of: path) else { throw failure(errno) }
         try DestinationPath.synchronize(folder: DestinationPath(path: path).folder)
     }
 
@@ -101,6 +110,7 @@ final class ResultFile {
     ///
     /// - Throws: `output.exists` (73) where a file came to stand there meanwhile; `output.io` (74).
     func place() throws(MigrationError) {
+        guard permissions.restrict(part) else { throw failure(errno) }
         if link(part, path) == 0 {
             unlink(part)
         } else if errno == EEXIST {

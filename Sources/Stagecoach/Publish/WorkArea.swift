@@ -22,6 +22,8 @@ final class WorkArea {
     let earlierFilesPath: String
     /// What the run has done so far.
     let runJournalPath: String
+    /// What it was about to publish.
+    let publicationPath: String
     /// What it had done last.
     let recentStatePath: String
     /// Keys of source tables that it has read.
@@ -40,10 +42,15 @@ final class WorkArea {
 
     /// Takes the destination: creates and locks the work directory.
     ///
-    /// - Parameter restarts: whether what a run left that did not end is of no use.
+    /// - Parameters:
+    ///   - restarts: whether what a run left that did not end is of no use.
+    ///   - states: how many states of that run are read at most.
     /// - Throws: `destination.busy` (75) where another run holds it, `work.cannotCreate` (73), `journal.io`,
     ///   `external.io`, `destination.io` (74) where what an earlier run left cannot be read.
-    init(beside place: DestinationPath, spills folder: String?, restarts: Bool = false) throws(MigrationError) {
+    init(
+        beside place: DestinationPath, spills folder: String?, restarts: Bool = false,
+        states: Int = EarlierRun.statesRead.first
+    ) throws(MigrationError) {
         beside = try WorkDirectory(path: place.workDirectory, keepsFiles: true)
         do {
             let path = place.spillDirectory(in: folder)
@@ -54,14 +61,17 @@ final class WorkArea {
         }
         storePath = "\(place.workDirectory)/store.sqlite"
         runJournalPath = EarlierRun.journalPath(place)
+        publicationPath = EarlierRun.publicationPath(place)
         recentStatePath = "\(place.workDirectory)/run.recent"
         notedKeysPath = "\(place.workDirectory)/run.keys"
         lastJournalPath = EarlierRun.lastJournalPath(place)
         do throws(MigrationError) {
-            earlier = restarts ? nil : try EarlierRun.read(beside: place)
+            let found = try EarlierRun.read(beside: place, last: states)
+            let isPublished = try found?.isPublished() ?? false
+            earlier = restarts ? nil : found
             // Back to where it is looked for; what says nothing any more goes.
             let hasJournal = try DestinationPath.status(runJournalPath) != nil
-            if !hasJournal, try earlier?.isPublished() ?? false {
+            if !hasJournal, !restarts, isPublished {
                 rename(lastJournalPath, runJournalPath)
             }
             hasDamagedJournal = hasJournal && !restarts && earlier == nil
@@ -70,7 +80,8 @@ final class WorkArea {
             journalPath = "\(place.workDirectory)/external.journal"
             // What a killed run left; the lock is ours, so nobody is building it.
             try ExternalJournal(path: journalPath, folder: ExternalFolder(store: place.path))
-                .recover(built: storePath, destination: place.path, staging: externalPath)
+                .recover(
+                    built: storePath, destination: place.path, isPublished: isPublished, staging: externalPath)
         } catch {
             // What is there is left to a run that can read it.
             if spills !== beside { try? spills.remove(keepsFiles: true) }
@@ -81,7 +92,12 @@ final class WorkArea {
         ledgerPath = "\(place.workDirectory)/rejects.sqlite"
         vfs = WorkVFS(temporaryDirectory: spills.path)
         vfsName = vfs.name
-        if earlier == nil { removeFiles() }
+        if earlier == nil {
+            // First, so that nothing of it is taken for the new run's.
+            unlink(runJournalPath)
+            unlink(publicationPath)
+            removeFiles()
+        }
         // A state that nothing waited for may name files that no state of the journal does.
         if earlier?.namesFiles != true, try DestinationPath.status(recentStatePath) == nil {
             try spills.removeSpillFiles()
@@ -94,9 +110,14 @@ final class WorkArea {
     /// Removes the private store and what belongs to it: all begins anew.
     func removeFiles() {
         for path in [
-            storePath, storePath + "-journal", recentStatePath, notedKeysPath, checkpointPath, ledgerPath,
-            ledgerPath + "-journal", earlierFilesPath, rejectLinesPath(after: 0), rejectLinesPath(after: 1),
-        ] { unlink(path) }
+            storePath, checkpointPath, ledgerPath, earlierFilesPath, rejectLinesPath(after: 0),
+            rejectLinesPath(after: 1),
+        ] {
+            unlink(path)
+            unlink(path + "-journal")
+            FileSums.remove(of: path)
+        }
+        for path in [recentStatePath, notedKeysPath] { unlink(path) }
         FileSystem.removeTree(externalPath)
         try? spills.removeSpillFiles()
     }
@@ -126,6 +147,7 @@ final class WorkArea {
         // While it stands the same command knows that all is done: it goes after the folder that it was in.
         let isLast = rename(runJournalPath, lastJournalPath) == 0
         if !isLast { unlink(runJournalPath) }
+        unlink(publicationPath)
         try? beside.remove()
         rmdir(beside.path)
         if isLast { unlink(lastJournalPath) }

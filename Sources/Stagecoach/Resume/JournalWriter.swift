@@ -166,7 +166,9 @@ final class JournalWriter: @unchecked Sendable {
         guard descriptor >= 0 else { throw failed("Opening") }
         defer { close(descriptor) }
         if everything, !FileSystem.synchronize(descriptor) { throw failed("Syncing") }
-        guard SystemCall.uninterrupted({ fdatasync(descriptor) }) == 0 else { throw failed("Syncing") }
+        guard SystemCall.uninterrupted({ fdatasync(descriptor) }) == 0, FileSums.synchronize(of: storePath) else {
+            throw failed("Syncing")
+        }
     }
 
     private func failed(_ doing: String) -> MigrationError {

@@ -16,19 +16,31 @@ struct Resumption {
     let published: MigrationReport?
     /// What the report says of it: a sentence, or nothing.
     var notes: [String] {
-        if state != nil { return ["The run went on from where an earlier one was that did not end"] }
-        return area.hasDamagedJournal
-            ? ["The journal of an earlier run was damaged, or of another version: all was done anew"] : []
+        if state != nil {
+            let note = "The run went on from where an earlier one was that did not end"
+            return [
+                passed.reason.map { "\(note), from a state before its last one, which could not be used: \($0)" }
+                    ?? note
+            ]
+        }
+        let reason =
+            passed.reason ?? (area.hasDamagedJournal ? "it is damaged, or of another version of this program" : nil)
+        return reason.map {
+            ["The journal of the killed run could not be used: \($0); the migration began anew"]
+        } ?? []
     }
-    private let area: WorkArea
+    let area: WorkArea
+    /// What of the earlier run is passed over.
+    let passed: PassedOver
     /// Whether a run may leave anything.
     private let mayKeep: Bool
 
     /// - Throws: `resume.changed` (78) where the inputs differ from those that the earlier run was begun with; `store.io` (74).
     init(
-        _ migration: Migration, _ prepared: Migration.Prepared, _ area: WorkArea, appends: Bool
+        _ migration: Migration, _ prepared: Migration.Prepared, _ area: WorkArea, appends: Bool, passing: PassedOver
     ) throws {
         self.area = area
+        passed = passing
         let options = migration.options
         mayKeep = !options.isDryRun && migration.archive == nil
         let started = EvaluationScope.time
@@ -70,7 +82,7 @@ struct Resumption {
         }
         // Files that had their names already, before the store had its own: they are made again.
         for file in earlier.publication?.results ?? [] where try file.isPlaced() { unlink(file.path) }
-        state = try checkpoints.findState(vfs: area.vfsName)
+        state = try checkpoints.findState(vfs: area.vfsName, before: passed.bound)
         if state == nil {
             unlink(area.runJournalPath)
             area.removeFiles()

@@ -14,6 +14,7 @@ import SpillStorage
 /// Memory: a record.
 final class RunCheckpoints {
     private let journalPath: String
+    private let publicationPath: String
     private let recentPath: String
     private let recents: RecentStates
     private let noted: NotedKeys
@@ -71,6 +72,8 @@ final class RunCheckpoints {
     private var appended: RunRecord.Appended?
     /// Which file it is: ``ExistingDestination/identity``.
     var identity: [Int64] = []
+    /// The store that is appended to, open for reading: what its copy was made of; nil for a fresh one.
+    var original: Int32?
     /// The copy of the store that a load without rejects begins from; nil while there is none.
     var before: RunRecord.Before?
     /// States taken so far.
@@ -90,6 +93,7 @@ final class RunCheckpoints {
         header: @escaping () throws -> RunRecord.Header
     ) {
         journalPath = area.runJournalPath
+        publicationPath = area.publicationPath
         recentPath = area.recentStatePath
         storePath = area.storePath
         spills = area.spills
@@ -112,17 +116,23 @@ final class RunCheckpoints {
 
     /// Finds the state that the store is in, brought back to where it was sound; nil where all begins anew.
     ///
+    /// - Parameter bound: states from this number on are passed over.
     /// - Throws: `store.io` (74).
-    func findState(vfs: String?) throws(MigrationError) -> RunRecord.State? {
+    func findState(vfs: String?, before bound: Int) throws(MigrationError) -> RunRecord.State? {
         guard isResumable, let earlier, !earlier.states.isEmpty, try DestinationPath.status(storePath) != nil,
-            let stamp = try DestinationStore.recover(storePath, vfs: vfs), let found = earlier.state(bearing: stamp)
+            let stamp = try FileSums.rollingBack(
+                storePath, { () throws(MigrationError) in try DestinationStore.recover(storePath, vfs: vfs) }),
+            let found = earlier.state(bearing: stamp, before: bound)
         else { return nil }
         let recent = try RecentState.find(recentPath, after: found, of: earlier, store: storePath)
+            .flatMap { $0.ordinal < bound ? $0 : nil }
         // One that does not hold never will.
         if recent == nil { unlink(recentPath) }
         let state = recent ?? found
         noted.find(of: earlier.header.uuid)
-        ordinal = state.ordinal
+        // Later than all that stand in the journal, also those that are passed over.
+        ordinal = earlier.states.reduce(state.ordinal) { max($0, $1.ordinal) }
+        if bound < .max { ordinal = max(ordinal, bound) }
         resumed = state
         rejects = state.rejects
         before = state.before
@@ -183,6 +193,9 @@ final class RunCheckpoints {
     }
 
     // MARK: - States
+
+    /// Whether a record was written since the run began.
+    var hasWritten: Bool { writer != nil }
 
     /// A step or a join table begins: what is counted from now on belongs to it.
     func beginUnit() throws {
@@ -385,6 +398,8 @@ final class RunCheckpoints {
             // Before the transaction ends: the number says whether it did.
             try journal().appendNow(RunRecord.record(state), synchronizes: false, everything: everything)
             try destination.commitAndGoOn()
+            // Where they are not on the disk, a run after a failure of the machine begins anew.
+            _ = FileSums.synchronize(of: storePath)
         } else {
             // The transaction that begins now is one that can be rolled back.
             destination.keepJournal()
@@ -506,7 +521,10 @@ final class RunCheckpoints {
 
     /// The files are about to get their names.
     func publish(_ publication: RunRecord.Publication) throws {
-        try journal().appendNow(try RunRecord.record(publication), synchronizes: false)
+        let record = try RunRecord.record(publication)
+        try journal().appendNow(record, synchronizes: false)
+        // A copy that cannot be written is none: the journal says it too.
+        try? EarlierRun.writeCopy(publicationPath, try header(), record)
     }
 
     /// The run ends before it is done, in a way that can be gone on from.
@@ -567,7 +585,8 @@ final class RunCheckpoints {
                 highest: highest, missing: session.external?.allMissing ?? [:], rows: session.progress.snapshot.rows),
             knowledge: destination.knowledge, rejects: rejects, before: before,
             hasDuplicates: session.validation.ledger?.hasDuplicates ?? false, fill: fill, stages: stagesBytes,
-            turns: turns, appended: appended, models: models, references: try references(), ordinal: nextOrdinal)
+            turns: turns, appended: appended, models: models, references: try references(),
+            stagedFiles: session.external?.noted ?? 0, ordinal: nextOrdinal)
     }
 
     /// References to what was not migrated, of a mapping model without user code.

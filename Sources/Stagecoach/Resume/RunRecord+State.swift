@@ -264,6 +264,7 @@ extension RunRecord.State {
             if let part { writer.write(bytes: part) }
         }
         writer.write(namesSorts)
+        writer.write(stagedFiles)
         writer.write(ordinal)
     }
 
@@ -288,6 +289,7 @@ extension RunRecord.State {
         models = try part()
         references = try part()
         namesSorts = try reader.flag()
+        stagedFiles = try reader.signed()
         ordinal = try reader.signed()
         try reader.finish()
     }

@@ -154,6 +154,8 @@ enum RunRecord {
         var references: [UInt8]?
         /// Whether ``fill`` names files of entries that are sorted for indexes.
         var namesSorts = false
+        /// Files of external data that were made.
+        var stagedFiles = 0
         /// States that were taken before it, those of earlier runs that it goes on from included.
         var ordinal = 0
     }

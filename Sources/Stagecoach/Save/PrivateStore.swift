@@ -25,18 +25,26 @@ final class PrivateStore {
         cacheBytes = session.budget.destinationCache
         vfs = area.vfsName
         cancellation = session.cancellation
+        let checkpoints = session.checkpoints
         if let state {
+            // A table that is being filled is checked when it is gone on with: what was written behind the state goes then.
+            try FileSums.check(path, upTo: state.fill == nil ? .max : FileSums.block, copiedFrom: checkpoints?.original)
             destination = try DestinationStore(
                 resuming: path, schema: session.destinationSchema, knowledge: state.knowledge, stamp: state.stamp,
                 cacheBytes: cacheBytes, vfs: vfs)
             interruptible()
             return
         }
+        if checkpoints?.isResumable ?? false {
+            try FileSums.begin(path, noting: isAppended ? .firstBlock : .nothing)
+        }
         destination =
             try isAppended
             ? DestinationStore(
                 appendingTo: path, schema: session.destinationSchema, cacheBytes: cacheBytes, vfs: vfs)
-            : DestinationStore(creating: path, schema: session.destinationSchema, cacheBytes: cacheBytes, vfs: vfs)
+            : DestinationStore(
+                creating: path, schema: session.destinationSchema, cacheBytes: cacheBytes,
+                permissions: FilePermissions(ofSource: session.source.path).work, vfs: vfs)
         interruptible()
     }
 
@@ -54,10 +62,15 @@ final class PrivateStore {
         let checkpoints = session.checkpoints
         if checkpoints?.resumed != nil {
             guard let before = checkpoints?.before else { throw StateReader.damaged("the store before the load") }
+            // Where the load without rejects has begun, it was gone back to.
+            if checkpoints?.rejects == nil {
+                try FileSums.check(checkpointPath, copiedFrom: checkpoints?.original)
+            }
             return destination.checkpoint(at: checkpointPath, knowledge: before.knowledge, stamp: before.stamp)
         }
         // A killed run may have come so far, and gone back behind it.
         try FileSystem.remove(checkpointPath)
+        FileSums.remove(of: checkpointPath)
         let checkpoint = try destination.checkpoint(to: checkpointPath) { try session.checkCancelled() }
         // The copy has the number before.
         if checkpoints?.isResumable ?? false { try destination.write(stamp: destination.stamp + 1) }

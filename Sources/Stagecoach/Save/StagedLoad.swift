@@ -67,12 +67,15 @@ struct StagedLoad {
         let done: Int
         /// The unit at work.
         private(set) var unit = -1
+        /// Whether a killed run is gone on with.
+        let isResumed: Bool
 
         init(highest: [Int64], resumed: RunRecord.State?, checkpoints: RunCheckpoints?) {
             self.highest = highest
             self.resumed = resumed
             self.checkpoints = checkpoints
             done = resumed?.unit ?? 0
+            isResumed = resumed != nil
         }
 
         /// Goes to the next unit.
@@ -116,6 +119,7 @@ struct StagedLoad {
     ) throws {
         session.begin(.load, [schema.joinTables[join].name])
         let part = course.part
+        if course.isResumed, part == nil { try destination.checkEmpty(schema.joinTables[join].name) }
         let writer = try destination.joinWriter(join, goingOnFrom: part == nil ? nil : course.resumed?.fill)
         let checkpoints = session.checkpoints
         let count: Int
@@ -171,6 +175,7 @@ struct StagedLoad {
         let rules = try rowRules(table)
         course.goOn()
         let checkpoints = session.checkpoints
+        if course.isResumed, part == nil { try destination.checkEmpty(schema.tables[table.table].name) }
         let writer = try destination.tableWriter(table.table, goingOnFrom: fill)
         try checkpoints?.enter(unit: course.unit, highest: course.highest)
         var highest = part?.highest ?? 0

@@ -11,10 +11,12 @@ final class RejectFile {
 
     /// Begins the file.
     ///
-    /// - Parameter earlier: reject files of the steps before in a chain of versions: what is in them comes first.
+    /// - Parameters:
+    ///   - permissions: the file's, less those of the process's umask.
+    ///   - earlier: reject files of the steps before in a chain of versions: what is in them comes first.
     /// - Throws: `output.exists` (73), `output.create` (73), `output.permission` (77), `output.io` (74).
-    init(path: String, earlier: [String] = []) throws(MigrationError) {
-        file = try ResultFile(path: path, kind: "reject file")
+    init(path: String, permissions: FilePermissions, earlier: [String] = []) throws(MigrationError) {
+        file = try ResultFile(path: path, kind: "reject file", permissions: permissions)
         for path in earlier { try file.append(contentsOf: path) }
     }
 

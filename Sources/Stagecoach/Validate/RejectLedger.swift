@@ -57,21 +57,27 @@ final class RejectLedger {
         self.keeps = keeps
         if !goesOn {
             for file in [path, path + "-journal"] { try FileSystem.remove(file) }
+            if keeps { try FileSums.begin(path) }
         }
-        connection = try Connection(
-            path: path, flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, vfs: vfs)
-        // A defensive connection refuses journal_mode OFF; this file is our own work, not a stranger's.
-        if let handle = connection.handle { _ = stagecoach_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 0) }
-        try connection.execute(
-            """
-            PRAGMA page_size=4096; PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=\(keeps ? "DELETE" : "OFF");
-            PRAGMA synchronous=\(keeps ? "FULL" : "OFF");
-            PRAGMA temp_store=FILE; PRAGMA cache_size=-\(max(64, cacheBytes / 1024)); BEGIN EXCLUSIVE
-            """)
+        connection = try FileSums.rollingBack(path) { () throws(MigrationError) in
+            let connection = try Connection(
+                path: path, flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, vfs: vfs)
+            // A defensive connection refuses journal_mode OFF; this file is our own work, not a stranger's.
+            if let handle = connection.handle { _ = stagecoach_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 0) }
+            try connection.execute(
+                """
+                PRAGMA page_size=4096; PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=\(keeps ? "DELETE" : "OFF");
+                PRAGMA synchronous=\(keeps ? "FULL" : "OFF");
+                PRAGMA temp_store=FILE; PRAGMA cache_size=-\(max(64, cacheBytes / 1024)); BEGIN EXCLUSIVE
+                """)
+            return connection
+        }
         if !goesOn { try Self.makeTables(connection, schema) }
         insert = try connection.prepare("INSERT OR IGNORE INTO rejected VALUES (?, ?, ?, 0, ?, ?, ?)")
         find = try connection.prepare("SELECT rule FROM rejected WHERE t = ? AND k = ?")
         guard goesOn else { return }
+        // What was under way was rolled back when the transaction began.
+        try FileSums.check(path)
         count = Int(try connection.integer("SELECT count(*) FROM rejected") ?? 0)
         hasValueErrors =
             try connection.integer(

@@ -19,11 +19,14 @@ final class BatchLog: Sendable {
     ///
     /// - Parameters:
     ///   - path: this run's file.
+    ///   - permissions: what the file has at most: it holds messages with values.
     ///   - sisters: finds the files of other shares and earlier runs; one that is missing is no error.
     /// - Throws: `batch.busy` (75) where another run adds to the file; `batch.results` (73); what ``read(_:_:)`` throws.
     /// - Complexity: O(lines) of time, O(destinations) of memory.
-    init(path: String, sisters: @escaping @Sendable () -> [String]) throws(MigrationError) {
-        descriptor = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0o644)
+    init(path: String, permissions: FilePermissions, sisters: @escaping @Sendable () -> [String]) throws(MigrationError)
+    {
+        // The next run adds to it, whoever may only read the sources.
+        descriptor = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, permissions.work)
         guard descriptor >= 0 else {
             throw MigrationError(
                 "batch.results", .cannotCreate,

@@ -58,7 +58,8 @@ struct BatchCommand {
         let reports = arguments.all("report")
         try BatchPage.check(reports)
         let told = Mutex<[BatchResult]>([])
-        let log = try BatchLog(path: results, sisters: { Self.sisters(of: results) })
+        let permissions = FilePermissions(ofSources: entries.map(\.source))
+        let log = try BatchLog(path: results, permissions: permissions, sisters: { Self.sisters(of: results) })
         let showsProgress =
             console.isTerminal && console.environment["TERM"] != "dumb" && arguments[option: "progress"] != "none"
         let (printsJSON, console) = (arguments.has("json"), console)
@@ -80,7 +81,7 @@ struct BatchCommand {
         }
         try BatchPage(
             summary: summary, results: told.withLock { $0 }, command: ["stagecoach"] + commandLine
-        ).write(reports)
+        ).write(reports, permissions: permissions)
         if let error = cancellation.error, summary.stores < work.places.count {
             let left = Figures.count(work.places.count - summary.stores, "store")
             throw MigrationError(

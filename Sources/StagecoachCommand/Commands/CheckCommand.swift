@@ -18,7 +18,10 @@ struct CheckCommand {
             preparing: { _, _ in for file in files { try OutputFile.check(file) } }, { try $0.check() })
         let outline = CheckOutline(checked.report, checkedVersion: checked.version, inputs: inputs)
         work.console.output.write(work.printsJSON ? try JSONText.text(outline) : CheckWording.text(outline))
-        for file in files { try ReportFile.write(file, try text(outline, ReportFormat(path: file) ?? .json)) }
+        let permissions = FilePermissions(ofSource: work.request.source)
+        for file in files {
+            try ReportFile.write(file, try text(outline, ReportFormat(path: file) ?? .json), permissions: permissions)
+        }
         guard outline.fails else { return }
         throw MigrationError(
             "check.violations", .data, CheckWording.verdict(outline), remedy: outline.report.excuse)

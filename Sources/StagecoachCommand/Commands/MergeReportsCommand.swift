@@ -45,7 +45,9 @@ enum MergeReportsCommand {
         } else {
             console.output.write(BatchWording.summary(summary, results: arguments.operands))
         }
-        try BatchPage(summary: summary, results: results, command: ["stagecoach"] + commandLine).write(reports)
+        // The sources may be elsewhere by now: the results files have what these allowed.
+        try BatchPage(summary: summary, results: results, command: ["stagecoach"] + commandLine)
+            .write(reports, permissions: FilePermissions(ofSources: arguments.operands))
         try BatchUnfinished.check(summary)
     }
 }

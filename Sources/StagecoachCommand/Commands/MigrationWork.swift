@@ -36,7 +36,10 @@ struct MigrationWork {
         _ work: (ChainedMigration) throws -> Report
     ) throws -> (inputs: MigrationInputs, report: Report) {
         let cancellation = CancellationFlag()
-        let file = try progressFile.map { path throws(MigrationError) in try EventFile(path) }
+        let permissions = FilePermissions(ofSource: request.source)
+        let file = try progressFile.map { path throws(MigrationError) in
+            try EventFile(path, permissions: permissions)
+        }
         return try console.interruption.during(cancellation, outcome: outcome) {
             try ProgressDisplay.during(counter, console: console, style: style, events: file) {
                 // A source that another process has locked is waited for here already.

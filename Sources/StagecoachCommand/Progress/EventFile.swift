@@ -6,9 +6,12 @@ final class EventFile: Sendable {
     private let descriptor: Int32
     private let sink: DescriptorSink
 
+    /// - Parameter permissions: the file's where it is made, less those of the process's umask.
     /// - Throws: `output.create` (73), `output.permission` (77), `output.io` (74).
-    init(_ path: String) throws(MigrationError) {
-        descriptor = SystemCall.uninterrupted { open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o644) }
+    init(_ path: String, permissions: FilePermissions) throws(MigrationError) {
+        descriptor = SystemCall.uninterrupted {
+            open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, permissions.file)
+        }
         guard descriptor >= 0 else { throw OutputFile.creationFailure(errno, path) }
         sink = DescriptorSink(descriptor)
     }

@@ -1,3 +1,4 @@
+import Diagnostics
 import Stagecoach
 
 /// What became of the stores of a batch, as a page and as comma-separated values.
@@ -40,11 +41,12 @@ struct BatchPage {
 
     /// Writes the reports, each in the form of its ending.
     ///
+    /// - Parameter permissions: the files', less those of the process's umask.
     /// - Throws: as ``ReportFile/write(_:_:replacing:)``.
-    func write(_ paths: [String]) throws {
+    func write(_ paths: [String], permissions: FilePermissions) throws {
         for path in paths {
             let format = ReportFormat(path: path) ?? .json
-            try ReportFile.write(path, try text(format), replacing: Self.mark(format))
+            try ReportFile.write(path, try text(format), permissions: permissions, replacing: Self.mark(format))
         }
     }
 

@@ -36,20 +36,23 @@ enum ReportFile {
 
     /// Writes the report.
     ///
-    /// - Parameter mark: what a file that may be replaced has in its first bytes.
+    /// - Parameters:
+    ///   - permissions: the file's, less those of the process's umask.
+    ///   - mark: what a file that may be replaced has in its first bytes.
     /// - Throws: as ``OutputFile/create(_:_:)``.
     static func write(
-        _ path: String, _ content: String, replacing mark: String = unfinishedMark
+        _ path: String, _ content: String, permissions: FilePermissions = .own, replacing mark: String = unfinishedMark
     ) throws(MigrationError) {
         let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
         let name = path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
         let part = "\(folder)/.\(name).stagecoach-part"
         // A file without a name leaves nothing behind when the process is killed.
-        var descriptor = SystemCall.uninterrupted { open(folder, O_WRONLY | O_CLOEXEC | unnamed, 0o644) }
+        var descriptor = SystemCall.uninterrupted { open(folder, O_WRONLY | O_CLOEXEC | unnamed, permissions.file) }
         let hasName = descriptor < 0
         if hasName {
+            unlink(part)
             descriptor = SystemCall.uninterrupted {
-                open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o644)
+                open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, permissions.file)
             }
         }
         guard descriptor >= 0 else { throw OutputFile.creationFailure(errno, path) }

@@ -29,6 +29,9 @@ final class RunReporter {
         }
     }
 
+    /// A report has values of the source: in messages, and of rejected objects.
+    private var permissions: FilePermissions { FilePermissions(ofSource: request.source) }
+
     /// Whether there is nothing to write.
     var isEmpty: Bool { request.reports.isEmpty }
 
@@ -60,7 +63,7 @@ final class RunReporter {
         for path in request.reports {
             let text = try ReportFormat(path: path).map { try Self.text(account, $0) } ?? ""
             do throws(MigrationError) {
-                try ReportFile.write(path, text)
+                try ReportFile.write(path, text, permissions: permissions)
             } catch {
                 var error = error
                 if !result.report.isDryRun { error.message += "; the migration itself succeeded" }
@@ -87,7 +90,7 @@ final class RunReporter {
             do {
                 guard let format = ReportFormat(path: path) else { continue }
                 try ReportFile.check(path)
-                try ReportFile.write(path, try Self.text(account, format))
+                try ReportFile.write(path, try Self.text(account, format), permissions: permissions)
             } catch let problem {
                 // What the run itself ended with is said once.
                 if (problem as? MigrationError)?.context.path != (error as? MigrationError)?.context.path {

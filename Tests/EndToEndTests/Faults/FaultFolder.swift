@@ -30,6 +30,7 @@ final class FaultFolder {
     /// How a run ended.
     struct Run {
         let code: Int32
+        let output: String
         let messages: String
         let report: FaultReport
         let isHung: Bool
@@ -100,7 +101,8 @@ final class FaultFolder {
         watchdog.cancel()
         let text = (try? String(contentsOfFile: report, encoding: .utf8)) ?? ""
         return Run(
-            code: outcome.code, messages: outcome.messages, report: FaultReport(text), isHung: isHung.withLock { $0 })
+            code: outcome.code, output: outcome.output, messages: outcome.messages, report: FaultReport(text),
+            isHung: isHung.withLock { $0 })
     }
 }
 

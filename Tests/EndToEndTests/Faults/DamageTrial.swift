@@ -1,0 +1,99 @@
+import Foundation
+import Glibc
+import TestSupport
+
+/// One migration that is killed, and whose work somebody else then damages: the same command goes on or begins anew, and ends
+/// with what an unbroken run leaves.
+struct DamageTrial {
+    /// A way to damage a file.
+    enum Deed: String, CaseIterable {
+        /// A bit is another one.
+        case flip
+        /// The end is gone.
+        case cut
+        /// Bytes in the middle are others.
+        case garbage
+        /// The file is gone.
+        case remove
+    }
+
+    let scene: FaultScene
+    let kill: FaultPlan
+    /// Says which file is damaged, where and in which way.
+    let seed: UInt64
+
+    /// What came of it.
+    struct Outcome {
+        var problems: [String] = []
+        /// Files that were damaged.
+        var files: [String] = []
+        /// Whether the run began anew.
+        var isAnew = false
+    }
+
+    var name: String { "\(scene.name) \(kill), damage \(seed)" }
+
+    func run() throws -> Outcome {
+        let folder = try FaultFolder(copyOf: scene.template, arguments: scene.arguments)
+        var outcome = Outcome()
+        let inputs = try CommandBinary.contents(of: scene.template.file("in"))
+        let killed = try folder.run(0, plan: kill)
+        if killed.code == 0 { return outcome }
+        var generator = SeededGenerator(seed: seed)
+        let out = folder.path("out")
+        let before = try FaultResult(out: out)
+        let left = try Self.work(in: out)
+        guard !left.isEmpty else { return outcome }
+        for _ in 0..<(1 + generator.below(2)) {
+            let file = left[generator.below(left.count)]
+            let deed = Deed.allCases[generator.below(Deed.allCases.count)]
+            try Self.damage(out + "/" + file, deed, &generator)
+            outcome.files.append("\(deed) \(file)")
+        }
+        let run = try folder.run(plan: FaultPlan(deed: "EIO", kinds: "all", at: [0]))
+        let result = try FaultResult(out: out)
+        let isOver = run.code == 73 && before == scene.after && run.messages.contains(" exists already")
+        let what = "after \(outcome.files), killed at \(killed.report.fired ?? "nothing")"
+        if run.code != 0, !isOver { outcome.problems.append("\(run.code) \(run.messages) \(what)") }
+        if result != scene.after {
+            outcome.problems.append("not the unbroken run's result: \(scene.after.differences(result)) \(what)")
+        }
+        let unfinished = try FileManager.default.subpathsOfDirectory(atPath: out).filter(FaultResult.isUnfinished)
+        if !unfinished.isEmpty { outcome.problems.append("left: \(unfinished) \(what)") }
+        if run.messages.contains("--restart") { outcome.problems.append("a hint to do it by hand: \(run.messages)") }
+        if try CommandBinary.contents(of: folder.path("in")) != inputs { outcome.problems.append("the inputs changed") }
+        outcome.isAnew = run.output.contains("began anew")
+        return outcome
+    }
+
+    /// Files of a killed run's work directories that have bytes.
+    private static func work(in out: String) throws -> [String] {
+        try FileManager.default.subpathsOfDirectory(atPath: out).filter { name in
+            var status = stat()
+            return FaultResult.isUnfinished(name) && lstat(out + "/" + name, &status) == 0
+                && status.st_mode & S_IFMT == S_IFREG && status.st_size > 0
+        }.sorted()
+    }
+
+    private static func damage(_ path: String, _ deed: Deed, _ generator: inout SeededGenerator) throws {
+        guard FileManager.default.fileExists(atPath: path) else { return }
+        if deed == .remove {
+            try FileManager.default.removeItem(atPath: path)
+            return
+        }
+        // Another name of the same file, as that of the source's external data, keeps its bytes.
+        var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+        guard !bytes.isEmpty else { return }
+        let place = bytes.startIndex + generator.below(bytes.count)
+        switch deed {
+        case .flip: bytes[place] ^= UInt8(1 << generator.below(8))
+        case .cut: bytes = bytes[..<place]
+        default:
+            for at in place..<min(bytes.endIndex, place + 64) {
+                bytes[at] = UInt8(truncatingIfNeeded: generator.next())
+            }
+        }
+        try FileManager.default.removeItem(atPath: path)
+        try bytes.write(to: URL(fileURLWithPath: path))
+    }
+}

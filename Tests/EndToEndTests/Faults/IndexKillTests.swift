@@ -1,0 +1,44 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The built command is killed while it fills and indexes tables that are large beside its limit: 200,000 objects under 64 MiB,
+/// three indexes on the largest table. A state that named an index as built told of its entries too, and could not be gone on from.
+@Suite("Killed while the indexes of large tables are built", .serialized)
+struct IndexKillTests {
+    @Test(
+        "At records of the journal, and at states that nothing waits for, all along the run",
+        arguments: ["STAGECOACH_KILL_AT_RECORD", "STAGECOACH_KILL_AT_RECENT"])
+    func kills(at place: String) throws {
+        let folder = try TemporaryFolder()
+        func arguments(_ name: String) throws -> [String] {
+            [
+                "migrate", try CommandBinary.librarySource(), name, "--to", CommandBinary.models, "--memory-limit",
+                Instrumentation.limit("64M"), "--progress", "none",
+            ]
+        }
+        let whole = try CommandBinary.run(arguments("whole.sqlite"), in: folder.path)
+        try #require(whole.code == 0, "\(whole.messages)")
+        let expected = try StoreImage(of: folder.file("whole.sqlite"))
+        var (number, kills, resumed) = (1, 0, 0)
+        while number < 20_000 {
+            let killed = try CommandBinary.run(
+                arguments("new.sqlite"), in: folder.path,
+                environment: ["STAGECOACH_CHECKPOINT_INTERVAL": "0", place: String(number)])
+            guard killed.code == -SIGKILL else {
+                #expect(killed.code == 0, "\(killed.messages)")
+                break
+            }
+            kills += 1
+            let outcome = try CommandBinary.run(arguments("new.sqlite"), in: folder.path)
+            #expect(outcome.code == 0, "\(number): \(outcome.messages)")
+            if outcome.output.contains("went on") { resumed += 1 }
+            #expect(!outcome.output.contains("could not be used"), "\(number): \(outcome.output)")
+            let image = try StoreImage(of: folder.file("new.sqlite"))
+            #expect(image == expected, "\(number): \(expected.differences(image))")
+            try FileManager.default.removeItem(atPath: folder.file("new.sqlite"))
+            number += max(1, number / 4)
+        }
+        #expect(kills > 8 && resumed > kills / 2, "\(kills) kills, \(resumed) runs went on")
+    }
+}
