@@ -23,8 +23,11 @@ struct Resumption {
                     ?? note
             ]
         }
-        let reason =
-            passed.reason ?? (area.hasDamagedJournal ? "it is damaged, or of another version of this program" : nil)
+        var reason = passed.reason
+        if reason == nil, area.hasDamagedJournal { reason = "it is damaged, or of another version of this program" }
+        if reason == nil, checkpoints.isResumable, let earlier = area.earlier, !earlier.states.isEmpty {
+            reason = "no state of it fits the store that the run left"
+        }
         return reason.map {
             ["The journal of the killed run could not be used: \($0); the migration began anew"]
         } ?? []
