@@ -146,6 +146,22 @@ struct PolicyLibraryTests {
         let plan = try CommandBinary.run(
             ["plan"] + arguments(source, folder.file("planned.sqlite"), library).dropFirst())
         #expect(plan.code == 0, "\(plan.messages)")
+
+        try connection.close()
+        // What policies make is checked against the model's rules; run again, it is compared.
+        let verify = ["verify"] + arguments(source, destination, library).dropFirst()
+        let checked = try CommandBinary.run(verify)
+        #expect(checked.code == 0, "\(checked.output)\(checked.messages)")
+        #expect(checked.output.contains("Nothing differs of what was compared."), "\(checked.output)")
+        #expect(checked.output.contains("checked against the model's rules because a policy made them"))
+        let again = try CommandBinary.run(verify + ["--run-policies"])
+        #expect(again.code == 0, "\(again.output)\(again.messages)")
+        #expect(again.output.contains("compared with what the policies made when they ran again, which trusts them"))
+        try Connection(path: destination, flags: SQLITE_OPEN_READWRITE).execute(
+            "UPDATE ZCONTACT SET ZINITIALS = 'XX' WHERE Z_PK = 2")
+        #expect(try CommandBinary.run(verify).code == 0)
+        let damaged = try CommandBinary.run(verify + ["--run-policies"])
+        #expect(damaged.code == 65 && damaged.output.contains("Contact/p2 initials"), "\(damaged.output)")
     }
 
     @Test("A library that is not there, is none, or does not register is told apart")

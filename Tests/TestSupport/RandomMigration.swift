@@ -32,6 +32,22 @@ package struct RandomMigration: CustomStringConvertible {
         try RandomMigration(seed: seed, rows: rows, isExplicit: false, hasRules: seed % 2 == 0, hasOldRules: true)
     }
 
+    /// An explicit migration whose expressions and filters use the whole language; the reference knows a part of it.
+    package static func spiced(seed: UInt64, rows: Int = 12, hasRules: Bool) throws -> RandomMigration {
+        let migration = try RandomMigration(seed: seed, rows: rows, isExplicit: true, hasRules: hasRules)
+        if let mapping = migration.mapping {
+            var generator = SeededGenerator(seed: seed &* 31 &+ 7)
+            try RandomLanguage.spice(mapping, from: migration.source, to: migration.destination, &generator)
+        }
+        return migration
+    }
+
+    /// Another random store of the source's model.
+    package func otherStore(rows: Int = 12) -> ReferenceStore {
+        var generator = SeededGenerator(seed: seed &* 101 &+ 9)
+        return RandomData.fill(source, rows: rows, &generator)
+    }
+
     private init(
         seed: UInt64, rows: Int, isExplicit: Bool, hasRules: Bool = false, hasOldRules: Bool = false
     ) throws {

@@ -158,7 +158,10 @@ extension ReferenceEvaluator {
         case .comparison(.direct, let left, let sign, let right, _):
             return try compare(evaluate(left), sign, evaluate(right), isNilTest: right == .constant(.null))
         case .comparison(let modifier, let left, let sign, let right, _):
-            let (value, other) = (try members(evaluate(left)), try evaluate(right))
+            let other = try evaluate(right)
+            // In a filter nil asks which rows have no value; a set of values holds none.
+            var value = try members(evaluate(left))
+            if isFilter, right == .constant(.null), let rows = try rows(left) { value = rows }
             var holding = 0
             for member in value {
                 if try compare(member, sign, other, isNilTest: right == .constant(.null)) == true { holding += 1 }
@@ -169,6 +172,26 @@ extension ReferenceEvaluator {
             default: return holding > 0
             }
         }
+    }
+
+    /// What each row of the last to-many relationship of a path leads to: nil where it leads to nothing.
+    private func rows(_ node: ExpressionNode) throws(ReferenceFailure) -> [ReferenceResult]? {
+        guard case .keyPath(let target, let path) = node, !path.contains(where: { $0.hasPrefix("@") }) else {
+            return nil
+        }
+        let start = try evaluate(target ?? .evaluatedObject)
+        guard case .objects(let owners, _) = start, let first = owners.first else { return [] }
+        let length: Int
+        if case .subquery? = target {
+            length = 0
+        } else {
+            length = CollectionPath.length(of: path, from: first.object.entity) ?? 0
+        }
+        let found = length == 0 ? start : try keyPath(start, Array(path[..<length]))
+        guard case .objects(let members, _) = found else { return [] }
+        var rows: [ReferenceResult] = []
+        for member in members { rows.append(try keyPath(.objects([member], .none), Array(path[length...]))) }
+        return rows
     }
 
     private func members(_ collection: ReferenceResult) throws(ReferenceFailure) -> [ReferenceResult] {

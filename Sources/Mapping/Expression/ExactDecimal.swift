@@ -27,8 +27,8 @@ struct ExactDecimal: Sendable {
 
     var isNaN: Bool { value.isNaN }
 
-    /// The nearest floating number. Through the digits, because Foundation's own conversion loses the last bits.
-    var real: Double { value.isNaN ? .nan : Double(value.description) ?? .nan }
+    /// The nearest floating number.
+    var real: Double { value.nearestReal }
 
     /// The value without its fraction, toward zero; nil where it does not fit.
     var whole: Int64? {
@@ -100,4 +100,9 @@ struct ExactDecimal: Sendable {
         if left.isNaN || right.isNaN { return nil }
         return left.value < right.value ? -1 : left.value == right.value ? 0 : 1
     }
+}
+
+extension Decimal {
+    /// The nearest floating number. Through the digits, because Foundation's own conversion loses the last bits.
+    package var nearestReal: Double { isNaN ? .nan : Double(description) ?? .nan }
 }

@@ -186,8 +186,8 @@ extension ProgramCompiler {
             options)
         fold.condition = source.condition.map { .and([$0, test]) } ?? test
         if value == .constant(.null) {
-            // Sets hold no nil.
-            emitConstant(.truth(false), d)
+            // Sets hold no nil; in a filter whether nil is a member is unknown.
+            if isFilter { emit(.loadNull, d) } else { emitConstant(.truth(false), d) }
             return true
         }
         // nil is in no set; in a filter whether it is is unknown.

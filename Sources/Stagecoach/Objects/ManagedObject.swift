@@ -188,6 +188,7 @@ extension ManagedObject: ExpressionObject {
     private func detachedValue(_ key: String) -> Any? { detached?[key] ?? extraValue(key)?.value }
 
     package var expressionEntityName: String? { entity.definition.name }
+    package var expressionEntity: EntityDescription? { entity }
 
     /// The value at the end of a key path; an unknown key throws.
     func sortValue(forKeyPath path: String) throws -> Any? {

@@ -1,6 +1,7 @@
 import Diagnostics
 import Foundation
 import ManagedModel
+import Mapping
 
 /// The model's rules for one object as a policy sees it.
 struct ObjectValidation {
@@ -76,7 +77,7 @@ extension AttributeValue {
         case .boolean(let flag): flag ? 1 : 0
         case .integer(let number): Double(number)
         case .double(let number): number
-        case .decimal(let number): NSDecimalNumber(decimal: number).doubleValue
+        case .decimal(let number): number.nearestReal
         case .date(let seconds): seconds
         case .string, .data, .uuid, .uri: nil
         }

@@ -199,26 +199,21 @@ enum ValueBridge {
     }
 
     private static func double(_ value: Any) -> Double? {
-        if let number = value as? NSNumber, type(of: value) is AnyClass { return number.doubleValue }
+        if let number = value as? NSNumber, type(of: value) is AnyClass {
+            return (number as? NSDecimalNumber)?.decimalValue.nearestReal ?? number.doubleValue
+        }
         switch value {
         case let number as Double: return number
         case let number as Float: return Double(number)
         case let flag as Bool: return flag ? 1 : 0
         case let number as any BinaryInteger: return Double(number)
-        case let number as Decimal: return NSDecimalNumber(decimal: number).doubleValue
+        case let number as Decimal: return number.nearestReal
         default: return nil
         }
     }
 
     private static func decimal(_ value: Any) -> Decimal? {
-        if let number = value as? NSNumber, type(of: value) is AnyClass {
-            // A Double's shortest text as a Decimal: 0.1 is one tenth.
-            let kind = UInt8(bitPattern: number.objCType.pointee)
-            guard !(number is NSDecimalNumber), kind == UInt8(ascii: "d") || kind == UInt8(ascii: "f") else {
-                return number.decimalValue
-            }
-            return Decimal(string: kind == UInt8(ascii: "f") ? "\(number.floatValue)" : "\(number.doubleValue)")
-        }
+        if let number = value as? NSNumber, type(of: value) is AnyClass { return number.exactDecimal }
         switch value {
         case let number as Decimal: return number
         case let number as Double: return Decimal(string: "\(number)")
@@ -240,4 +235,18 @@ private protocol OptionalValue {
 
 extension Optional: OptionalValue {
     fileprivate var wrapped: Any? { map { $0 } }
+}
+
+extension NSNumber {
+    /// The number as a Decimal; nil where 38 digits do not hold its size. A floating number is what it prints as: 0.1 is one
+    /// tenth. Foundation's own conversion takes whole numbers through a Double.
+    var exactDecimal: Decimal? {
+        if let decimal = self as? NSDecimalNumber { return decimal.decimalValue }
+        return switch UInt8(bitPattern: objCType.pointee) {
+        case UInt8(ascii: "f"): Decimal(string: "\(floatValue)")
+        case UInt8(ascii: "d"): Decimal(string: "\(doubleValue)")
+        case UInt8(ascii: "Q"): Decimal(uint64Value)
+        default: Decimal(int64Value)
+        }
+    }
 }

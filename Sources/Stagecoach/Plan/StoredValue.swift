@@ -1,5 +1,6 @@
 import Foundation
 import ManagedModel
+import Mapping
 import Rows
 
 /// A single value in its stored form, outside a batch: defaults and constants.
@@ -29,11 +30,9 @@ enum StoredValue: Hashable {
 
     /// A decimal as Core Data stores it: an integer where it is integral and fits, else an 8-byte real.
     static func decimal(_ number: Decimal) -> StoredValue {
-        let object = NSDecimalNumber(decimal: number)
-        let integer = object.int64Value
+        let integer = NSDecimalNumber(decimal: number).int64Value
         if Decimal(integer) == number { return .integer(integer) }
-        // Through the digits, as compiled programs do: Foundation's own conversion loses the last bits.
-        return .real(Double(number.description) ?? object.doubleValue)
+        return .real(number.nearestReal)
     }
 
     /// Puts the value into a cell.

@@ -1,5 +1,6 @@
 import Diagnostics
 import Foundation
+import Mapping
 
 /// Gives the arguments of a function one after the other, each as its parameter's type.
 struct ArgumentConversion {
@@ -69,11 +70,11 @@ enum ParameterValue {
         case is UInt16.Type: integer(number, UInt16.self)
         case is UInt32.Type: integer(number, UInt32.self)
         case is UInt64.Type: integer(number, UInt64.self)
-        case is Double.Type: number.doubleValue
+        case is Double.Type: (number as? NSDecimalNumber)?.decimalValue.nearestReal ?? number.doubleValue
         case is Float.Type: number.floatValue
         case is Bool.Type: number.boolValue
-        case is Decimal.Type: decimal(number)
-        case is NSDecimalNumber.Type: NSDecimalNumber(decimal: decimal(number))
+        case is Decimal.Type: number.exactDecimal ?? .nan
+        case is NSDecimalNumber.Type: NSDecimalNumber(decimal: number.exactDecimal ?? .nan)
         case is NSNumber.Type: number
         default: nil
         }
@@ -92,16 +93,6 @@ enum ParameterValue {
         case UInt8(ascii: "f"), UInt8(ascii: "d"): Whole(exactly: number.doubleValue.rounded(.towardZero))
         case UInt8(ascii: "Q"): Whole(exactly: number.uint64Value)
         default: Whole(exactly: number.int64Value)
-        }
-    }
-
-    /// A floating-point number's shortest text as a Decimal: 0.1 is one tenth.
-    private static func decimal(_ number: NSNumber) -> Decimal {
-        if number is NSDecimalNumber { return number.decimalValue }
-        return switch UInt8(bitPattern: number.objCType.pointee) {
-        case UInt8(ascii: "f"): Decimal(string: "\(number.floatValue)") ?? .nan
-        case UInt8(ascii: "d"): Decimal(string: "\(number.doubleValue)") ?? .nan
-        default: number.decimalValue
         }
     }
 

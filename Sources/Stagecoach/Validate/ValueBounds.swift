@@ -16,9 +16,9 @@ struct NumberBound {
         case .integer(let number): (real, integer) = (Double(number), number)
         case .double(let number): (real, integer) = (number, nil)
         case .decimal(let number):
-            let object = NSDecimalNumber(decimal: number)
-            real = object.doubleValue
-            integer = Decimal(object.int64Value) == number ? object.int64Value : nil
+            real = number.nearestReal
+            let whole = NSDecimalNumber(decimal: number).int64Value
+            integer = Decimal(whole) == number ? whole : nil
         case .date(let seconds): (real, integer) = (seconds, nil)
         case .string, .data, .uuid, .uri: return nil
         }

@@ -62,7 +62,8 @@ final class RowVerification {
         works[mapping.index] = made
         for attribute in made.attributes {
             if case .skipped(let reason) = attribute.way {
-                scene.findings.skip("\(mapping.name).\(attribute.attribute.name)", reason)
+                let isRerun = scene.rerun != nil && plan.obstacles[table] != nil
+                scene.findings.skip("\(mapping.name).\(attribute.attribute.name)", reason, isRerun: isRerun)
             }
         }
         return made
@@ -104,7 +105,7 @@ final class RowVerification {
         let mapping = plan.mappings[Int(wanted.integer(1))]
         let key = wanted.integer(0)
         if scene.mayReject {
-            scene.unaccounted += 1
+            scene.findings.report.compared.takenForRejected += 1
             // Nothing refers to an object that was rejected.
             try scene.ledger.run("DELETE FROM m\(mapping.index) WHERE s=?1", wanted.integer(2))
             try scene.ledger.run("INSERT INTO gone VALUES(?1)", key)
@@ -125,11 +126,12 @@ final class RowVerification {
         if !isOlder, plan.obstacles[table] == nil, !scene.hasPolicies {
             scene.findings.add(
                 .init(kind: .extraObject, entity: place.entity, objectID: place.id, found: "an object"))
-        } else if !isOlder {
-            scene.unexplained[place.entity, default: 0] += 1
         }
+        guard let entity = schema.model.entity(named: place.entity) else { return }
         // What a policy made is checked against the model's rules.
-        guard !isOlder, let entity = schema.model.entity(named: place.entity) else { return }
+        guard !isOlder else { return scene.coverage.count(entity, \.passedOver) }
+        scene.coverage.count(
+            entity, scene.rerun == nil ? \.checked : \.rerun, because: plan.obstacles[table])
         try check(row, key, entity: entity, number: number, mapping: nil, sourceID: nil)
     }
 
@@ -160,6 +162,7 @@ final class RowVerification {
         guard let entity = mapping.destination else { return }
         let work = work(mapping)
         work.found += 1
+        scene.coverage.count(entity, \.recomputed)
         let id = plan.objectID(index, key)
         func difference(_ kind: VerificationReport.Kind, _ property: String?, _ expected: String?, _ found: String?) {
             scene.findings.add(

@@ -10,13 +10,15 @@ import SpillStorage
 ///
 /// Nothing that a run wrote down is used, nor the programs by which it computes rows: filters and value expressions are
 /// evaluated object by object, keys, links and ordering keys are worked out again from the documented rules, and both
-/// stores are read through SQLite. What a policy makes cannot be worked out: it is checked against the model's rules, and
-/// ``VerificationReport/notRecomputed`` says so.
+/// stores are read through SQLite. What a policy makes cannot be worked out: it is checked against the model's rules, or, with
+/// ``runsPolicies``, compared with what the policies make when they run again. ``VerificationReport/compared`` says which
+/// objects were compared in which way, ``VerificationReport/notRecomputed`` what else was not worked out.
 ///
 ///     open both → the file's pages, schema and metadata
 ///       → expected objects and keys, into a private ledger      (``ExpectedObjects``)
 ///       → rows, table by table: objects, attributes, rules      (``RowVerification``)
 ///       → links, pair by pair, both sides                       (``ExpectedLinks``, ``LinkVerification``)
+///       → what the policies make, where they run again          (``RerunVerification``)
 ///       → references, uniqueness, keys, external files          (``StructureVerification``)
 ///
 /// Memory: page caches and rows, within the limit; the ledger, about 40 bytes an object and a link, lies in the work
@@ -25,12 +27,20 @@ public final class StoreVerification {
     private let migration: ChainedMigration
     /// Source objects that the run rejected are left out, as this file of the run lists them.
     public var rejectFile: String?
+    /// Whether the policies run again, into a private store, so that what they make can be compared row by row. That trusts
+    /// them. Of a store that was appended to nothing tells what they found there, and they do not run.
+    public var runsPolicies = false
+    /// The manager that policies see when they run again; nil: one of its own.
+    private let manager: MigrationManager?
     /// Differences that are kept of each kind, entity and property; all are counted.
     public var limit = 10
 
     /// - Parameter migration: as it was run; its options say where keys, appending and rejects depend on them.
-    public init(_ migration: ChainedMigration) {
+    public convenience init(_ migration: ChainedMigration) { self.init(migration, manager: nil) }
+
+    private init(_ migration: ChainedMigration, manager: MigrationManager?) {
         self.migration = migration
+        self.manager = manager
         rejectFile = migration.options.rejectFile
     }
 
@@ -42,7 +52,7 @@ public final class StoreVerification {
         self.init(
             ChainedMigration(
                 from: migration.sourcePath, steps: [step], to: migration.destinationPath, options: migration.options,
-                progress: migration.progress, cancellation: migration.cancellation))
+                progress: migration.progress, cancellation: migration.cancellation), manager: migration.manager)
     }
 
     /// Verifies. Neither store is changed.
@@ -95,6 +105,7 @@ public final class StoreVerification {
                 from: place,
                 steps: [MigrationStep(from: run.source, to: run.destination, mappingModels: run.mappingModels)],
                 to: next, options: own, cancellation: migration.cancellation)
+            step.policies = migration.policies
             let part = "\(folder)/verify-\(index + 1)"
             guard mkdir(part, 0o700) == 0 else {
                 throw MigrationError(
@@ -115,13 +126,66 @@ public final class StoreVerification {
         let findings = VerificationFindings(
             VerificationReport(source: migration.sourcePath, destination: migration.destinationPath),
             limit: max(1, limit))
+        let again = try runsPolicies ? rerun(migration, findings, in: folder) : nil
         let cancellation = migration.cancellation
-        let scene = try VerificationScene(migration, folder: folder, findings: findings, rejects: rejects) {
+        let scene = try VerificationScene(
+            migration, folder: folder, findings: findings, rejects: rejects, again: again
+        ) {
             if let error = cancellation.error { throw error }
         }
         defer { scene.close() }
         try scene.verify()
         return findings.report
+    }
+
+    /// Migrates once more, policies included, into a private store.
+    ///
+    /// - Returns: its path; nil where nothing is made that the source does not give, or where the store was appended to.
+    /// - Throws: what the migration throws.
+    private func rerun(
+        _ migration: ChainedMigration, _ findings: VerificationFindings, in folder: String
+    ) throws -> String? {
+        let mappings = migration.runs.flatMap(\.mappingModels).flatMap { $0.entityMappings ?? [] }
+        let needsRun = mappings.contains { mapping in
+            if case .other = mapping.sourceFetch { return true }
+            return mapping.hasPolicy
+        }
+        guard needsRun else { return nil }
+        guard !migration.options.appendsToExisting else {
+            findings.note(
+                "The policies did not run again: what they found in the destination before the append is not known")
+            return nil
+        }
+        var options = migration.options
+        options.rejectFile = options.onInvalid == .reject ? folder + "/again.rejects" : nil
+        options.idMap = nil
+        options.workDirectory = folder
+        options.isDryRun = false
+        options.fullCheck = false
+        let path = folder + "/again.sqlite"
+        let runs = migration.runs
+        do {
+            if let manager, let run = runs.first, runs.count == 1 {
+                try Migration(
+                    from: migration.sourcePath, model: run.source.model, mappings: run.mappingModels, to: path,
+                    model: run.destination.model, options: options, manager: manager, progress: migration.progress,
+                    cancellation: migration.cancellation
+                ).run()
+            } else {
+                let chain = ChainedMigration(
+                    from: migration.sourcePath, steps: migration.steps, to: path, options: options,
+                    progress: migration.progress, cancellation: migration.cancellation)
+                chain.policies = migration.policies
+                chain.fusesSteps = migration.fusesSteps
+                chain.savedPlan = migration.savedPlan
+                try chain.run()
+            }
+        } catch var error as MigrationError {
+            error.message = "The migration cannot be run again to see what its policies make: " + error.message
+            throw error
+        }
+        ProcessMemory.returnFreedBlocks()
+        return path
     }
 }
 
@@ -139,6 +203,8 @@ extension VerificationReport {
             )
         }
         guard isLast else { return }
+        compared = step.compared
+        ranPolicies = step.ranPolicies
         mappings = step.mappings
         relationships = step.relationships
     }

@@ -154,6 +154,8 @@ public struct VerificationReport: Sendable, Codable {
         public var subject: String
         /// Why it cannot be worked out again.
         public var reason: String
+        /// Whether it was compared with what the policies made when they ran again.
+        public var isRerun = false
     }
 
     /// The source store.
@@ -170,13 +172,22 @@ public struct VerificationReport: Sendable, Codable {
     public var differenceCount = 0
     /// Differences by what differs.
     public var countByKind: [String: Int] = [:]
-    /// What was checked by the model's rules only, and why.
+    /// Which objects were compared, and how.
+    public var compared = Compared()
+    /// Whether the policies ran again, and what they made was compared: that trusts them.
+    public var ranPolicies = false
+    /// What was not worked out again from the source, and why.
     public var notRecomputed: [NotRecomputed] = []
     /// What is no difference but worth knowing.
     public var notes: [String] = []
 
-    /// Whether the destination is what the source and the mapping model make.
+    /// Whether nothing differs of what was compared, which ``compared`` and ``notRecomputed`` say.
     public var isEqual: Bool { differenceCount == 0 }
+
+    /// Whether all objects that the run made, and all of their values and links, were worked out again from the source.
+    public var isComplete: Bool {
+        compared.rerun + compared.checked + compared.takenForRejected == 0 && notRecomputed.isEmpty
+    }
 
     init(source: String, destination: String) {
         self.source = source
@@ -214,8 +225,8 @@ final class VerificationFindings {
     }
 
     /// Says that something was not computed again; once for each subject and reason.
-    func skip(_ subject: String, _ reason: String) {
-        let line = VerificationReport.NotRecomputed(subject: subject, reason: reason)
+    func skip(_ subject: String, _ reason: String, isRerun: Bool = false) {
+        let line = VerificationReport.NotRecomputed(subject: subject, reason: reason, isRerun: isRerun)
         if reasons.insert(line).inserted { report.notRecomputed.append(line) }
     }
 

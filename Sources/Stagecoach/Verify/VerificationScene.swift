@@ -22,20 +22,21 @@ final class VerificationScene {
     private let obstacle: String?
     private let rejects: VerificationRejects
     private let destinationModel: ManagedObjectModel
-    /// Objects that are not there where objects were rejected and no file says which.
-    var unaccounted = 0
-    /// Objects that no mapping makes and a policy may have made, by entity.
-    var unexplained: [String: Int] = [:]
+    /// What was compared.
+    var coverage: VerificationCoverage
+    /// What the policies made when they ran again; nil where they did not.
+    let rerun: RerunVerification?
     /// Whether objects may be missing because they were rejected.
     let mayReject: Bool
 
     var isAppended: Bool { options.appendsToExisting }
     var hasPolicies: Bool { plan.mappings.contains { $0.obstacle != nil } }
 
+    /// - Parameter again: the store that the policies made when they ran again; nil where they did not.
     /// - Throws: what opening the stores throws, `store.otherModel` (78), `destination.layout` (65).
     init(
         _ migration: ChainedMigration, folder: String, findings: VerificationFindings, rejects: VerificationRejects?,
-        checkCancelled: @escaping () throws -> Void
+        again: String?, checkCancelled: @escaping () throws -> Void
     ) throws {
         self.findings = findings
         self.rejects = rejects ?? VerificationRejects()
@@ -58,7 +59,7 @@ final class VerificationScene {
                 "memory.limit", .configuration, "The memory limit of \(limit >> 20) MiB is too small to verify",
                 remedy: "Give --memory-limit \((resident + 12 << 20) >> 20)M or more")
         }
-        let cache = min(16 << 20, room / 12)
+        let cache = min(16 << 20, room / (again == nil ? 12 : 16))
         let value = max(1 << 20, room / 6)
         func open(_ path: String) throws(MigrationError) -> SourceStore {
             let store = try SourceStore(
@@ -89,6 +90,13 @@ final class VerificationScene {
         let old = try given.exists() ? given : ExternalFolder(store: source.path)
         external = VerifiedExternal(source: old, destination: ExternalFolder(store: destination.path))
         objects = VerifiedObjects(source: source, layout: layout, external: old)
+        coverage = VerificationCoverage(destinationModel, plan.mappings)
+        if let again {
+            rerun = try RerunVerification(
+                open(again), model: destinationModel, external: external.destination, findings: findings)
+        } else {
+            rerun = nil
+        }
         ledger = try VerificationLedger(in: folder, cacheBytes: cache)
         manager = VerifiedManager(plan: plan, ledger: ledger)
         for store in [source, destination] { store.interrupt(when: progress.pulse) }
@@ -102,6 +110,7 @@ final class VerificationScene {
 
     func close() {
         objects.release()
+        rerun?.close()
         ledger.close()
         try? source.close()
         try? destination.close()
@@ -113,13 +122,14 @@ final class VerificationScene {
         progress.begin(rows: shares.all)
         let structure = StructureVerification(scene: self, model: destinationModel)
         try part("the file", shares.file) { try structure.compareFile() }
+        findings.report.ranPolicies = rerun != nil
         try part("the schema", shares.schema) { try structure.compareSchema() }
         try part("the metadata") { try structure.compareMetadata() }
         if let obstacle {
-            findings.skip("all objects", obstacle)
-        } else {
-            try part("the objects") { try compareObjects(shares) }
+            findings.skip("all objects", obstacle, isRerun: rerun != nil)
         }
+        try part("the objects") { try compareObjects(shares) }
+        if let rerun { try part("what the policies make") { try rerun.compare(self) } }
         try part("the references", shares.references) { try structure.compareReferences() }
         try part("the uniqueness constraints") { try structure.compareUniqueness() }
         try part("the keys") { try structure.compareKeys(isRecomputed: obstacle == nil) }
@@ -127,14 +137,17 @@ final class VerificationScene {
         try part("the external data") { try structure.compareExternal() }
         try source.checkUnchanged()
         try destination.checkUnchanged()
-        if unaccounted > 0 {
+        findings.report.compared.entities = coverage.entities
+        let missing = findings.report.compared.takenForRejected
+        if missing > 0 {
             findings.note(
-                "\(unaccounted) objects that the mapping model makes are not there: without --reject-file they count as rejected"
+                "\(missing) objects that the mapping model makes are not there: without --reject-file they count as rejected"
             )
         }
-        for (entity, count) in unexplained.sorted(by: { $0.key < $1.key }) {
+        for line in coverage.entities where line.checked > 0 && line.mappings.isEmpty {
             findings.note(
-                "\(count) objects of \(entity) are made by no mapping that can be worked out: a policy made them")
+                "\(line.checked) objects of \(line.entity) are made by no mapping that can be worked out: a policy made them"
+            )
         }
     }
 
@@ -157,20 +170,8 @@ final class VerificationScene {
             plan: plan, objects: objects, ledger: ledger, manager: manager, findings: findings, rejects: rejects,
             checkCancelled: checkCancelled)
         let tables = plan.destination.schema.tables.count
-        var base = Array(repeating: Int64(0), count: tables)
-        var hasRows = Array(repeating: false, count: tables)
-        if isAppended {
-            plan.begin(base: base, hasRows: hasRows)
-            let work = try expected.work(isCounting: true)
-            for table in 0..<tables {
-                let there = try destination.count(table: table, in: plan.destination)
-                guard there > work.made[table] else { continue }
-                // The new objects were numbered from the highest key on.
-                base[table] = max(0, plan.destination.tables[table].maximumKey - work.given[table])
-                hasRows[table] = true
-            }
-        }
-        plan.begin(base: base, hasRows: hasRows)
+        try beginPlan(expected)
+        if let obstacle { plan.obstacles = plan.obstacles.map { _ in obstacle } }
         let counts = try progress.part(shares.expected) { try expected.work(isCounting: false).counts }
         try settleUncertain()
         var lines = plan.mappings.map { mapping in
@@ -186,9 +187,11 @@ final class VerificationScene {
             guard let obstacle else { continue }
             let root = plan.destination.schema.model.entity(at: plan.destination.schema.tables[table].root)
             for mapping in plan.mappings where plan.destinationTable(mapping) == table {
-                findings.skip(mapping.name, obstacle)
+                findings.skip(mapping.name, obstacle, isRerun: rerun != nil)
             }
-            findings.note("The objects of \(root.definition.name) are checked against the model's rules only")
+            if self.obstacle == nil, rerun == nil {
+                findings.note("The objects of \(root.definition.name) are checked against the model's rules only")
+            }
             try ledger.execute("DELETE FROM t\(table)")
         }
         for table in 0..<tables {
@@ -211,21 +214,49 @@ final class VerificationScene {
         }
         findings.report.mappings = lines
         for pair in LinkPair.all(in: plan.destination.schema.model, schema: plan.destination.schema) {
+            guard obstacle == nil else {
+                rerun?.isOpen[pair.index] = true
+                continue
+            }
             try part(pair.label, shares.links[pair.index]) { try compare(pair) }
         }
+    }
+
+    /// Tells the plan which keys stood in the destination before, where it was appended to.
+    private func beginPlan(_ expected: ExpectedObjects) throws {
+        let tables = plan.destination.schema.tables.count
+        var base = Array(repeating: Int64(0), count: tables)
+        var hasRows = Array(repeating: false, count: tables)
+        plan.begin(base: base, hasRows: hasRows)
+        guard isAppended else { return }
+        let work = try expected.work(isCounting: true)
+        for table in 0..<tables {
+            let there = try destination.count(table: table, in: plan.destination)
+            let highest = plan.destination.tables[table].maximumKey
+            // Rejected objects took numbers too, so the highest key tells where the new ones begin, whichever those were. Where
+            // nothing says which objects were rejected, their number is no measure of what is missing.
+            guard there > work.made[table] || mayReject && highest != plan.highest[table] else { continue }
+            base[table] = max(0, highest - work.given[table])
+            hasRows[table] = true
+        }
+        plan.begin(base: base, hasRows: hasRows)
     }
 
     private func compare(_ pair: LinkPair) throws {
         let links = ExpectedLinks(self, pair: pair)
         if let reason = try links.work() {
-            findings.skip(pair.label, reason)
+            findings.skip(pair.label, reason, isRerun: rerun != nil)
+            rerun?.isOpen[pair.index] = true
             findings.report.relationships.append(
                 VerificationReport.Relationship(
                     entity: pair.near.entity.definition.name, name: pair.near.name,
                     inverse: pair.far.map { "\($0.entity.definition.name).\($0.name)" }, isRecomputed: false,
                     expectedLinks: 0, foundLinks: 0, expectedChecksum: "", foundChecksum: "", differing: 0))
         } else {
-            if !links.knowsOrder { findings.skip("\(pair.label), its order", "an expression gives the members") }
+            if !links.knowsOrder {
+                findings.skip("\(pair.label), its order", "an expression gives the members", isRerun: rerun != nil)
+                rerun?.isOpen[pair.index] = true
+            }
             findings.report.relationships.append(
                 try LinkVerification(scene: self, pair: pair, knowsOrder: links.knowsOrder).run())
         }

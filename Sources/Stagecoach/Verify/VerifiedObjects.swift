@@ -21,6 +21,7 @@ final class VerifiedObject: NSObject, ExpressionObject {
 
     func expressionValue(forKey key: String) throws -> Any? { try objects.value(of: self, key) }
     var expressionEntityName: String? { entity.definition.name }
+    var expressionEntity: EntityDescription? { entity }
 
     override func isEqual(_ object: Any?) -> Bool {
         guard let other = object as? VerifiedObject else { return false }

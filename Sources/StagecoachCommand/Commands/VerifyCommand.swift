@@ -5,10 +5,12 @@ import Stagecoach
 struct VerifyCommand {
     private let work: MigrationWork
     private let limit: Int?
+    private let runsPolicies: Bool
 
     init(_ arguments: ParsedArguments, console: Console) throws(UsageError) {
         work = try MigrationWork(arguments, console: console)
         limit = arguments.number("limit")
+        runsPolicies = arguments.has("run-policies")
     }
 
     /// Reads both stores and prints what differs.
@@ -21,6 +23,7 @@ struct VerifyCommand {
             { migration in
                 let verification = StoreVerification(migration)
                 if let limit { verification.limit = limit }
+                verification.runsPolicies = runsPolicies
                 return try verification.run()
             })
         var noted = report

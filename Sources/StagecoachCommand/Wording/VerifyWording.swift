@@ -36,16 +36,101 @@ enum VerifyWording {
                 lines.append("  and \(report.differenceCount - report.differences.count) more")
             }
         }
-        if !report.notRecomputed.isEmpty {
-            lines += ["", "Not recomputed, checked against the model's rules only:"]
-            lines += report.notRecomputed.map { "  \($0.subject): \($0.reason)" }
-        }
+        lines += section(
+            "Not recomputed, checked against the model's rules only:", report.notRecomputed.filter { !$0.isRerun })
+        lines += section(
+            "Not recomputed, compared with what the policies made when they ran again:",
+            report.notRecomputed.filter(\.isRerun))
+        lines += comparedSection(report)
         if !report.notes.isEmpty {
             lines += ["", "Notes:"]
             lines += report.notes.map { "  \($0)" }
         }
-        lines += ["", report.isEqual ? "The destination is what the migration makes." : verdict(report)]
+        lines += ["", report.isEqual ? agreement(report) : "\(verdict(report)). \(compared(report))"]
         return lines.map(\.printable).joined(separator: "\n") + "\n"
+    }
+
+    private static func section(_ title: String, _ lines: [VerificationReport.NotRecomputed]) -> [String] {
+        lines.isEmpty ? [] : ["", title] + lines.map { "  \($0.subject): \($0.reason)" }
+    }
+
+    /// Each entity's objects by how they were compared, where not all were recomputed.
+    private static func comparedSection(_ report: VerificationReport) -> [String] {
+        let entities = report.compared.entities
+        guard entities.contains(where: { $0.recomputed < $0.objects }) else { return [] }
+        let rows = entities.map { line in
+            var counts: [String] = []
+            if line.recomputed > 0 { counts.append("\(Figures.count(line.recomputed)) recomputed") }
+            if line.rerun > 0 { counts.append("\(Figures.count(line.rerun)) compared with a second run") }
+            if line.checked > 0 { counts.append("\(Figures.count(line.checked)) checked against the model's rules") }
+            if line.passedOver > 0 { counts.append("\(Figures.count(line.passedOver)) passed over") }
+            return [
+                line.entity, counts.joined(separator: ", "), line.mappings.joined(separator: ", "), line.reason ?? "",
+            ]
+        }
+        let header = ["entity", "objects", "entity mappings", "why"]
+        return ["", "Compared"]
+            + TextTable(rows: [header] + rows, alignments: [.left, .left, .left, .left]).lines(indent: 2)
+    }
+
+    /// The last line where nothing differs: no more than what was compared.
+    static func agreement(_ report: VerificationReport) -> String {
+        let verdict =
+            report.isComplete ? "The destination is what the migration makes." : "Nothing differs of what was compared."
+        return "\(verdict) \(compared(report))"
+    }
+
+    /// How many objects were compared, in which way, and which they were.
+    private static func compared(_ report: VerificationReport) -> String {
+        let compared = report.compared
+        let total = compared.objects - compared.passedOver
+        var parts: [String] = []
+        if compared.recomputed == total {
+            parts.append(
+                total == 0 ? "There were no objects to compare" : "All \(Figures.count(total, "object")) recomputed")
+        } else {
+            let names = compared.entities.filter { $0.recomputed > 0 }.map(\.entity)
+            parts.append(
+                "\(Figures.count(compared.recomputed)) of \(Figures.count(total, "object")) recomputed"
+                    + (names.isEmpty ? "" : " (\(names.joined(separator: ", ")))"))
+        }
+        parts += others(compared, \.rerun) { _ in
+            "compared with what the policies made when they ran again, which trusts them"
+        }
+        parts += others(compared, \.checked) { "checked against the model's rules\($0)" }
+        if compared.passedOver > 0 {
+            parts.append("\(Figures.count(compared.passedOver)) that stood in the destination before were passed over")
+        }
+        if compared.takenForRejected > 0 {
+            parts.append(
+                "\(Figures.count(compared.takenForRejected)) that are not there were taken for rejected, as no reject file names them"
+            )
+        }
+        let wholes = Set(report.mappings.map(\.name) + ["all objects"])
+        let properties = Set(report.notRecomputed.map(\.subject)).subtracting(wholes).filter { subject in
+            // Those of objects that were not recomputed are told with them.
+            !report.mappings.contains { $0.expected == nil && subject.hasPrefix($0.name + ".") }
+        }
+        if !properties.isEmpty {
+            parts.append("not recomputed: \(properties.sorted().joined(separator: ", "))")
+        }
+        return parts.joined(separator: "; ") + "."
+    }
+
+    /// The objects that were compared in one other way, by the reason.
+    private static func others(
+        _ compared: VerificationReport.Compared, _ way: KeyPath<VerificationReport.Coverage, Int>,
+        _ words: (String) -> String
+    ) -> [String] {
+        let lines = compared.entities.filter { $0[keyPath: way] > 0 }
+        return Set(lines.map { $0.reason ?? "" }).sorted().map { reason in
+            let own = lines.filter { ($0.reason ?? "") == reason }
+            let names = own.map { line in
+                line.entity + (line.mappings.isEmpty ? "" : " by " + line.mappings.joined(separator: ", "))
+            }
+            let count = Figures.count(own.reduce(0) { $0 + $1[keyPath: way] })
+            return "\(count) \(words(reason.isEmpty ? "" : " because \(reason)")) (\(names.joined(separator: "; ")))"
+        }
     }
 
     /// One sentence.

@@ -79,7 +79,7 @@ enum EvaluatedValue {
         case let uuid as UUID: return .uuid(uuid)
         case let url as URL: return .url(url)
         case let number as any BinaryInteger:
-            return Int64(exactly: number).map { .integer($0) } ?? .decimal(Decimal(Double(number)))
+            return Int64(exactly: number).map { .integer($0) } ?? .decimal(Decimal(exactText: "\(number)") ?? .nan)
         case let optional as any AnyOptional: return EvaluatedValue(optional.anyWrapped)
         case let members as any AnyMembers:
             return .collection(

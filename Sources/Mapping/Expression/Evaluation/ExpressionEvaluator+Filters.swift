@@ -1,9 +1,11 @@
+import ManagedModel
+
 /// Predicates of source filters: three truth values, as SQL has them and as compiled filters follow them.
 extension ExpressionEvaluator {
     /// Whether a filter's predicate holds; nil where it is unknown.
     ///
     /// A comparison with nil is unknown, unknown stays unknown under NOT; `x == nil` and `x != nil` with a literal nil ask
-    /// whether there is a value. ANY, ALL and NONE are true or false, as in a compiled filter.
+    /// whether there is a value. ANY, ALL and NONE are true or false: they ask rows whether something is true of them.
     func truth(_ node: PredicateNode) throws -> Bool? {
         try enter()
         defer { leave() }
@@ -22,7 +24,72 @@ extension ExpressionEvaluator {
                 return try evaluate(right).isNull == (sign == .equal)
             }
             return try compare(evaluate(left), sign, evaluate(right), TextFolding(options))
+        case .comparison(let modifier, let left, let sign, let right, let options) where modifier != .direct:
+            return try quantified(modifier, left, sign, right, TextFolding(options))
         case .constant, .comparison: return try holdsInTwoValues(node)
+        }
+    }
+
+    /// A comparison with ANY, ALL or NONE of the rows that a path leads to.
+    ///
+    /// A literal nil asks which of them have no value. Otherwise a row without a value takes no part: it is none of ANY
+    /// and no exception to ALL, as if the values were a set.
+    private func quantified(
+        _ modifier: ComparisonModifier, _ left: ExpressionNode, _ sign: ComparisonOperator, _ right: ExpressionNode,
+        _ folding: TextFolding
+    ) throws -> Bool {
+        let asksForNil = right == .constant(.null)
+        let other = try evaluate(right)
+        for row in try rows(at: left) {
+            try step()
+            let holds: Bool
+            if asksForNil {
+                holds = sign == .equal ? row.isNull : sign == .notEqual && !row.isNull
+            } else {
+                if row.isNull { continue }
+                holds = try compare(row, sign, other, folding) == true
+            }
+            if holds == (modifier != .all) { return modifier == .any }
+        }
+        return modifier != .any
+    }
+
+    /// The values at the end of a path, one for each row of the last to-many relationship on the way: nil where that row
+    /// leads to none. An object that several rows lead to counts once.
+    private func rows(at node: ExpressionNode) throws -> [EvaluatedValue] {
+        let unions: Set = ["@distinctUnionOfObjects", "@distinctUnionOfSets", "@distinctUnionOfArrays"]
+        guard let (root, whole) = node.keyPathParts else { return try Self.leaves(of: evaluate(node)) }
+        let path = whole.filter { !unions.contains($0) && $0 != "self" }
+        guard !path.contains(where: { $0.hasPrefix("@") }) else { return try Self.leaves(of: evaluate(node)) }
+        var rows = try Self.leaves(of: evaluate(root))
+        // The model tells a to-many that no row gets as far as from an attribute without a value.
+        var entity = rows.lazy.compactMap(\.expressionEntity).first
+        for name in path {
+            let relationship = entity?.relationship(named: name)
+            var isToMany = relationship?.isToMany ?? false
+            var next: [EvaluatedValue] = []
+            for row in rows {
+                try step()
+                let value = try row.isNull ? .null : self.value(forKey: name, of: row)
+                if case .collection(let members) = value {
+                    isToMany = true
+                    next += members.members
+                } else {
+                    next.append(value)
+                }
+            }
+            rows = isToMany ? EvaluatedCollection.distinct(next.filter { !$0.isNull }) : next
+            entity = relationship?.destination
+        }
+        return rows
+    }
+
+    /// The members of a collection, and of those in it; another value by itself, of nil nothing.
+    private static func leaves(of value: EvaluatedValue) -> [EvaluatedValue] {
+        switch value {
+        case .null: []
+        case .collection(let collection): collection.members.flatMap(leaves)
+        default: [value]
         }
     }
 
@@ -70,5 +137,13 @@ extension ExpressionEvaluator {
         }
         if collection.contains(value, folding) { return true }
         return collection.kind == .array && collection.members.contains(where: \.isNull) ? nil : false
+    }
+}
+
+extension EvaluatedValue {
+    /// The entity of an object; nil for other values.
+    fileprivate var expressionEntity: EntityDescription? {
+        if case .object(let object) = self { return (object as? any ExpressionObject)?.expressionEntity }
+        return nil
     }
 }

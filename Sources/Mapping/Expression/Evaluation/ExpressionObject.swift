@@ -1,3 +1,5 @@
+import ManagedModel
+
 /// An object whose properties key paths read: a managed object.
 package protocol ExpressionObject: AnyObject {
     /// The value of a property, as policies see it; an NSSet for a to-many relationship.
@@ -7,6 +9,13 @@ package protocol ExpressionObject: AnyObject {
 
     /// The name of the object's entity, for error messages.
     var expressionEntityName: String? { get }
+
+    /// The object's entity; nil where only its values are known.
+    var expressionEntity: EntityDescription? { get }
+}
+
+extension ExpressionObject {
+    package var expressionEntity: EntityDescription? { nil }
 }
 
 /// An object on which `FUNCTION(target, 'selector:', …)` calls functions by their selectors: a migration manager or policy.
