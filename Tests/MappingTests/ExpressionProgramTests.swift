@@ -301,7 +301,8 @@ struct ExpressionProgramTests {
             [.integer16, .integer32], [.integer16, .integer64], [.integer32, .integer64], [.boolean, .integer16],
             [.boolean, .integer32],
             [.boolean, .integer64], [.boolean, .decimal], [.integer16, .decimal],
-            [.integer32, .decimal], [.integer64, .decimal], [.transformable, .binaryData], [.binaryData, .transformable],
+            [.integer32, .decimal], [.integer64, .decimal], [.transformable, .binaryData],
+            [.binaryData, .transformable],
         ]
         for (from, name) in sample {
             for to in sample.keys {

@@ -133,7 +133,8 @@ struct SourceSlots: KeyPathResolver {
             }
             if relationship.isToMany {
                 throw MigrationError(
-                    "expression.unsupported", .configuration, "\(name) of \(current) is to-many: its members are objects")
+                    "expression.unsupported", .configuration,
+                    "\(name) of \(current) is to-many: its members are objects")
             }
             guard let step = toOneStep(relationship) else {
                 throw unknown(path, "\(name) of \(current) is not a stored to-one relationship")

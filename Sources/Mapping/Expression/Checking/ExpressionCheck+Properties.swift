@@ -66,7 +66,8 @@ extension ExpressionCheck {
         let text = Self.text(node)
         let remedy =
             "Look destination objects up: FUNCTION($manager, 'destinationInstancesForEntityMappingNamed:sourceInstances:', '<entity mapping>', "
-        for (alternative, member) in kind.alternatives.flatMap({ kind in kind.element.alternatives.map { (kind, $0) } }) {
+        for (alternative, member) in kind.alternatives.flatMap({ kind in kind.element.alternatives.map { (kind, $0) } })
+        {
             switch member {
             case .unknown, .null: continue
             // Results of lookups are filtered to what the relationship takes: some may be among them.
