@@ -39,7 +39,7 @@ import Testing
             NilReferences.Cause.allCases.filter { _ in Bool.random(using: &random) }.map {
                 NilReferences(
                     relationship: text(), cause: $0, name: Bool.random(using: &random) ? text() : nil,
-                    destinationEntity: text(), count: number())
+                    destinationEntity: text(), count: number(), samples: [text()])
             }
         }
         func furtherLines() -> [FurtherObjects] {

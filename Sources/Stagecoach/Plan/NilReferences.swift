@@ -34,6 +34,11 @@ public struct NilReferences: Sendable, Codable, Equatable {
     public var destinationEntity: String
     /// How many references there are: one each of a to-one relationship's objects.
     public var count: Int
+    /// The destination objects that were found first, three at most: `Entity/p<key>`, by the entity that declares the
+    /// relationship.
+    public var samples: [String] = []
+    /// Objects that a line names.
+    static let mostSamples = 3
 
     /// The sentence that a person should read.
     public var sentence: String {
@@ -59,7 +64,9 @@ public struct NilReferences: Sendable, Codable, Equatable {
             case .deleted: "\(references) to objects that a policy deleted or a rule rejected became nil"
             case .rejected: "\(references) to rejected objects became nil"
             }
-        return "\(relationship): \(words)"
+        guard !samples.isEmpty else { return "\(relationship): \(words)" }
+        let more = count > samples.count ? ", …" : ""
+        return "\(relationship): \(words) (\(samples.joined(separator: ", "))\(more))"
     }
 
     private var order: (String, String, String) { (relationship, cause.rawValue, name ?? "") }
@@ -68,6 +75,7 @@ public struct NilReferences: Sendable, Codable, Equatable {
     static func add(_ line: NilReferences, to lines: inout [NilReferences]) {
         if let same = lines.firstIndex(where: { $0.order == line.order }) {
             lines[same].count += line.count
+            lines[same].samples += line.samples.prefix(max(0, mostSamples - lines[same].samples.count))
             return
         }
         lines.insert(line, at: lines.firstIndex { $0.order > line.order } ?? lines.count)

@@ -684,21 +684,21 @@ final class DeclaredLinks {
     ) throws(MigrationError) {
         let table = argument.table
         guard try session.sourceKeys?.byTable[table]?.contains(key) ?? true else {
-            return count(.dangling, relationship)
+            return count(.dangling, relationship, owner)
         }
         // A member that holds the link itself takes it along: the owner's side refers to nothing that became nil.
         guard !relationship.isToMany || isJoined(argument) else { return }
         guard let unmigrated = session.unmigrated else {
             guard let fates = session.fates else { return }
-            return count(try fates.fate(of: key, table: table, for: relationship), relationship)
+            return count(try fates.fate(of: key, table: table, for: relationship), relationship, owner)
         }
         try unmigrated.note(
             unmigrated.number(of: relationship, sourceTable: table), owner: owner, source: key)
     }
 
-    private func count(_ fate: ReferenceFate, _ relationship: RelationshipDescription) {
+    private func count(_ fate: ReferenceFate, _ relationship: RelationshipDescription, _ owner: Int64) {
         var counts = ReferenceCounts()
-        counts.add(counted(relationship), fate)
+        counts.add(counted(relationship), fate, owner: owner)
         session.add(counts)
     }
 

@@ -78,11 +78,13 @@ struct LinkStream {
             }
             guard !found, countsMissing else { return }
             if let existing, try !existing.contains(memberSource) {
-                counts.add(counted, .dangling)
+                counts.add(counted, .dangling, owner: owner)
             } else if let unmigrated, let number {
                 try unmigrated.note(number, owner: owner, source: memberSource)
             } else if let fates = session.fates {
-                counts.add(counted, try fates.fate(of: memberSource, table: argument.table, for: planned.relationship))
+                counts.add(
+                    counted, try fates.fate(of: memberSource, table: argument.table, for: planned.relationship),
+                    owner: owner)
             }
         }
         session.add(counts)

@@ -105,8 +105,8 @@ struct OrderedJoinLinks {
                 guard ends.hasFirst[row], ends.hasSecond[row] else {
                     // An object without its partner: the partner is not migrated, or is not there at all.
                     let (one, other) = sourceLink(row)
-                    if ends.hasFirst[row] { try count(other, onSide: 1, &counts) }
-                    if ends.hasSecond[row] { try count(one, onSide: 0, &counts) }
+                    if ends.hasFirst[row] { try count(other, onSide: 1, of: ends.first[row], &counts) }
+                    if ends.hasSecond[row] { try count(one, onSide: 0, of: ends.second[row], &counts) }
                     continue
                 }
                 if let last, last == (first, second) { continue }
@@ -128,13 +128,14 @@ struct OrderedJoinLinks {
 
     /// Counts a partner that is not there, of an object on the other side.
     private func count(
-        _ key: Int64, onSide side: Int, _ counts: inout ReferenceCounts
+        _ key: Int64, onSide side: Int, of owner: Int64, _ counts: inout ReferenceCounts
     ) throws(MigrationError) {
         let relationship = counted[1 - side]
         if let existing = existing[side], try !existing.contains(key) {
-            counts.add(relationship, .dangling)
+            counts.add(relationship, .dangling, owner: owner)
         } else if let fates = session.fates {
-            counts.add(relationship, try fates.fate(of: key, table: tables[side], for: relationship.description))
+            counts.add(
+                relationship, try fates.fate(of: key, table: tables[side], for: relationship.description), owner: owner)
         }
     }
 }

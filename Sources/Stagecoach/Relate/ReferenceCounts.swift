@@ -19,18 +19,23 @@ struct ReferenceCounts: Equatable {
     }
 
     /// Counts a reference without an object.
-    mutating func add(_ relationship: CountedRelationship, _ fate: ReferenceFate, count: Int = 1) {
+    ///
+    /// - Parameter owner: key of the destination object that has the reference; nil where it is not at hand.
+    mutating func add(_ relationship: CountedRelationship, _ fate: ReferenceFate, owner: Int64?) {
         let same = missing.lastIndex {
             $0.cause == fate.cause && $0.relationship == relationship.label && $0.name == fate.name
         }
         if let same {
-            missing[same].count += count
+            missing[same].count += 1
+            guard missing[same].samples.count < NilReferences.mostSamples, let owner else { return }
+            missing[same].samples.append(relationship.objectID(owner))
             return
         }
         missing.append(
             NilReferences(
                 relationship: relationship.label, cause: fate.cause, name: fate.name,
-                destinationEntity: relationship.description.destination.definition.name, count: count))
+                destinationEntity: relationship.description.destination.definition.name, count: 1,
+                samples: owner.map { [relationship.objectID($0)] } ?? []))
     }
 
     /// Counts objects that were found for a to-one relationship beside the one that it got.
@@ -61,6 +66,7 @@ struct ReferenceCounts: Equatable {
             for text in [line.relationship, line.cause.rawValue, line.destinationEntity] { writer.write(text) }
             writer.write(line.name)
             writer.write(line.count)
+            writer.write(texts: line.samples)
         }
         writer.write(list: further) { line, writer in
             for text in [line.relationship, line.kept.rawValue] { writer.write(text) }
@@ -76,7 +82,8 @@ struct ReferenceCounts: Equatable {
             guard let cause = NilReferences.Cause(rawValue: word) else { throw StateReader.damaged("a cause") }
             return NilReferences(
                 relationship: relationship, cause: cause, name: try reader.optionalText(), destinationEntity: entity,
-                count: try reader.signed())
+                count: try reader.signed(),
+                samples: try reader.list { reader throws(MigrationError) in try reader.text() })
         }
         further = try reader.list { reader throws(MigrationError) in
             let (relationship, word) = (try reader.text(), try reader.text())
@@ -122,6 +129,9 @@ struct CountedRelationship {
         label = Self.label(relationship)
         (kept, decidingInverse) = (.first, nil)
     }
+
+    /// The object of a key, by the entity that declares the relationship.
+    func objectID(_ key: Int64) -> String { "\(description.entity.definition.name)/p\(key)" }
 
     private static func label(_ relationship: RelationshipDescription) -> String {
         "\(relationship.entity.definition.name).\(relationship.name)"

@@ -203,12 +203,13 @@ struct ReferenceProgram {
         _ step: Step, _ sourceKey: Int64, owner: Int64, _ counts: inout ReferenceCounts
     ) throws(MigrationError) {
         if let existing = step.existing, try !existing.contains(sourceKey) {
-            counts.add(step.counted, .dangling)
+            counts.add(step.counted, .dangling, owner: owner)
         } else if let unmigrated = step.unmigrated {
             try unmigrated.log.note(unmigrated.number, owner: owner, source: sourceKey)
         } else if let fates {
             counts.add(
-                step.counted, try fates.fate(of: sourceKey, table: step.sourceTable, for: step.counted.description))
+                step.counted, try fates.fate(of: sourceKey, table: step.sourceTable, for: step.counted.description),
+                owner: owner)
         }
     }
 }

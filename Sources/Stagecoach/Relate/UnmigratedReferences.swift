@@ -103,11 +103,11 @@ final class UnmigratedReferences {
                             lookup.relationship, sourceTable: lookup.sourceTable, in: destination, session)
                     )
                 }
-                let source = SortKey.decode(record[2])
-                if try ends?.end.isNil(owner: SortKey.decode(record[1]), source: source) == true {
+                let (owner, source) = (SortKey.decode(record[1]), SortKey.decode(record[2]))
+                if try ends?.end.isNil(owner: owner, source: source) == true {
                     counts.add(
                         lookup.counted,
-                        try fates.fate(of: source, table: lookup.sourceTable, for: lookup.relationship))
+                        try fates.fate(of: source, table: lookup.sourceTable, for: lookup.relationship), owner: owner)
                 }
             }
         }

@@ -81,7 +81,7 @@ final class RejectedKeys {
         to key: Int64, table: Int, of relationship: RelationshipDescription
     ) throws(MigrationError) -> Bool {
         guard try contains(key, table: table) else { return false }
-        removed.add(CountedRelationship(relationship), .rejected)
+        removed.add(CountedRelationship(relationship), .rejected, owner: nil)
         return true
     }
 
@@ -91,7 +91,7 @@ final class RejectedKeys {
         let isSecond = try contains(second, table: sides[joinTable][1])
         // The object that stays loses its partner.
         if isFirst != isSecond, joined[joinTable].count == 2 {
-            removed.add(joined[joinTable][isFirst ? 1 : 0], .rejected)
+            removed.add(joined[joinTable][isFirst ? 1 : 0], .rejected, owner: isFirst ? second : first)
         }
         return isFirst || isSecond
     }
@@ -113,7 +113,9 @@ final class RejectedKeys {
                 batch[row, reference.column] = .null
                 if let column = reference.entityColumn { batch[row, column] = .null }
                 if let column = reference.orderColumn { batch[row, column] = .null }
-                removed.add(reference.counted, .rejected)
+                // Of a to-many without inverse the row is the member's.
+                let owner = reference.counted.description.isToMany ? nil : batch.key(row)
+                removed.add(reference.counted, .rejected, owner: owner)
             }
         }
     }
