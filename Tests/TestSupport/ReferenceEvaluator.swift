@@ -142,6 +142,8 @@ struct ReferenceEvaluator {
     ) throws(ReferenceFailure) -> ReferenceResult {
         if case .null = left { return .null }
         if case .null = right { return .null }
+        if case .value(_, .date, _) = left { throw .unsupported("arithmetic with dates") }
+        if case .value(_, .date, _) = right { throw .unsupported("arithmetic with dates") }
         guard case .value(let first, let firstType, _) = left, case .value(let second, let secondType, _) = right,
             firstType.isNumeric, secondType.isNumeric
         else { throw .mismatch("arithmetic \(operation.rawValue) on what is no number") }

@@ -102,7 +102,10 @@ struct VerificationCoverage {
 
     private func reason(_ entity: EntityDescription, _ obstacle: String?) -> String? {
         let makers = mappings.filter { $0.mapping.hasPolicy }
-        if makers.contains(where: { $0.destination == entity }) { return "a policy made them" }
+        let isMappedTo = mappings.contains { $0.destination == entity }
+        if makers.contains(where: { $0.destination == entity }) || !isMappedTo && !makers.isEmpty {
+            return "a policy made them"
+        }
         guard let obstacle else { return makers.isEmpty ? nil : "a policy made them" }
         let isShared = makers.contains { $0.destination?.root == entity.root }
         return isShared ? "their keys follow on those of objects that a policy made" : obstacle

@@ -230,16 +230,23 @@ final class VerificationScene {
         plan.begin(base: base, hasRows: hasRows)
         guard isAppended else { return }
         let work = try expected.work(isCounting: true)
+        var unclear: [Int] = []
         for table in 0..<tables {
             let there = try destination.count(table: table, in: plan.destination)
             let highest = plan.destination.tables[table].maximumKey
             // Rejected objects took numbers too, so the highest key tells where the new ones begin, whichever those were. Where
             // nothing says which objects were rejected, their number is no measure of what is missing.
             guard there > work.made[table] || mayReject && highest != plan.highest[table] else { continue }
+            // Unless the table was empty: then the new objects kept the source's keys, and those may be the keys of older ones.
+            let greatest = try destination.greatestKey(table: table, in: plan.destination) ?? 0
+            if there <= work.made[table], plan.isKept[table], greatest <= plan.highest[table] { unclear.append(table) }
             base[table] = max(0, highest - work.given[table])
             hasRows[table] = true
         }
         plan.begin(base: base, hasRows: hasRows)
+        for table in unclear {
+            plan.obstacles[table] = "no reject file tells which of its objects the append added"
+        }
     }
 
     private func compare(_ pair: LinkPair) throws {
