@@ -276,8 +276,7 @@ public final class Migration {
             try rejectFile?.finish()
             session.begin(.publish)
             let left = try leftBehind(prepared)
-            let made = session.counts.created.values.reduce(0, +)
-            try LossRefusal.check(made: made, of: prepared.census.total, options)
+            try LossRefusal.check(made: session.counts.made, of: prepared.census.total, options)
             try prepared.source.checkUnchanged()
             session.counts.mappings.removeFirst(known.count)
             // What a call deletes of an earlier call's objects is no object made.

@@ -147,6 +147,11 @@ struct CommandHelpTests {
                                             and why to a new file, a line of JSON each.
                       --max-rejects N       With --on-invalid reject: fail where more objects
                                             are rejected. Left out: no limit.
+                      --on-loss CHOICE      What becomes of data of SOURCE that no entity
+                                            mapping takes along: warn (the default: it is named
+                                            and counted; a migration that would give no object
+                                            at all is refused), refuse (exit code 65, before
+                                            anything is written), or allow.
                       --external-threshold SIZE
                                             Values of attributes that allow external storage
                                             become files above this size, as 100K. Left out:

@@ -11,11 +11,13 @@ struct CommandLossTests {
     private struct Scene {
         let folder: TemporaryFolder
         let store: String
+        let old: String
         let model: String
 
         init() throws {
             folder = try TemporaryFolder()
             store = folder.file("old.sqlite")
+            old = folder.file("old.mom")
             model = folder.file("new.mom")
             let versions = try ["name", "fullName"].map { name in
                 var author = EntityDefinition(name: "Author")
@@ -30,11 +32,14 @@ struct CommandLossTests {
                     store.insert("Author", key, ["name": key % 5 == 0 ? .null : .text("name \(key)")])
                 }
             }.write(path: store)
-            try Data(try ModelArchive.encode(versions[1])).write(to: URL(fileURLWithPath: model))
+            for (version, path) in zip(versions, [old, model]) {
+                try Data(try ModelArchive.encode(version)).write(to: URL(fileURLWithPath: path))
+            }
         }
 
         func run(_ command: String, _ arguments: String...) throws -> CommandBinary.Outcome {
-            try CommandBinary.run([command, store, folder.file("new.sqlite"), "--to", model] + arguments)
+            try CommandBinary.run(
+                [command, store, folder.file("new.sqlite"), "--from", old, "--to", model] + arguments)
         }
     }
 
@@ -90,8 +95,8 @@ struct CommandLossTests {
         let results = scene.folder.file("results.jsonl")
         let table = scene.folder.file("batch.csv")
         let arguments = [
-            "batch", scene.store, "--into", scene.folder.file("out"), "--to", scene.model, "--results", results,
-            "--jobs", "\(jobs)", "--memory-limit", "400M",
+            "batch", scene.store, "--into", scene.folder.file("out"), "--from", scene.old, "--to", scene.model,
+            "--results", results, "--jobs", "\(jobs)", "--memory-limit", "400M",
         ]
         let done = try CommandBinary.run(arguments + ["--report", table])
         #expect(done.code == 0)

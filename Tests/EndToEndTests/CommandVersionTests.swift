@@ -31,7 +31,8 @@ struct CommandVersionTests {
     /// A store of version 1: the library's, of which nothing is migrated, with rows by SQL.
     private static func source(_ bundle: String, _ sql: String, in folder: TemporaryFolder) throws -> String {
         let made = try CommandBinary.run(
-            ["migrate", try CommandBinary.librarySource(), "old.sqlite", "--to", bundle + ":1"], in: folder.path)
+            ["migrate", try CommandBinary.librarySource(), "old.sqlite", "--to", bundle + ":1", "--on-loss", "allow"],
+            in: folder.path)
         #expect(made.code == 0, "\(made.messages)")
         let connection = try Connection(path: folder.file("old.sqlite"), flags: 2)
         try connection.execute(sql)

@@ -39,6 +39,13 @@ enum LossRefusal {
     }
 }
 
+extension MigrationCounts {
+    /// Destination objects that were made, rejected ones included.
+    var made: Int {
+        max(created.values.reduce(0, +), mappings.reduce(0) { $0 + $1.created + $1.rejectedObjects })
+    }
+}
+
 extension MigrationPlan {
     /// Refuses what a run with the options would refuse for what it leaves behind.
     ///

@@ -104,9 +104,9 @@ struct ReadProperties {
     private mutating func read(_ node: ExpressionNode, _ scope: inout ReadScope) -> Set<Int> {
         switch node {
         case .constant, .anyKey: return []
-        case .opaque:
-            // A closure looks at what it is given.
-            handed.formUnion(scope.variables["source"] ?? [])
+        case .opaque(let constant):
+            // A closure looks at what it is given, and at what it was made with.
+            if case .expressionBlock = constant.content { handed.formUnion(scope.variables["source"] ?? []) }
             return []
         case .variable(let name): return scope.variables[name] ?? []
         case .evaluatedObject: return scope.own
