@@ -211,9 +211,17 @@ private struct CountedFile {
             guard let write = this.pointee.original.pointee.xWrite else { return ResultCode.writeError }
             this.pointee.counter._withUnsafeGuaranteedRef { $0.add(Int(count)) }
             let code = write(file, buffer, count, offset)
-            if code == SQLITE_OK, let sums = this.pointee.sums, !this.pointee.isJournal {
+            if code == SQLITE_OK, let sums = this.pointee.sums {
                 let bytes = UnsafeRawBufferPointer(start: buffer, count: Int(count))
-                sums._withUnsafeGuaranteedRef { $0.note(bytes, at: Int(offset)) { CountedFile.read(file, $0, $1) } }
+                let isJournal = this.pointee.isJournal
+                sums._withUnsafeGuaranteedRef { sums in
+                    if !isJournal {
+                        sums.note(bytes, at: Int(offset)) { CountedFile.read(file, $0, $1) }
+                    } else if offset == 0, bytes.first == 0 {
+                        // A journal that is neither deleted nor cut off ends with zeros in its header.
+                        sums.endTransaction()
+                    }
+                }
             }
             return FailedCall.note(code)
         }

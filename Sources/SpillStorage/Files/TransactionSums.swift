@@ -54,9 +54,13 @@ final class TransactionSums {
 
     /// Takes the sums of a transaction that a killed process left under way, before its database is opened.
     static func take(of file: String) {
-        var status = stat()
-        let isUnderWay = stat(file + "-journal", &status) == 0 && status.st_size > 0
         unlink(taken(of: file))
+        // Once the transaction has ended the journal is gone, empty, or begins with zeros.
+        let journal = SystemCall.uninterrupted { open(file + "-journal", O_RDONLY | O_CLOEXEC | O_NOFOLLOW) }
+        guard journal >= 0 else { return }
+        defer { close(journal) }
+        var first: UInt8 = 0
+        let isUnderWay = pread(journal, &first, 1, 0) == 1 && first != 0
         if isUnderWay { rename(path(of: file), taken(of: file)) }
     }
 
