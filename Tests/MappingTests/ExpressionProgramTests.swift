@@ -193,7 +193,7 @@ struct ExpressionProgramTests {
         ("$source.date > 5", .boolean, "expression.type"), ("$source.uuid < $source.uuid", .boolean, "expression.type"),
         ("abs($source.s)", .double, "expression.type"), ("uppercase($source.i16)", .string, "expression.type"),
         ("abs(1, 2)", .double, "expression.unsupported"), ("$source.tr", .uuid, "expression.type"),
-        ("$source.s", .transformable, "expression.type"),
+        ("$source.s", .transformable, "expression.unsupported"),
         ("FUNCTION($source.s, 'stringByAppendingString:', 5)", .string, "expression.type"),
         ("CAST($source.date, 'NSString')", .string, "expression.type"),
         ("CAST($source.s, 'NSFoo')", .string, "expression.unsupported"),

@@ -14,7 +14,7 @@ enum FloatingProgram {
         code.registers <= 64
             && code.instructions.allSatisfy { step in
                 switch step.operation {
-                case .loadReal, .loadFloat, .loadNull, .nothing: true
+                case .loadReal, .loadFloat, .loadNull, .nothing, .widen: true
                 case .realArithmetic: step.n <= ArithmeticOperator.divide.code
                 case .loadConstant:
                     code.constants[Int(step.n)].kind == .real || code.constants[Int(step.n)].kind == .null

@@ -151,6 +151,11 @@ extension ProgramCompiler {
         case "NSData", "Data": target = .data
         default: throw .unsupported("a cast to '\(name)' cannot be evaluated per row")
         }
+        if target == .real, type.isFloating, name != "NSNumber" {
+            // No Float's digits any more.
+            emit(.widen, d, d)
+            return target
+        }
         if type == target { return target }
         switch (type, target) {
         case (_, .boolean) where type.isNumber:
