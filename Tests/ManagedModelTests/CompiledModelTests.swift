@@ -121,8 +121,8 @@ struct CompiledModelTests {
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         var definition = ModelDefinition()
         var entity = EntityDefinition(name: "E")
-        var attribute = AttributeDefinition(name: "day", type: .date)
-        attribute.derivationExpression = "now()"
+        var attribute = AttributeDefinition(name: "loud", type: .string)
+        attribute.derivationExpression = "uppercase:(text)"
         entity.attributes = [attribute]
         definition.entities = [entity]
         let model = try ManagedObjectModel(definition)

@@ -175,13 +175,14 @@ struct InferenceMatchingTests {
     func copy() throws {
         let source = try M.model(
             M.entity("Same", [M.attribute("a")]), M.entity("Swapped", [M.attribute("a"), M.attribute("b")]),
-            M.entity("Changed", [M.attribute("a")]), M.entity("Derived", [M.attribute("n", derivation: "now()")]),
+            M.entity("Changed", [M.attribute("a")]),
+            M.entity("Derived", [M.attribute("n", derivation: "uppercase:(s)")]),
             M.entity("Rederived", [M.attribute("n", derivation: "now()")]))
         let destination = try M.model(
             M.entity("Same", [M.attribute("a", default: .string("new"))]),
             M.entity("Swapped", [M.attribute("a", id: "b"), M.attribute("b", id: "a")]),
             M.entity("Changed", [M.attribute("a", required: true)]),
-            M.entity("Derived", [M.attribute("n", derivation: "now()")]),
+            M.entity("Derived", [M.attribute("n", derivation: "uppercase:(s)")]),
             M.entity("Rederived", [M.attribute("n", derivation: "x.@count")]))
         let model = try M.infer(source, destination)
         #expect(

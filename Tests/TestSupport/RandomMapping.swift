@@ -204,14 +204,15 @@ struct RandomMapping {
             (pair.source.isKindOf(entity: argument.entity) || argument.entity.isKindOf(entity: pair.source))
                 && pair.destination.isKindOf(entity: relationship.destination)
         }
+        // A lookup that can never give an object of the relationship's entity is refused.
+        guard !fitting.isEmpty else { return nil }
         let node = longer(Self.source(argument.path), argument.entity, &generator)
         let selector = "destinationInstancesFor"
-        if generator.chance(3) || fitting.isEmpty, let name = argument.path.last {
+        if generator.chance(3), let name = argument.path.last {
             return .function(
                 target: .variable("manager"), selector: selector + "SourceRelationshipNamed:sourceInstances:",
                 arguments: [.constant(.string(name)), node])
         }
-        guard !fitting.isEmpty else { return nil }
         return .function(
             target: .variable("manager"), selector: selector + "EntityMappingNamed:sourceInstances:",
             arguments: [.constant(.string(fitting[generator.below(fitting.count)].name)), node])

@@ -100,7 +100,8 @@ extension DestinationStore {
     ///
     /// - Throws: `journal.damaged`, `store.damaged`.
     package func checkEmpty(_ table: String) throws(MigrationError) {
-        guard filling.writesPages, try connection.integer("SELECT 1 FROM \(SQLName.quoted(table)) LIMIT 1") != nil else {
+        guard filling.writesPages, try connection.integer("SELECT 1 FROM \(SQLName.quoted(table)) LIMIT 1") != nil
+        else {
             return
         }
         throw StateReader.damaged("\(table) has rows that no state tells of")

@@ -13,7 +13,10 @@ public final class VersionDetours {
     private let bundle: String?
     private var ways: [(via: [String], trace: PropertyTrace)]?
 
-    /// - Parameter bundle: the folder that has the versions in between; nil: there are no ways.
+    /// - Parameters:
+    ///   - source: the version of the store.
+    ///   - destination: the version to migrate to.
+    ///   - bundle: the folder that has the versions in between; nil: there are no ways.
     public init(from source: ModelVersion, to destination: ModelVersion, bundle: String?) {
         self.source = source
         self.destination = destination
