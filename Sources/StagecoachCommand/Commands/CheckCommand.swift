@@ -24,12 +24,8 @@ struct CheckCommand {
         }
         guard outline.fails else { return }
         throw MigrationError(
-<<<<<<< HEAD
-            "check.violations", .data, CheckWording.verdict(outline), remedy: outline.report.excuse)
-=======
             "check.violations", .data, CheckWording.verdict(outline),
-            remedy: checked.report.refusal(work.request.options)?.remedy)
->>>>>>> 8246474 (check: say what to do about losses that it refuses)
+            remedy: outline.report.excuse ?? outline.report.refusal(work.request.options)?.remedy)
     }
 }
 
