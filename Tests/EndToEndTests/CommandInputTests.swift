@@ -36,7 +36,7 @@ struct CommandInputTests {
     private static func store(_ version: String, _ sql: String, in folder: TemporaryFolder) throws {
         let made = try run(
             folder, "migrate", try CommandBinary.librarySource(), "old.sqlite", "--to", version, "--unknown-hashes",
-            "omit")
+            "omit", "--on-loss", "allow")
         #expect(made.code == 0, "\(made.messages)")
         try execute(folder.file("old.sqlite"), sql)
     }

@@ -65,7 +65,9 @@ struct PermissionTests {
         for part in [4, 7, 9] {
             let folder = try Self.folder(scene, 0o600, [])
             let out = folder.path("out")
-            let stood = Set(scene.before.keys)
+            // SQLite gives the wal-index of a store that is appended to that store's own mode; it holds no values.
+            let stood = Set(scene.before.keys).union(
+                scene.rowsBefore == nil ? [] : ["new.sqlite-shm", "new.sqlite-wal"])
             let plan = FaultPlan(deed: "kill", kinds: "all", at: [all * part / 10])
             _ = try folder.run(0, plan: plan, through: Self.masked)
             #expect(try Self.beyond(0o600, in: out, except: stood) == [])
