@@ -5,8 +5,8 @@ extension SourceStore {
     /// A destination's schema with this store's names for what both have: Core Data looks for a table by the name that it once
     /// gave it, and a name that stands in a file is better evidence than any rule over the models.
     ///
-    /// - A join table keeps the side that names it and the digits at its columns' names. Of a pair of relationships on one
-    ///   entity no rule tells that side.
+    /// - A join table keeps the side that names it, and the digits at its columns' names where the rule gives both versions
+    ///   the same. Of a pair of relationships on one entity no rule tells that side.
     /// - A table of the same entities has an index over Z_ENT where this store has one.
     ///
     /// Entities and relationships are the same where their renaming identifiers are. Numbers in names are the destination's.
@@ -105,16 +105,20 @@ private struct TakenOverNames {
         } else {
             return nil
         }
-        // The file's columns by the destination's sides.
+        // By the destination's sides: the file's columns, and those that a rule gives the source.
         let columns = [file.sides[owner].column, file.sides[1 - owner].column]
+        let byRule = [source.joinTables[table].sides[owner].column, source.joinTables[table].sides[1 - owner].column]
         let members = [far.name, near.name]
         var sides = zip(join.sides, join.sides.reversed()).enumerated().map { position, pair in
             let (side, other) = pair
             let number = schema.entityNumbers[side.relationship.entity]
             var named = side
+            // Digits tell of the other tables that had the name first: where these changed, the file's say nothing.
+            let own = digits(of: side.column, after: other.relationship.name)
+            let isSame = digits(of: byRule[position], after: members[position]) == own
             named.column =
                 "Z_\(number)" + other.relationship.name.uppercased()
-                + digits(of: columns[position], after: members[position])
+                + (isSame ? digits(of: columns[position], after: members[position]) : own)
             named.orderColumn = side.orderColumn.map { _ in "Z_FOK_" + named.column.dropFirst(2) }
             return named
         }

@@ -18,8 +18,8 @@ struct TypeRules {
 
     /// By ascending column.
     private var rules: [Rule] = []
-    /// By column: the first rule of it or of a later one.
-    private var nextRules: [Int] = []
+    /// By column up to the last one with a rule: the kinds it may hold, every kind where there is no rule.
+    private var kinds: [UInt16] = []
 
     var isEmpty: Bool { rules.isEmpty }
 
@@ -39,26 +39,26 @@ struct TypeRules {
                 property: attribute.name, isExcused: isExcused, column: column, type: attribute.attributeType,
                 kinds: bits))
         rules.sort { $0.column < $1.column }
-        let last = rules.last?.column ?? 0
-        nextRules = (0...last + 1).map { column in rules.firstIndex { $0.column >= column } ?? rules.count }
+        while self.kinds.count <= column { self.kinds.append(.max) }
+        self.kinds[column] = bits
     }
 
     private static func bit(_ kind: CellKind) -> UInt16 { 1 << UInt16(kind.rawValue) }
 
     /// True where a row has a value of another kind, as almost none has.
+    ///
+    /// It walks over all columns: cells that a run of record fields covers hold what an earlier row left in them.
     @inline(__always)
     func isBroken(by cells: UnsafePointer<Cell>) -> Bool {
-        var index = 0
-        while index < rules.count {
-            let (column, kinds) = (rules[index].column, rules[index].kinds)
+        var column = 0
+        while column < kinds.count {
             let cell = cells[column]
             if cell.kind == .encoded {
-                let next = column + cell.encodedSlots
-                index = next < nextRules.count ? nextRules[next] : rules.count
+                column += max(1, cell.encodedSlots)
                 continue
             }
-            if kinds & TypeRules.bit(cell.kind) == 0 { return true }
-            index += 1
+            if kinds[column] & TypeRules.bit(cell.kind) == 0 { return true }
+            column += 1
         }
         return false
     }
@@ -66,13 +66,17 @@ struct TypeRules {
     /// Shows the rules that a row breaks, with the value and what it is, in words.
     func check(_ batch: borrowing RowBatch, row: Int, found: (Rule, String?, String) throws -> Void) throws {
         let cells = batch.cells(ofRow: row)
-        var next = 0
-        for rule in rules where rule.column >= next {
-            let cell = cells[rule.column]
-            if cell.kind == .encoded {
-                next = rule.column + cell.encodedSlots
+        var (column, index) = (0, 0)
+        while column < kinds.count, index < rules.count {
+            let cell = cells[column]
+            let next = column + (cell.kind == .encoded ? max(1, cell.encodedSlots) : 1)
+            defer { column = next }
+            guard rules[index].column == column, cell.kind != .encoded else {
+                while index < rules.count, rules[index].column < next { index += 1 }
                 continue
             }
+            let rule = rules[index]
+            index += 1
             guard rule.kinds & TypeRules.bit(cell.kind) == 0, !isNotANumber(cell, batch, rule) else { continue }
             let word =
                 switch cell.kind {

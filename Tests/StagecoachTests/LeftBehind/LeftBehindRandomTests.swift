@@ -51,7 +51,7 @@ struct LeftBehindRandomTests {
         return try ManagedObjectModel(definition)
     }
 
-    /// The store without rows that name an owner that does not exist: they are no links of any object.
+    /// The store without references to objects that do not exist: they are no links of any object, and no data to lose.
     private static func withoutStrayLinks(_ store: ReferenceStore) -> ReferenceStore {
         var store = store
         let schema = store.schema
@@ -69,7 +69,13 @@ struct LeftBehindRandomTests {
                     store.joins[table] = store.joins[table].filter {
                         owners[side == 0 ? $0.key.first : $0.key.second] != nil
                     }
-                case .none, .toOne, .toManyByInverse: break
+                case .toOne(let table, let column, _, _):
+                    let members = store.tables[schema.tableIndex(of: relationship.destination)]
+                    for (key, row) in store.tables[table] {
+                        guard let member = row.values[column].integer, members[member] == nil else { continue }
+                        store.tables[table][key]?.values[column] = .null
+                    }
+                case .none, .toManyByInverse: break
                 }
             }
         }
