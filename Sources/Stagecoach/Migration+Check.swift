@@ -95,7 +95,7 @@ extension CheckReport {
     public func refusal(_ options: MigrationOptions) -> MigrationError? {
         do throws(MigrationError) {
             try LossRefusal.check(leftBehind, options)
-            try LossRefusal.check(made: objects, of: sourceObjects ?? 0, options)
+            try LossRefusal.check(made: objects, of: sourceObjects ?? 0, hasPolicies: ranPolicies, options)
             return nil
         } catch {
             return error

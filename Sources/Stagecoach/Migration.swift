@@ -171,7 +171,10 @@ public final class Migration {
             do throws(MigrationError) {
                 try place.checkFresh()
             } catch {
-                if seen == nil { WorkArea.removeLeftover(beside: place, spills: options.workDirectory) }
+                // Nothing of a run that left no state is of use to another.
+                if seen?.states.isEmpty ?? true {
+                    WorkArea.removeLeftover(beside: place, spills: options.workDirectory)
+                }
                 throw error
             }
         }
@@ -276,7 +279,9 @@ public final class Migration {
             try rejectFile?.finish()
             session.begin(.publish)
             let left = try leftBehind(prepared)
-            try LossRefusal.check(made: session.counts.made, of: prepared.census.total, options)
+            try LossRefusal.check(
+                made: session.counts.made, of: prepared.census.total,
+                hasPolicies: prepared.mappings.contains { $0.mapping.hasPolicy }, options)
             try prepared.source.checkUnchanged()
             session.counts.mappings.removeFirst(known.count)
             // What a call deletes of an earlier call's objects is no object made.

@@ -78,7 +78,7 @@ struct PolicyErrorTests {
         #expect(error?.code == "value.type")
         #expect(error?.context.entity == "Pet")
         #expect(error?.context.property == "name")
-        #expect(error?.context.objectID?.contains("/Pet/p") == true)
+        #expect(error?.context.objectID?.hasPrefix("Pet/p") == true)
         #expect(error?.context.entityMapping == "Persons")
         #expect(error?.context.policy == "Tests.PersonsPolicy.\(method.rawValue)")
         #expect(try fixture.leftovers() == [])

@@ -58,7 +58,9 @@ struct RealStoreMigration {
             let old = try RealStoreFile(URL(fileURLWithPath: sourcePath))
             let new = try RealStoreFile(URL(fileURLWithPath: destinationPath))
             lines += new.damage
-            lines += RealStoreSchema(destination: destination, file: new, real: real).differences()
+            lines += RealStoreSchema(
+                destination: destination, file: new, real: real, source: (sourcePath, source)
+            ).differences()
             lines += try metadataDifferences(old, new)
             lines += try modelCacheDifferences()
             lines += try RealStoreColumns(migration: self, mapping: mapping, report: report).differences()

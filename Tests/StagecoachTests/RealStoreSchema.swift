@@ -7,6 +7,8 @@ struct RealStoreSchema {
     let destination: ManagedObjectModel
     let file: RealStoreFile
     let real: RealStore?
+    /// The migrated store and its model, whose names a destination takes over.
+    let source: (path: String, model: ManagedObjectModel)
 
     /// Objects that in-place migrations left in real stores, by store: indexes in the form of framework 754, and fetch
     /// indexes repeated for subentities by an earlier model.
@@ -36,7 +38,7 @@ struct RealStoreSchema {
     }
 
     func differences() -> [String] {
-        let schema = StoreSchema(model: destination)
+        guard let schema = try? schema() else { return ["the source's names cannot be read"] }
         let expected = Self.statements(schema)
         var lines = sqlDifferences(found: file.tables, expected: expected.tables)
         lines += sqlDifferences(
@@ -48,6 +50,16 @@ struct RealStoreSchema {
         if file.entities != rows { lines.append("Z_PRIMARYKEY is \(file.entities), expected \(rows)") }
         if let real { lines += differences(from: real) }
         return lines
+    }
+
+    /// The destination's schema with the names that the source has for the same things.
+    private func schema() throws -> StoreSchema {
+        let store = try SourceStore(
+            path: source.path, cacheBytes: 1 << 18, valueLimit: 1 << 20, temporaryDirectory: nil)
+        let schema = try store.namesTakenOver(
+            by: StoreSchema(model: destination), from: store.layout(for: source.model))
+        try store.close()
+        return schema
     }
 
     /// Tables byte by byte, indexes where the real store's framework writes today's form.
@@ -69,6 +81,7 @@ struct RealStoreSchema {
             else { continue }
             expected[alternative] = nil
             found[join.name] = nil
+            found[alternative] = nil
         }
         var lines = sqlDifferences(found: found, expected: expected)
         if real.frameworkVersion >= 836 {

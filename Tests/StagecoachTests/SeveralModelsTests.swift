@@ -157,9 +157,13 @@ struct SplitScene {
         try migration.store.write(path: path)
     }
 
-    /// Lookups by the name of a mapping that runs later become lookups of one that ran, or none.
+    /// Lookups by the name of a mapping that runs later become lookups of one that ran and makes objects of the same entity, or
+    /// none.
     private static func models(_ parts: [[EntityMapping]]) -> [MappingModel] {
         var known: [String] = []
+        let entities = Dictionary(
+            parts.flatMap { $0 }.map { ($0.name ?? "", $0.destinationEntityName ?? "") },
+            uniquingKeysWith: { first, _ in first })
         return parts.map { part in
             known += part.map { $0.name ?? "" }
             let model = MappingModel()
@@ -175,7 +179,11 @@ struct SplitScene {
                         case .constant(.string(let name))? = arguments.first, name.hasPrefix("Mapping"),
                         !known.contains(name)
                     else { return property }
-                    arguments[0] = .constant(.string(known.first { $0.hasPrefix("Mapping") } ?? known[0]))
+                    let made = entities[name]
+                    guard let other = known.first(where: { $0.hasPrefix("Mapping") && entities[$0] == made }) else {
+                        return PropertyMapping(name: property.name ?? "", valueExpression: nil)
+                    }
+                    arguments[0] = .constant(.string(other))
                     return PropertyMapping(
                         name: property.name ?? "",
                         valueExpression: ValueExpression(

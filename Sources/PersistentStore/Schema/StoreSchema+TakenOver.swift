@@ -5,8 +5,8 @@ extension SourceStore {
     /// A destination's schema with this store's names for what both have: Core Data looks for a table by the name that it once
     /// gave it, and a name that stands in a file is better evidence than any rule over the models.
     ///
-    /// - A join table keeps the side that names it, and the digits at its columns' names where the rule gives both versions
-    ///   the same. Of a pair of relationships on one entity no rule tells that side.
+    /// - A join table of a pair of relationships on one entity keeps the side that names it: no rule tells it.
+    /// - A join table keeps the digits at its columns' names where the rule gives both versions the same.
     /// - A table of the same entities has an index over Z_ENT where this store has one.
     ///
     /// Entities and relationships are the same where their renaming identifiers are. Numbers in names are the destination's.
@@ -97,8 +97,9 @@ private struct TakenOverNames {
             near.inverseRelationship == far, near != far, case .join(let table, let owner) = source.storage(of: near)
         else { return nil }
         let file = layout.joinTables[table]
+        // Between two entities the rule is certain, and another one where an entity has another name.
         let isSwapped: Bool
-        if isNamed(file, by: near) {
+        if !join.isOnOneEntity || isNamed(file, by: near) {
             isSwapped = false
         } else if isNamed(file, by: far) {
             isSwapped = true
@@ -126,9 +127,11 @@ private struct TakenOverNames {
         if isSwapped { sides.reverse() }
         var found = join
         found.sides = sides
-        found.name =
-            "Z_\(schema.entityNumbers[sides[0].relationship.entity])" + sides[0].relationship.name.uppercased()
-        found.alternativeName = found.name == join.name ? join.alternativeName : join.name
+        if isSwapped {
+            found.name =
+                "Z_\(schema.entityNumbers[sides[0].relationship.entity])" + sides[0].relationship.name.uppercased()
+            found.alternativeName = join.name
+        }
         return found
     }
 

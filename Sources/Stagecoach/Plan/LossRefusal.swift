@@ -23,14 +23,18 @@ enum LossRefusal {
                 + "--on-loss warn migrates nevertheless")
     }
 
-    /// Refuses a migration that gives nothing of a source with objects.
+    /// Refuses a migration that gives nothing of a source with objects. A policy may mean it: it finds what is there already, or
+    /// drops what it is handed.
     ///
     /// - Parameters:
     ///   - made: destination objects, invalid ones included.
     ///   - objects: those of the source.
+    ///   - hasPolicies: true where a policy was handed objects.
     /// - Throws: `migration.empty` (65).
-    static func check(made: Int, of objects: Int, _ options: MigrationOptions) throws(MigrationError) {
-        guard options.onLoss != .allow, made == 0, objects > 0 else { return }
+    static func check(
+        made: Int, of objects: Int, hasPolicies: Bool, _ options: MigrationOptions
+    ) throws(MigrationError) {
+        guard options.onLoss != .allow, made == 0, objects > 0, !hasPolicies else { return }
         throw MigrationError(
             "migration.empty", .data,
             "None of the source's \(objects) object\(objects == 1 ? "" : "s") would have a destination object",
