@@ -41,6 +41,8 @@ struct PolicyEnding {
             counts.mappings[index].droppedByPolicy += counts.mappings[index].unassociated
             counts.mappings[index].unassociated = 0
         }
+        // A mapping that is compared may have a filter, which admits all: then the cause is said in other words.
+        counts.nilReferences = nil
         return counts
     }
 }

@@ -76,12 +76,16 @@ struct RealStoreSchema {
         }
         var found = file.tables
         // Framework 641 let the lesser name of a pair on one entity name the join table.
+        // Which of the two it is in the source is kept, and is not always what Core Data chose anew.
         for join in StoreSchema(model: destination).joinTables {
-            guard let alternative = join.alternativeName, expected[join.name] == nil, expected[alternative] != nil
+            guard let alternative = join.alternativeName,
+                (expected[join.name] == nil) != (expected[alternative] == nil),
+                (found[join.name] == nil) != (found[alternative] == nil)
             else { continue }
-            expected[alternative] = nil
-            found[join.name] = nil
-            found[alternative] = nil
+            for name in [join.name, alternative] {
+                expected[name] = nil
+                found[name] = nil
+            }
         }
         var lines = sqlDifferences(found: found, expected: expected)
         if real.frameworkVersion >= 836 {

@@ -1,4 +1,5 @@
 import Diagnostics
+import Foundation
 import SpillStorage
 
 /// What a run that did not end left in its work directory.
@@ -50,6 +51,12 @@ struct EarlierRun {
     ///
     /// - Throws: `destination.io` (74), `destination.permission` (77).
     func isPublished() throws(MigrationError) -> Bool { try publication?.store.isPlaced() ?? false }
+
+    /// True where the run came as far as publishing, and what it said of that cannot be read any more: where a store stands at the
+    /// destination, it is the run's.
+    func hasLostPublication(to place: DestinationPath) -> Bool {
+        publication == nil && FileManager.default.fileExists(atPath: Self.publicationPath(place))
+    }
 
     /// Whether a state names spill files.
     var namesFiles: Bool {
