@@ -171,8 +171,7 @@ public final class Migration {
             do throws(MigrationError) {
                 try place.checkFresh()
             } catch {
-                // Nothing of a run that left no state is of use to another.
-                if seen?.states.isEmpty ?? true {
+                if seen?.hasLostPublication(to: place) ?? true {
                     WorkArea.removeLeftover(beside: place, spills: options.workDirectory)
                 }
                 throw error
