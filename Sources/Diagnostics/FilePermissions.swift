@@ -14,22 +14,22 @@ package struct FilePermissions: Sendable, Equatable {
 
     private init(file: mode_t) { self.file = file & 0o777 }
 
-    /// Those of nobody but the owner.
+    /// Permissions for nobody but the owner.
     package static let own = FilePermissions(file: 0o600)
 
-    /// Those that a store gives, by its path; the owner's alone where it cannot be looked at.
+    /// The permissions of a store, by its path: the owner's alone where it cannot be looked at.
     package init(ofSource path: String) {
         let status = (try? FileBytes.status(path)) ?? nil
         self = status.map { FilePermissions(file: $0.st_mode) } ?? .own
     }
 
-    /// Those that all of some stores give; what cannot be looked at has nothing to give away.
+    /// The permissions that all of some stores give; a store that cannot be looked at has nothing to give away.
     package init(ofSources paths: some Sequence<String>) {
         let modes = paths.compactMap { ((try? FileBytes.status($0)) ?? nil)?.st_mode }
         self = modes.isEmpty ? .own : FilePermissions(file: modes.reduce(0o666) { $0 & $1 })
     }
 
-    /// Whether a file with other permissions has none beyond these.
+    /// True where a file with other permissions has none beyond these.
     package func cover(_ mode: mode_t) -> Bool { mode & 0o777 & ~file == 0 }
 
     /// Takes from a file what it has beyond these.

@@ -102,7 +102,7 @@ package final class ValueTally {
         }
     }
 
-    /// Whether the first serial types of a header take one byte each.
+    /// True where the first serial types of a header take one byte each.
     @inline(__always)
     private static func isOfBytes(_ header: UnsafeRawPointer, count: Int, available: Int) -> Bool {
         guard count <= available else { return false }

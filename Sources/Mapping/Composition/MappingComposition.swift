@@ -32,7 +32,7 @@ package struct MappingComposition {
 
     let first: CompositionStep
     let second: CompositionStep
-    /// Whether mapping models may excuse rules that their source model had already: validation is not strict.
+    /// True where mapping models may excuse rules that their source model had already: validation is not strict.
     let excuses: Bool
     let pairs: [Pair]
 
