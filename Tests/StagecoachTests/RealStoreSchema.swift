@@ -76,6 +76,7 @@ struct RealStoreSchema {
         }
         var found = file.tables
         // Framework 641 let the lesser name of a pair on one entity name the join table.
+        var eitherName: [String] = []
         // Which of the two it is in the source is kept, and is not always what Core Data chose anew.
         for join in StoreSchema(model: destination).joinTables {
             guard let alternative = join.alternativeName,
@@ -85,17 +86,21 @@ struct RealStoreSchema {
             for name in [join.name, alternative] {
                 expected[name] = nil
                 found[name] = nil
+                eitherName.append(" ON \(name) ")
             }
         }
+        func isCompared(_ sql: String) -> Bool { !eitherName.contains { sql.contains($0) } }
+        let indexes = file.indexes.filter { isCompared($0.value) }
         var lines = sqlDifferences(found: found, expected: expected)
         if real.frameworkVersion >= 836 {
             lines +=
                 Self.leftOver.contains(real.name)
-                ? file.indexes.filter { other.indexes[$0.key] != $0.value }.map { "not in \(real.name): \($0.value)" }
+                ? indexes.filter { other.indexes[$0.key] != $0.value }.map { "not in \(real.name): \($0.value)" }
                 : sqlDifferences(
-                    found: file.indexes,
+                    found: indexes,
                     expected: other.indexes.filter {
-                        file.indexes[$0.key] != nil || Self.onlyCompiled[real.name]?.contains($0.key) != true
+                        isCompared($0.value)
+                            && (file.indexes[$0.key] != nil || Self.onlyCompiled[real.name]?.contains($0.key) != true)
                     })
             lines += sqlDifferences(found: file.triggers, expected: other.triggers)
         }
