@@ -85,7 +85,7 @@ extension EntityMapping {
         }
     }
 
-    /// Whether its property mappings are evaluated for each of its source objects: no policy may keep them from it.
+    /// True where its property mappings are evaluated for each of its source objects: no policy may keep them from it.
     package var isSurelyEvaluated: Bool { !hasPolicy && sourceEntityName != nil }
 
     /// The source expression, where it is evaluated: a mapping without a source entity, or without a destination, makes no

@@ -41,8 +41,13 @@ struct PolicyEnding {
             counts.mappings[index].droppedByPolicy += counts.mappings[index].unassociated
             counts.mappings[index].unassociated = 0
         }
-        // A mapping that is compared may have a filter, which admits all: then the cause is said in other words.
-        counts.nilReferences = nil
+        // The run without prepared rows has a filter that admits all, and its report blames that filter for what the policy
+        // dropped. Relationships, numbers and objects are compared.
+        counts.nilReferences = counts.nilReferences?.map { line in
+            var line = line
+            if line.cause == .filtered { line.cause = .dropped }
+            return line
+        }
         return counts
     }
 }

@@ -52,7 +52,7 @@ extension ExpressionCheck {
         return current
     }
 
-    /// What a key of an object that is no managed object gives.
+    /// The kind of value that a key of an object gives that is no managed object.
     private func property(
         _ name: String, of object: KnownObject, _ way: String
     ) throws(ExpressionMistake) -> ExpressionKind {

@@ -100,6 +100,6 @@ extension ExpressionCheck {
 }
 
 extension ExpressionType {
-    /// Whether its values are never objects, and never stand for ones.
+    /// True where its values are never objects, and never stand for ones.
     fileprivate var isPlain: Bool { self != .transformable && self != .reference && self != .null }
 }

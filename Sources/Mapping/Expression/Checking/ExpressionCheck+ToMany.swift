@@ -47,12 +47,12 @@ extension ExpressionCheck {
             remedy: remedy)
     }
 
-    /// Whether a side is a key path that crosses a to-many relationship.
+    /// True where a side is a key path that crosses a to-many relationship.
     private static func isToMany(_ side: (kind: ExpressionKind, node: ExpressionNode)) -> Bool {
         side.node.keyPathParts != nil && side.kind.isCollection
     }
 
-    /// Whether a collection is compared as a whole: with another one, or asked whether it holds a value.
+    /// True where a collection is compared as a whole: with another one, or asked whether it holds a value.
     private static func isWhole(
         _ sign: ComparisonOperator, _ other: (kind: ExpressionKind, node: ExpressionNode)
     ) -> Bool {

@@ -14,7 +14,7 @@ struct ExpressionCheck {
     let made: [String: EntityDescription]
     /// The variables that have values where the expression is evaluated.
     let variables: [String]
-    /// What the entity mappings make of the objects of an entity; nothing of those with a policy, which may make anything.
+    /// The entities of the objects that entity mappings make of an entity's objects; none for mappings with a policy, which may make anything.
     let makers: [(source: EntityDescription, made: EntityDescription?)]
     /// Whether a policy may keep the expression from being evaluated: then values of the wrong kind pass.
     let isLenient: Bool
