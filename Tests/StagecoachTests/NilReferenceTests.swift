@@ -116,4 +116,40 @@ struct NilReferenceTests {
         #expect(report.rejects?.removedReferences == 2 && report.counts.unmigratedReferences == 0)
         #expect(report.notes.contains("Owner.one: 1 reference to rejected objects became nil (Owner/p1)"))
     }
+
+    @Test(
+        "Of a filter and a policy the one that left objects out is blamed, or either, where both did",
+        arguments: [("n > 0", "dropped"), ("n > 1", "filteredOrDropped"), ("n > 2", "filtered")])
+    func filterAndPolicy(filter: String, cause: String) throws {
+        let both = try model(
+            entity("Owner", [], [toOne("item", "Item")]), entity("Item", [attribute("n", .integer64)]))
+        let items = try mapping("Items", "Item", "Item", ["n": "$source.n"])
+        items.sourceFilter = try SourcePredicate(format: filter)
+        items.entityMigrationPolicyClassName = "Dropping"
+        let owners = try mapping(
+            "Owners", "Owner", "Owner", relationships: ["item": via("item", "$source.item")])
+        let folder = try TemporaryFolder()
+        let path = folder.file("old.sqlite")
+        try ReferenceStore.make(both) { store in
+            for key in 1...3 as ClosedRange<Int64> {
+                store.insert("Item", key, ["n": .integer(key)])
+                store.insert("Owner", key, toOne: ["item": key])
+            }
+        }.write(path: path)
+        let manager = MigrationManager(sourceModel: both, destinationModel: both)
+        manager.policies = PolicyRegistry()
+        manager.policies.register("Dropping") {
+            let policy = ClosurePolicy()
+            policy.steps.create = { source, _, _, standard in
+                if source.value(forKey: "n") as? Int != 2 { try standard() }
+            }
+            return policy
+        }
+        let report = try Migration(
+            from: path, model: both, mapping: mappings(items, owners), to: folder.file("new.sqlite"), model: both,
+            options: MigrationComparison.Variant(isStaged: true).options, manager: manager
+        ).run()
+        let left = report.counts.mappings[0].filtered + report.counts.mappings[0].droppedByPolicy
+        #expect(lines(report) == ["Owner.item \(cause) Items \(left)"])
+    }
 }

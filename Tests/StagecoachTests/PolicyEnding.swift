@@ -41,13 +41,6 @@ struct PolicyEnding {
             counts.mappings[index].droppedByPolicy += counts.mappings[index].unassociated
             counts.mappings[index].unassociated = 0
         }
-        // The run without prepared rows has a filter that admits all, and its report blames that filter for what the policy
-        // dropped. Relationships, numbers and objects are compared.
-        counts.nilReferences = counts.nilReferences?.map { line in
-            var line = line
-            if line.cause == .filtered { line.cause = .dropped }
-            return line
-        }
         return counts
     }
 }

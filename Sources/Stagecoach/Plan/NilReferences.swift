@@ -12,6 +12,8 @@ public struct NilReferences: Sendable, Codable, Equatable {
         case filtered
         /// The policy of the object's entity mapping made nothing of it.
         case dropped
+        /// The filter or the policy of the object's entity mapping left the object out; both left objects out.
+        case filteredOrDropped
         /// The object's entity mapping removes it.
         case removed
         /// The object's entity has no entity mapping.
@@ -58,6 +60,8 @@ public struct NilReferences: Sendable, Codable, Equatable {
                 unmigrated("only entity mapping \(name) made them, and the lookup does not ask it")
             case .filtered: unmigrated("the filter of entity mapping \(name) left them out")
             case .dropped: unmigrated("the policy of entity mapping \(name) made nothing of them")
+            case .filteredOrDropped:
+                unmigrated("the filter or the policy of entity mapping \(name) left them out")
             case .removed: unmigrated("entity mapping \(name) removes them")
             case .withoutMapping: unmigrated("\(name) has no entity mapping")
             case .stray: unmigrated("they are of no entity of the source model")

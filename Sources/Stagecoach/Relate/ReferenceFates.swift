@@ -29,6 +29,7 @@ final class ReferenceFates {
     private let destination: ManagedObjectModel
     private let mappings: [PlannedMapping]
     private let makers: Makers
+    private unowned let session: MigrationSession
     /// True where objects that were made may be gone.
     private let hasDeletions: () -> Bool
     private var tables: [Int: Table] = [:]
@@ -46,6 +47,7 @@ final class ReferenceFates {
         session: MigrationSession, mappings: [PlannedMapping], makers: Makers,
         hasDeletions: (() -> Bool)? = nil
     ) {
+        self.session = session
         source = session.source
         layout = session.layout
         destination = session.destinationSchema.model
@@ -87,13 +89,21 @@ final class ReferenceFates {
         guard !own.isEmpty else { return ReferenceFate(cause: .withoutMapping, name: entity.definition.name) }
         let making = own.filter { $0.destination != nil }
         if let mapping = making.first(where: { $0.filter != nil }) {
-            return ReferenceFate(cause: .filtered, name: mapping.name)
+            return ReferenceFate(cause: causeOfLeavingOut(mapping), name: mapping.name)
         }
         if let mapping = making.first(where: \.mayBeAssociatedByHand) {
             return ReferenceFate(cause: .dropped, name: mapping.name)
         }
         guard making.isEmpty else { return ReferenceFate(cause: .deleted) }
         return ReferenceFate(cause: .removed, name: own.first?.name)
+    }
+
+    /// The filter, the policy, or either of them: the objects that each of them left out are counted, not named.
+    private func causeOfLeavingOut(_ mapping: PlannedMapping) -> NilReferences.Cause {
+        guard session.counts.mappings.indices.contains(mapping.index) else { return .filtered }
+        let counts = session.counts.mappings[mapping.index]
+        guard counts.droppedByPolicy + counts.unassociated > 0 else { return .filtered }
+        return counts.filtered > 0 ? .filteredOrDropped : .dropped
     }
 
     private func table(_ index: Int) -> Table {
