@@ -119,11 +119,13 @@ extension MigrationManager: ExpressionFunctions {
             let found = find([object])
             return found.count > 1 ? found : found.first
         }
-        guard let members = ParameterValue.members(argument), let objects = members as? [ManagedObject] else {
+        guard let members = ParameterValue.members(argument), var objects = members as? [ManagedObject] else {
             throw MigrationError(
                 "policy.argument", .data,
                 "Argument 2 of \(selector) is a value of type \(type(of: argument)), not objects")
         }
+        // A set has no order of its own: its objects come by key, whichever order it keeps them in.
+        if argument is NSSet { objects.sort { $0.objectID.key < $1.objectID.key } }
         let found = objects.isEmpty ? [] : find(objects)
         return switch argument {
         case is NSOrderedSet: NSOrderedSet(array: found)

@@ -75,6 +75,8 @@ struct LinkVerification {
             SELECT t.d, t.m, l.\(other), l.\(order), o.m, t.s FROM t\(table) t LEFT JOIN \(pair.table) l ON l.\(own) = t.d
             LEFT JOIN t\(target) o ON o.d = l.\(other) ORDER BY t.d
             """)
+        let relative =
+            orderColumn != nil && knowsOrder && scene.hasRejects ? try RelativeOrder(ledger, table: "places") : nil
         var hasRow = try rows.step()
         var count = 0
         while try wanted.step() {
@@ -94,8 +96,8 @@ struct LinkVerification {
             let places = comparesOrder ? (value(wanted, 3), value(rows, 3)) : (nil, nil)
             if expected != nil { line.expectedLinks += 1 }
             if found != nil { line.foundLinks += 1 }
-            sums.expected.add(key: key, Self.hash(expected, places.0))
-            sums.found.add(key: key, Self.hash(found, places.1))
+            sums.expected.add(key: key, Self.hash(expected, relative == nil ? places.0 : nil))
+            sums.found.add(key: key, Self.hash(found, relative == nil ? places.1 : nil))
             func difference(_ kind: VerificationReport.Kind, _ property: String, _ expected: String?, _ found: String?)
             {
                 line.differing += 1
@@ -117,13 +119,30 @@ struct LinkVerification {
                             value(rows, 2).map { "Z_ENT \($0)" })
                     }
                 }
-                if comparesOrder, places.0 != places.1 {
+                if let relative {
+                    try relative.note(owner: expected, member: key, expected: places.0, found: places.1)
+                } else if comparesOrder, places.0 != places.1 {
                     difference(
                         .order, isHidden ? relationship.name : pair.far?.name ?? relationship.name,
                         places.0.map(String.init), places.1.map(String.init))
                 }
             }
         }
+        let property = isHidden ? relationship.name : pair.far?.name ?? relationship.name
+        try relative?.end { try misplaced($0, id: try name(table, $0.member), property, &line) }
+    }
+
+    /// Adds a member that stands in another place than expected.
+    private func misplaced(
+        _ member: RelativeOrder.Misplaced, id: String?, _ property: String,
+        _ line: inout VerificationReport.Relationship
+    ) throws {
+        line.differing += 1
+        scene.findings.add(
+            .init(
+                kind: .order, entity: id.map { String($0.prefix { $0 != "/" }) }, objectID: id, property: property,
+                expected: member.expected.map { "in the order of \($0)" } ?? "no place",
+                found: member.found.map(String.init)))
     }
 
     /// Links that a join table holds: both columns and both ordering keys.
@@ -142,6 +161,9 @@ struct LinkVerification {
         )
         let wanted = try ledger.connection.prepare("SELECT a, b, oa, ob FROM \(pair.table) ORDER BY a, b")
         let ends = (schema.tableIndex(of: pair.near.entity), schema.tableIndex(of: pair.near.destination))
+        let relative =
+            knowsOrder && scene.hasRejects
+            ? (try RelativeOrder(ledger, table: "placesA"), try RelativeOrder(ledger, table: "placesB")) : nil
         var hasRow = try rows.step()
         var hasWanted = try wanted.step()
         var last: (Int64, Int64)?
@@ -191,8 +213,13 @@ struct LinkVerification {
                 last = link
                 line.expectedLinks += 1
                 line.foundLinks += 1
-                let expected = knowsOrder ? (optional(wanted, 2), optional(wanted, 3)) : (nil, nil)
-                let found = knowsOrder ? (optional(rows, 2), optional(rows, 3)) : (nil, nil)
+                var expected = knowsOrder ? (optional(wanted, 2), optional(wanted, 3)) : (nil, nil)
+                var found = knowsOrder ? (optional(rows, 2), optional(rows, 3)) : (nil, nil)
+                if let relative {
+                    try relative.0.note(owner: link.0, member: link.1, expected: expected.0, found: found.0)
+                    try relative.1.note(owner: link.1, member: link.0, expected: expected.1, found: found.1)
+                    (expected, found) = ((nil, nil), (nil, nil))
+                }
                 sums.expected.add(key: link.0, Self.hash(link.1, expected.0) &+ UInt64(bitPattern: expected.1 ?? 0))
                 sums.found.add(key: link.0, Self.hash(link.1, found.0) &+ UInt64(bitPattern: found.1 ?? 0))
                 if expected != found {
@@ -205,6 +232,10 @@ struct LinkVerification {
                 hasRow = try rows.step()
                 hasWanted = try wanted.step()
             }
+        }
+        try relative?.0.end { try misplaced($0, id: try name(ends.0, $0.owner), pair.near.name, &line) }
+        try relative?.1.end {
+            try misplaced($0, id: try name(ends.1, $0.owner), pair.far?.name ?? pair.near.name, &line)
         }
     }
 }

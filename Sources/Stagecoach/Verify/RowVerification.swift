@@ -266,17 +266,23 @@ final class RowVerification {
                 return scene.findings.skip(
                     "\(mapping.name).\(attribute.attribute.name)", VerificationObstacle.reason(of: error))
             }
-            if try isSameAddress(row, cell, attribute) { return settle(cell) }
+            if try isCarried(row, cell, attribute, by: expression) { return settle(cell) }
             try settleAny(VerifiedCell(scratch[0, 0], scratch))
         case .derived, .skipped: work.tallies[position].found.add(key: key, cell.hash)
         }
     }
 
-    /// Whether a URI is the computed one in the scratch row as an object shows it: a URL escapes what a stored text need not,
-    /// and a migration may have carried the text.
-    private func isSameAddress(
-        _ row: Statement, _ cell: VerifiedCell, _ attribute: VerifiedAttribute
+    /// Tells whether a stored value, carried as it stands, is the computed one in the scratch row as an object shows it: a URL
+    /// escapes what a stored text need not, and a Float has 32 bits of what its column may hold.
+    private func isCarried(
+        _ row: Statement, _ cell: VerifiedCell, _ attribute: VerifiedAttribute, by expression: ValueExpression
     ) throws -> Bool {
+        if attribute.attribute.attributeType == .float, expression.node.sourceKeyPath != nil {
+            guard let expected = VerifiedCell(scratch[0, 0], scratch).realValue, let found = cell.realValue else {
+                return false
+            }
+            return Float(expected) == Float(found)
+        }
         guard attribute.attribute.attributeType == .uri else { return false }
         let expected = VerifiedCell(scratch[0, 0], scratch)
         guard !VerifiedCell.areEqual(expected, cell), let text = row.text(Int32(attribute.column + 1)),

@@ -83,6 +83,15 @@ enum VerifiedCell {
 
     var isNull: Bool { if case .null = self { true } else { false } }
 
+    /// A number as a real one; nil of anything else.
+    var realValue: Double? {
+        switch self {
+        case .integer(let number): Double(number)
+        case .real(let number): number
+        case .null, .text, .blob: nil
+        }
+    }
+
     static func areEqual(_ one: VerifiedCell, _ other: VerifiedCell) -> Bool {
         switch (one, other) {
         case (.null, .null): true

@@ -29,6 +29,9 @@ final class VerificationScene {
     /// Whether objects may be missing because they were rejected.
     let mayReject: Bool
 
+    /// True where objects were rejected, as a reject file says or as far as rows were compared.
+    var hasRejects: Bool { rejects.count > 0 || findings.report.compared.takenForRejected > 0 }
+
     var isAppended: Bool { options.appendsToExisting }
     var hasPolicies: Bool { plan.mappings.contains { $0.obstacle != nil } }
 
@@ -234,9 +237,11 @@ final class VerificationScene {
         for table in 0..<tables {
             let there = try destination.count(table: table, in: plan.destination)
             let highest = plan.destination.tables[table].maximumKey
-            // Rejected objects took numbers too, so the highest key tells where the new ones begin, whichever those were. Where
-            // nothing says which objects were rejected, their number is no measure of what is missing.
-            guard there > work.made[table] || mayReject && highest != plan.highest[table] else { continue }
+            // Rejected objects took numbers too, those of the runs before included, so the highest key tells where the new ones
+            // begin, whichever those were. What policies make, numbers itself.
+            guard there > work.made[table] || (mayReject || !hasPolicies) && highest != plan.highest[table] else {
+                continue
+            }
             // Unless the table was empty: then the new objects kept the source's keys, and those may be the keys of older ones.
             let greatest = try destination.greatestKey(table: table, in: plan.destination) ?? 0
             if there <= work.made[table], plan.isKept[table], greatest <= plan.highest[table] { unclear.append(table) }

@@ -23,7 +23,11 @@ extension ExpressionEvaluator {
             if left == .constant(.null), sign == .equal || sign == .notEqual {
                 return try evaluate(right).isNull == (sign == .equal)
             }
-            return try compare(evaluate(left), sign, evaluate(right), TextFolding(options))
+            let (first, second) = (try evaluate(left), try evaluate(right))
+            // A to-many relationship that nothing leads to has no members, as in SQL: nothing is among them.
+            if sign == .isIn, second.isNull, try leadsToMany(right) { return first.isNull ? nil : false }
+            if sign == .contains, first.isNull, try leadsToMany(left) { return second.isNull ? nil : false }
+            return try compare(first, sign, second, TextFolding(options))
         case .comparison(let modifier, let left, let sign, let right, let options) where modifier != .direct:
             return try quantified(modifier, left, sign, right, TextFolding(options))
         case .constant, .comparison: return try holdsInTwoValues(node)
@@ -82,6 +86,18 @@ extension ExpressionEvaluator {
             entity = relationship?.destination
         }
         return rows
+    }
+
+    /// Tells by the model whether a key path goes through a to-many relationship.
+    private func leadsToMany(_ node: ExpressionNode) throws -> Bool {
+        guard let (root, path) = node.keyPathParts else { return false }
+        var entity = try evaluate(root).expressionEntity
+        for name in path {
+            guard let relationship = entity?.relationship(named: name) else { return false }
+            if relationship.isToMany { return true }
+            entity = relationship.destination
+        }
+        return false
     }
 
     /// The members of a collection, and of those in it; another value by itself, of nil nothing.

@@ -37,20 +37,23 @@ extension ExpressionEvaluator {
             try enter()
             defer { leave() }
             var values: [EvaluatedValue] = []
+            var leadsOn = false
             for member in collection.members {
                 try step()
                 let value = try self.value(forKey: key, of: member)
                 if collection.kind != .array, case .object(let object) = member, object is any ExpressionObject {
-                    // Relationships lead on: objects that are reached in several ways count once, in one set, as in a
-                    // compiled program.
+                    // Relationships lead on: objects that are reached in several ways count once, in one set without
+                    // order, as in a compiled program.
                     if case .collection(let reached) = value {
                         for next in reached.members { values.append(next) }
+                        leadsOn = true
                         continue
                     }
+                    if case .object(let next) = value, next is any ExpressionObject { leadsOn = true }
                 }
                 if collection.kind == .array || !value.isNull { values.append(value) }
             }
-            return .collection(try EvaluatedCollection(values, collection.kind))
+            return .collection(try EvaluatedCollection(values, leadsOn ? .set : collection.kind))
         case .dictionary(let dictionary): return dictionary.value(forKey: key)
         case .object(let object): return try property(key, of: object)
         default:
