@@ -154,6 +154,6 @@ package enum ModelDifference {
 extension EntityDescription {
     /// Whether nobody but Core Data can compute the entity's hash: it has or inherits derived or composite attributes.
     fileprivate var hasUnknownHash: Bool {
-        attributes.contains { !$0.isTransient && ($0.isDerived || $0.attributeType == .composite) }
+        declaredAttributes.contains { !$0.isTransient && ($0.isDerived || $0.attributeType == .composite) }
     }
 }
