@@ -88,7 +88,9 @@ enum CompositeChecks {
         }
 
         private func problem(of element: AttributeDefinition) -> String? {
-            if element.derivationExpression != nil { return "is derived, and Core Data derives attributes of entities only" }
+            if element.derivationExpression != nil {
+                return "is derived, and Core Data derives attributes of entities only"
+            }
             switch element.type {
             case .undefined where !element.isTransient: return "has no type"
             case .objectID: return "is an object ID, which no store keeps"

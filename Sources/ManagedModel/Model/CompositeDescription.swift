@@ -83,6 +83,9 @@ extension AttributeDescription {
         name.lastIndex(of: ".").map { name[name.index(after: $0)...] } ?? name[...]
     }
 
+    /// Whether an object may lack a value only where it lacks the whole composite around it, or never.
+    package var isRequired: Bool { !isOptional || requiringComposite != nil }
+
     /// The composite attribute's elements in declared order, as the model declares them; empty for other attributes.
     public var elements: [AttributeDescription] {
         elementDefinitions.map {
@@ -98,6 +101,58 @@ extension AttributeDescription {
 }
 
 extension EntityDescription {
+    /// The attributes of the optional composite in which an attribute is required: it has a value where one of them has. Empty
+    /// where the attribute is in none.
+    package func attributesRequiring(_ attribute: AttributeDescription) -> [AttributeDescription] {
+        attribute.requiringComposite.flatMap(composite(named:))?.attributes.compactMap(self.attribute(named:)) ?? []
+    }
+
+    /// A key path from an object of the entity, with the names that lead to a composite's element joined: `author`, `person`
+    /// become the name of the attribute `author.person`. What follows an attribute, and operators, are left as they are.
+    package func joiningElements(in path: [String]) -> [String] {
+        guard path.count > 1, !managedObjectModel.definition.composites.isEmpty else { return path }
+        var current = self
+        var joined: [String] = []
+        var rest = path[...]
+        while let name = rest.popFirst() {
+            joined.append(name)
+            if name.hasPrefix("@") || name == "self" { continue }
+            if let relationship = current.relationship(named: name) {
+                current = relationship.destination
+                continue
+            }
+            var element = name
+            while current.composite(named: element) != nil, let next = rest.first {
+                let longer = "\(element).\(next)"
+                guard current.composite(named: longer) != nil || current.attribute(named: longer) != nil else { break }
+                element = longer
+                rest.removeFirst()
+            }
+            joined[joined.count - 1] = element
+            return joined + rest
+        }
+        return joined
+    }
+
+    /// Whether the entity has a property of a name, inherited or own; a composite attribute and its elements count as such.
+    package func hasProperty(named name: String) -> Bool {
+        attribute(named: name) != nil || composite(named: name) != nil || relationship(named: name) != nil
+    }
+
+    /// Own and inherited attributes as models declare them, each composite one followed by the attributes it stands for.
+    package var attributesAndComposites: [AttributeDescription] {
+        declaredAttributes.flatMap { attribute in
+            [attribute] + (composite(named: attribute.name)?.attributes.compactMap(self.attribute(named:)) ?? [])
+        }
+    }
+
+    /// Whether the entity itself declares a composite attribute: neither an ancestor does, nor is it inside another.
+    package func declares(_ composite: CompositeDescription) -> Bool {
+        definition.attributes.contains { $0.name == composite.path }
+    }
+
     /// The attributes that a property is stored in: a composite's, or the property itself.
-    package func attributeNames(of property: String) -> [String] { composite(named: property)?.attributes ?? [property] }
+    package func attributeNames(of property: String) -> [String] {
+        composite(named: property)?.attributes ?? [property]
+    }
 }

@@ -84,7 +84,8 @@ extension StoreSchema {
         let entity = model.entity(at: reference.entity)
         let type = entity.attribute(named: reference.name)?.attributeType.label ?? "?"
         throw MigrationError(
-            "model.unstorableAttribute", .configuration, "How Core Data stores an attribute of type \(type) is not known",
+            "model.unstorableAttribute", .configuration,
+            "How Core Data stores an attribute of type \(type) is not known",
             remedy: "Make the attribute transient or replace it by attributes of simple types",
             context: .init(path: path, entity: entity.definition.name, property: reference.name))
     }
