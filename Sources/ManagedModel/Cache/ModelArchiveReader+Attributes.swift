@@ -58,7 +58,7 @@ extension ModelArchiveReader {
         _ object: ArchivedObject, named name: String, entity: String, depth: Int
     ) throws(MigrationError) -> String {
         guard depth < CompositeChecks.greatestDepth else {
-            throw Self.malformed("Composite attributes are nested more than \(CompositeChecks.greatestDepth) levels deep")
+            throw Self.malformed("Composites are nested more than \(CompositeChecks.greatestDepth) levels deep")
         }
         guard let members = try elements(object, "NSCompositeElements") else {
             throw Self.malformed("The composite attribute \(name) has no elements")

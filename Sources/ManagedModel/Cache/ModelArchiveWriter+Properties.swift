@@ -130,7 +130,9 @@ extension ModelArchiveWriter {
     private mutating func compositeElements(
         _ attribute: AttributeDefinition, entity: Reference, depth: Int
     ) throws(MigrationError) -> Reference {
-        guard depth < CompositeChecks.greatestDepth, let name = attribute.compositeName, let elements = model.definition.composites[name] else {
+        guard depth < CompositeChecks.greatestDepth, let name = attribute.compositeName,
+            let elements = model.definition.composites[name]
+        else {
             throw MigrationError(
                 "archive.composite", .configuration,
                 "The attribute's composite is missing from the model, or nested too deeply")
