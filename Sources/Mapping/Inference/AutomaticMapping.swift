@@ -120,7 +120,7 @@ package struct AutomaticMapping {
         let new = StoredProperty.all(of: destinationEntity)
         let old = sourceEntity.map(StoredProperty.all(of:)) ?? []
         return CompositePairing.pairs(new, old).map { pair in
-            let expression = pair.old.flatMap { self.expression(of: pair.new, from: $0) }
+            let expression = pair.isPart ? nil : pair.old.flatMap { self.expression(of: pair.new, from: $0) }
             return Property(
                 name: pair.new.name, isRelationship: pair.new.isRelationship, matchedName: pair.matched,
                 declaringEntity: pair.new.declaringEntity, outcome: outcome(of: pair, expression),
@@ -132,6 +132,15 @@ package struct AutomaticMapping {
     private func outcome(of pair: CompositePairing.Pair, _ expression: ValueExpression?) -> Outcome {
         guard let counterpart = pair.old else {
             return pair.filling(nil).map { .mapped($0, from: pair.optional?.old.path ?? "") } ?? .new
+        }
+        if pair.isPart {
+            let problem: Incompatibility =
+                switch counterpart {
+                case .relationship: .kind(from: "a relationship", to: "an attribute")
+                case .attribute, .composite:
+                    .attributeType(from: counterpart.typeLabel, to: AttributeType.composite.label)
+                }
+            return .incompatible(problem, from: counterpart.name)
         }
         if let problem = incompatibility(from: counterpart, to: pair.new) {
             return .incompatible(problem, from: counterpart.name)
@@ -177,18 +186,12 @@ package struct AutomaticMapping {
             return .kind(from: "an attribute", to: "a relationship")
         case (.relationship, .attribute), (.relationship, .composite):
             return .kind(from: "a relationship", to: "an attribute")
-        case (.attribute(let old), .attribute(let new)):
+        case (.attribute(let old), .attribute(let new)) where old.isElement && new.isElement:
             guard old.attributeType != new.attributeType else { return nil }
-            guard old.isElement, new.isElement else {
-                return .attributeType(from: old.attributeType.label, to: new.attributeType.label)
-            }
             let path = old.name.split(separator: ".").dropFirst().joined(separator: ".")
             return .compositeElement(path: path, from: old.attributeType.label, to: new.attributeType.label)
-        case (.composite, .composite): return nil
-        case (.composite(_, let old), .attribute(let new)):
-            return .attributeType(from: old.definition.type.label, to: new.attributeType.label)
-        case (.attribute(let old), .composite(_, let new)):
-            return .attributeType(from: old.attributeType.label, to: new.definition.type.label)
+        case (.attribute, .attribute), (.attribute, .composite), (.composite, .attribute), (.composite, .composite):
+            return old.typeLabel == new.typeLabel ? nil : .attributeType(from: old.typeLabel, to: new.typeLabel)
         case (.relationship(let old), .relationship(let new)):
             if old.isToMany && !new.isToMany { return .cardinality }
             return destinationIncompatibility(from: old.destination, to: new.destination)

@@ -40,6 +40,15 @@ enum StoredProperty {
         }
     }
 
+    /// The name of its type; that of a relationship says so.
+    var typeLabel: String {
+        switch self {
+        case .attribute(let attribute): attribute.attributeType.label
+        case .composite: AttributeType.composite.label
+        case .relationship: "a relationship"
+        }
+    }
+
     /// What it is matched by: an element by its own name and identifier within its composite.
     var renamable: RenamableName {
         switch self {
