@@ -5,6 +5,7 @@ import Mapping
 import PersistentStore
 import Stagecoach
 import TestSupport
+import Testing
 
 /// A store of books with composite attributes: one in another, equal names of elements, a required element in a composite that
 /// may be nil, and one with an element of its own name, as SwiftData keeps an enum.
@@ -138,7 +139,7 @@ final class CompositeScene {
         try migration.run()
         if verifies {
             let differences = try StoreVerification(migration).run().differences
-            precondition(differences.isEmpty, "\(differences)")
+            #expect(differences.isEmpty)
         }
         return try ReferenceStore.read(path: destinationPath, model: new)
     }

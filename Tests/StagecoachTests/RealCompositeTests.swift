@@ -36,6 +36,21 @@ struct RealCompositeTests {
         return values
     }
 
+    /// A version whose new required attributes without a default are optional: Core Data refuses them (134110), for want of a
+    /// value for objects that stand. They are no elements of composites.
+    private static func relaxed(_ model: ManagedObjectModel, from old: ManagedObjectModel) throws -> ManagedObjectModel
+    {
+        var definition = model.definition
+        for (entity, found) in definition.entities.enumerated() {
+            for (position, attribute) in found.attributes.enumerated()
+            where attribute.type != .composite && old.entity(named: found.name)?.attribute(named: attribute.name) == nil
+            {
+                definition.entities[entity].attributes[position].isOptional = true
+            }
+        }
+        return try ManagedObjectModel(definition)
+    }
+
     private static func statements(_ connection: Connection) throws -> [String] {
         let rows = try connection.prepare(
             "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL AND tbl_name NOT IN ('ACHANGE', 'ATRANSACTION', "
@@ -50,18 +65,9 @@ struct RealCompositeTests {
         let folder = try TemporaryFolder()
         let source = try folder.copyStore(Self.path(old))
         let other = try TemporaryFolder()
-        let (from, to) = (try Self.model(source), try Self.model(try other.copyStore(Self.path(new))))
+        let from = try Self.model(source)
+        let to = try Self.relaxed(try Self.model(try other.copyStore(Self.path(new))), from: from)
         let mapping = try MappingModel.inferred(from: from, to: to)
-        // New required attributes without a default, which Core Data refuses too: no composites.
-        for entity in mapping.entityMappings {
-            for property in entity.attributeMappings ?? [] where property.valueExpression == nil {
-                guard let target = entity.destinationEntityName.flatMap(to.entity(named:)),
-                    let attribute = property.name.flatMap(target.attribute(named:)), !attribute.isOptional,
-                    !attribute.name.contains(".")
-                else { continue }
-                property.valueExpression = ValueExpression(format: attribute.attributeType == .string ? "''" : "0")
-            }
-        }
         var options = MigrationOptions()
         options.memoryLimit = 8 << 30
         options.fullCheck = true
