@@ -115,7 +115,7 @@ package enum ModelDifference {
                 attribute.allowsExternalBinaryDataStorage ? "stored externally" : "stored inline",
                 attribute.preservesValueInHistoryOnDeletion ? "preserved after deletion" : "not preserved",
                 attribute.derivationExpression.map { "derived by \($0)" } ?? "not derived",
-                "with hash modifier \(quoted(attribute.versionHashModifier))",
+                "with hash modifier \(quoted(attribute.versionHashModifier))", "with \(elements(of: attribute, in: entity))",
             ]
             properties[attribute.name] = PropertyWords(kind: "an attribute", words: words)
         }
@@ -135,6 +135,14 @@ package enum ModelDifference {
             properties[relationship.name] = PropertyWords(kind: "a relationship", words: words)
         }
         return properties
+    }
+
+    /// The elements that a composite attribute stands for, in words.
+    private static func elements(of attribute: AttributeDefinition, in entity: EntityDescription) -> String {
+        let elements = (entity.composite(named: attribute.name)?.attributes ?? []).compactMap(entity.attribute(named:))
+        guard !elements.isEmpty else { return "no elements" }
+        let words = elements.map { "\($0.elementName) \($0.attributeType.label)\($0.isRequired ? "" : " optional")" }
+        return "the elements " + words.sorted(by: ModelResolution.precedes).joined(separator: ", ")
     }
 
     private static func superentityName(_ entity: EntityDescription) -> String {
