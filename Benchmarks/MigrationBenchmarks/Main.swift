@@ -33,7 +33,8 @@ struct Main {
             case "migrate": try MigrateCommand.run(Array(arguments))
             default:
                 throw Arguments.usage(
-                    "Name a subcommand: store, run, plot, small, fleet, pages, expressions, composites, associations or spill")
+                    "Name a subcommand: store, run, plot, small, fleet, pages, expressions, composites, associations or spill"
+                )
             }
         } catch let error as MigrationError {
             complain("\(error)")

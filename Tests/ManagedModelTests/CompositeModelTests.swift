@@ -1,5 +1,6 @@
 import Archives
 import Diagnostics
+import Foundation
 import TestSupport
 import Testing
 
@@ -219,5 +220,24 @@ struct CompositeModelTests {
                     ["NSPropertyName": builder.string("x").field, "NSAttributeType": .integer(500)])
             })
         #expect(twice.code == "model.duplicateProperty" && twice.context.property == "x")
+    }
+
+    @Test("Models that are merged keep composites of one name apart")
+    func merged() throws {
+        let folder = try TemporaryFolder()
+        for (name, type) in [("One", "Double"), ("Two", "String")] {
+            let path = folder.file("\(name).xcdatamodel")
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+            try ModelFixtures.data(
+                """
+                <entity name="\(name)"><attribute name="c" attributeType="Composite" composite="C"/></entity>
+                <composite name="C"><attribute name="x" attributeType="\(type)"/></composite>
+                """
+            ).write(to: URL(fileURLWithPath: path + "/contents"))
+        }
+        let bundle = try #require(Bundle(path: folder.path))
+        let model = try #require(ManagedObjectModel.mergedModel(from: [bundle]))
+        #expect(model.entity(named: "One")?.attribute(named: "c.x")?.attributeType == .double)
+        #expect(model.entity(named: "Two")?.attribute(named: "c.x")?.attributeType == .string)
     }
 }

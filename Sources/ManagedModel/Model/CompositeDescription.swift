@@ -139,6 +139,18 @@ extension EntityDescription {
         attribute(named: name) != nil || composite(named: name) != nil || relationship(named: name) != nil
     }
 
+    /// The key paths of the attributes of a composite that a key path over to-one relationships ends at; nil where it ends at
+    /// something else.
+    package func elementPaths(ofCompositeAt path: [String]) -> [[String]]? {
+        var current = self
+        let path = joiningElements(in: path)
+        for name in path.dropLast() {
+            guard let relationship = current.relationship(named: name), !relationship.isToMany else { return nil }
+            current = relationship.destination
+        }
+        return path.last.flatMap(current.composite(named:))?.attributes.map { path.dropLast() + [$0] }
+    }
+
     /// Own and inherited attributes as models declare them, each composite one followed by the attributes it stands for.
     package var attributesAndComposites: [AttributeDescription] {
         declaredAttributes.flatMap { attribute in

@@ -115,7 +115,8 @@ package enum ModelDifference {
                 attribute.allowsExternalBinaryDataStorage ? "stored externally" : "stored inline",
                 attribute.preservesValueInHistoryOnDeletion ? "preserved after deletion" : "not preserved",
                 attribute.derivationExpression.map { "derived by \($0)" } ?? "not derived",
-                "with hash modifier \(quoted(attribute.versionHashModifier))", "with \(elements(of: attribute, in: entity))",
+                "with hash modifier \(quoted(attribute.versionHashModifier))",
+                "with \(elements(of: attribute, in: entity))",
             ]
             properties[attribute.name] = PropertyWords(kind: "an attribute", words: words)
         }

@@ -48,6 +48,10 @@ struct EntityKeyPathResolver: KeyPathResolver {
         CollectionPath.length(of: path, from: entities[level])
     }
 
+    func elementPaths(ofCompositeAt path: [String], level: Int) -> [[String]]? {
+        entities[level].elementPaths(ofCompositeAt: path)
+    }
+
     private static func type(
         of path: [String], from entity: EntityDescription
     ) throws(MigrationError) -> AttributeType {

@@ -198,6 +198,10 @@ struct SourceSlots: KeyPathResolver {
         CollectionPath.length(of: path, from: entities[level])
     }
 
+    func elementPaths(ofCompositeAt path: [String], level: Int) -> [[String]]? {
+        entities[level].elementPaths(ofCompositeAt: path)
+    }
+
     mutating func slot(
         for fold: CollectionFold, level: Int
     ) throws(MigrationError) -> (slot: Int, type: AttributeType) {
