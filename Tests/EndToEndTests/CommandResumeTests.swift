@@ -339,7 +339,7 @@ struct CommandResumeTests {
         let arguments = models + ["--mapping", "map.json", "--batch-size", "10", "--progress", "none"]
         try expectSame(arguments, in: folder, first: first, later: later)
         let store = try Connection(path: folder.file("new.sqlite"), flags: SQLITE_OPEN_READONLY)
-        #expect(try store.integer("SELECT sum(ZBORN) FROM ZBOOK WHERE ZNAME = 'a' || Z_PK") == 120_200)
+        #expect(try store.integer("SELECT sum(ZBORN) FROM ZBOOK WHERE ZNAME = 'a' || Z_PK") == 120_000)
         let verified = try CommandBinary.run(
             ["verify", "old.sqlite", "new.sqlite"] + models + ["--mapping", "map.json"], in: folder.path)
         #expect(verified.code == 0, "\(verified.messages)")
