@@ -110,7 +110,7 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "ManagedModelTests",
-            dependencies: ["ManagedModel", "Archives", "Diagnostics", "TestSupport", "CSQLite"],
+            dependencies: ["ManagedModel", "Mapping", "Archives", "Diagnostics", "TestSupport", "CSQLite"],
             swiftSettings: strict),
         .testTarget(
             name: "MappingTests",

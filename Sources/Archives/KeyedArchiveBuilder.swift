@@ -21,6 +21,12 @@ package struct KeyedArchiveBuilder {
 
         /// - Parameter ancestors: nearest first, without NSObject, which is added.
         package init(_ name: String, _ ancestors: String...) { names = [name] + ancestors + ["NSObject"] }
+
+        /// - Parameter names: all of them, NSObject too; nil for none.
+        package init?(names: [String]) {
+            guard !names.isEmpty else { return nil }
+            self.names = names
+        }
     }
 
     /// A plain value that is stored once.
@@ -105,6 +111,18 @@ package struct KeyedArchiveBuilder {
     package mutating func integer(_ number: Int64) -> Reference { plain(.integer(number), .integer(number)) }
 
     package mutating func real(_ number: Double) -> Reference { plain(.real(number.bitPattern), .real(number)) }
+
+    /// A value without a class.
+    package mutating func plain(_ value: PropertyListValue) -> Reference {
+        switch value {
+        case .null: .null
+        case .boolean(let flag): boolean(flag)
+        case .integer(let number): integer(number)
+        case .real(let number): real(number)
+        case .string(let text): string(text)
+        default: append(value)
+        }
+    }
 
     // MARK: Foundation's classes
 

@@ -66,6 +66,8 @@ public struct CheckReport: Sendable, Codable {
     /// How broken rules that the source had already may be excused, a sentence without a full stop; nil where none was
     /// found, and where they are.
     public var excuse: String?
+    /// Rules and expressions that nothing evaluates, a sentence each; nil where there are none.
+    public var unevaluated: [String]?
     /// What the source lacks and is read as empty or nil; nil where it lacks nothing.
     public var repairs: [MigrationPlan.Repair]?
     /// Data of the source that no entity mapping would take along; nil where there is none. Of a chain it is that of the steps
@@ -155,6 +157,7 @@ extension Migration {
         progress.expect(rows: try prepared.expectedRows())
         let count = CheckCount(source: sourcePath)
         count.report.repairs = prepared.plan.repairs
+        count.report.unevaluated = prepared.plan.unevaluated.isEmpty ? nil : prepared.plan.unevaluated
         count.report.ranPolicies = prepared.mappings.contains { $0.hasPolicy && $0.mapping.hasPolicy }
         _ = try load(session, prepared: prepared, existing: existing, area: area, mode: .check(count))
         count.report.sourceObjects = prepared.census.total

@@ -48,6 +48,8 @@ extension Migration {
         let census: SourceCensus
         let left: LeftBehindPlan
         let plan: MigrationPlan
+        /// Tables of CloudKit's sync in the source; 0 where it is not mirrored.
+        let mirroringTables: Int
 
         /// Rows that the run will count: keys scanned, rows made, related by policies and loaded, links.
         func expectedRows() throws(MigrationError) -> Int {
@@ -105,6 +107,7 @@ extension Migration {
         if !options.sourceIsKnownByTables {
             try StoreMatch.check(source.metadata, against: sourceModel, path: sourcePath)
         }
+        let mirroringTables = try MirroredSource.check(source, options)
         var names = Set((archive?.mappings ?? []).map(\.name))
         for model in mappingModels {
             try model.validate(source: sourceModel, destination: destinationModel, earlier: names, misfits: .noted)
@@ -195,7 +198,8 @@ extension Migration {
                 source: source, layout: layout, destination: destinationModel, isCounted: expected == nil
             ).of(mappingModels[index])
             models[index].unmapped = unmapped.isEmpty ? nil : unmapped
-            models[index].unevaluated = unevaluated[index].isEmpty ? nil : unevaluated[index]
+            let all = unevaluated[index] + (index == 0 ? ValuePredicate.unevaluated(in: destinationModel) : [])
+            models[index].unevaluated = all.isEmpty ? nil : all
         }
         var plan = MigrationPlan(
             inputs: inputs, models: models, memory: .init(limit: limit, least: MemoryShares.least + all.bytes),
@@ -209,7 +213,8 @@ extension Migration {
         return Prepared(
             limit: limit, budget: budget, source: source, layout: layout, schema: schema, turns: turns,
             mappings: mappings, census: census,
-            left: LeftBehindPlan(mappings: mappings, layout: layout, census: census), plan: plan)
+            left: LeftBehindPlan(mappings: mappings, layout: layout, census: census), plan: plan,
+            mirroringTables: mirroringTables)
     }
 
     /// Rows of each table that are looked at, at either end, to estimate the destination's bytes: fewer where the plan is not

@@ -305,7 +305,10 @@ public final class Migration {
                     counts: session.counts, tables: done.tables, schema: session.destinationSchema, options: options,
                     source: session.source, foreign: try session.source.foreignTables(beside: session.layout),
                     existing: existing, missing: external.missing,
-                    history: done.historyNote, repairs: prepared.plan.repairs ?? [], unmapped: prepared.plan.unmapped,
+                    history: done.historyNote,
+                    mirroring: MirroredSource.note(
+                        session.source, tables: prepared.mirroringTables, isAppended: existing != nil),
+                    repairs: prepared.plan.repairs ?? [], unmapped: prepared.plan.unmapped,
                     madeIndexes: done.madeIndexes, unknownHashes: appends ? [] : unknownHashes(prepared))
                     + prepared.plan.unevaluated,
                 unmapped: prepared.plan.unmapped.isEmpty ? nil : prepared.plan.unmapped,

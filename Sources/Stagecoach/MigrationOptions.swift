@@ -54,7 +54,9 @@ public struct MigrationOptions: Sendable {
     /// Bytes above which a value of an attribute that allows external storage becomes a file of its own.
     public var externalThreshold = ExternalFiles.defaultThreshold
     /// What becomes of the source's persistent history.
-    public var history: PersistentHistory = .drop
+    public var history: PersistentHistory = .auto
+    /// What becomes of a source that CloudKit mirrors.
+    public var cloudKit: CloudKitMirroring = .refuse
     /// False sends every entity mapping through the stages as if user code ran, with the same result.
     public var usesStoreSpecificMigrationManager = true
     /// How rows come into a fresh store. The stores hold the same rows; page numbers differ.
@@ -93,12 +95,22 @@ extension MigrationOptions {
     var damage: DamageChoice { repairs ? .repair : .offerRepair }
 }
 
-/// What becomes of a store's persistent history.
+/// What becomes of a store's persistent history. A copy without it has the tables of a source that has them, empty.
 public enum PersistentHistory: String, Sendable, CaseIterable {
+    /// It is carried over where all keys and all entity numbers are kept, else left behind.
+    case auto
     /// It is left behind: who follows it begins anew, as after a migration by Core Data's migration manager.
     case drop
     /// It is carried over with the destination's entity numbers, where all keys are kept.
     case keep
+}
+
+/// What becomes of a source that CloudKit mirrors: one with tables of `NSPersistentCloudKitContainer`, `ANSCK…`.
+public enum CloudKitMirroring: String, Sendable, CaseIterable {
+    /// It is refused: a copy without the state of the sync may duplicate what is in the cloud.
+    case refuse
+    /// The copy has neither the state of the sync nor history.
+    case drop
 }
 
 /// What becomes of a fresh store's version hashes that only Core Data can compute: those of entities with derived or composite

@@ -51,6 +51,7 @@ package enum Command {
         case "infer": work = { try InferCommand.run(arguments, console: console) }
         case "port": work = { try PortCommand.run(arguments, console: console) }
         case "convert": work = { try ConvertCommand.run(arguments, console: console) }
+        case "model": work = { try ModelCommand.run(arguments, console: console) }
         case "inspect": work = { try InspectCommand.run(arguments, console: console) }
         case "completions":
             let script = try CompletionsCommand.script(arguments)

@@ -43,17 +43,3 @@ enum RealModelArchives {
         return Array(UnsafeRawBufferPointer(start: blob, count: Int(sqlite3_column_bytes(statement, 0))))
     }
 }
-
-extension ModelDefinition {
-    /// The definition without what ``ModelArchive`` does not write.
-    var asWritten: ModelDefinition {
-        var copy = self
-        for index in copy.fetchRequests.indices { copy.fetchRequests[index].predicate = nil }
-        for entity in copy.entities.indices {
-            for property in copy.entities[entity].fetchedProperties.indices {
-                copy.entities[entity].fetchedProperties[property].fetchRequest?.predicate = nil
-            }
-        }
-        return copy
-    }
-}

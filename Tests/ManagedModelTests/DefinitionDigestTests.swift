@@ -1,3 +1,5 @@
+import Archives
+import Diagnostics
 import Foundation
 import ManagedModel
 import Testing
@@ -23,6 +25,13 @@ struct DefinitionDigestTests {
         var model = model()
         change(&model)
         return try ManagedObjectModel(model).definitionDigest
+    }
+
+    /// A part of an archive: a number.
+    @Sendable private static func graph(_ number: Int64) -> ArchivedGraph {
+        do { return try ArchivedGraph.made { builder throws(MigrationError) in builder.integer(number) } } catch {
+            fatalError("a number is archived: \(error)")
+        }
     }
 
     /// For each type what alters one property of it, each of them once.
@@ -54,6 +63,7 @@ struct DefinitionDigestTests {
                 { $0.entities[0].relationships = [] }, { $0.entities[0].fetchedProperties = [] },
                 { $0.entities[0].uniquenessConstraints = [["x"]] }, { $0.entities[0].indexes = [] },
                 { $0.entities[0].compoundIndexes = [["x"]] }, { $0.entities[0].userInfo = ["a": "b"] },
+                { $0.entities[0].archived.userInfo = ["a": graph(1)] },
             ]
         ),
         (
@@ -75,6 +85,8 @@ struct DefinitionDigestTests {
                 { $0.entities[0].attributes[0].maximum = .integer(4) },
                 { $0.entities[0].attributes[0].minimumLength = 4 }, { $0.entities[0].attributes[0].maximumLength = 4 },
                 { $0.entities[0].attributes[0].regularExpression = "." },
+                { $0.entities[0].attributes[0].validationPredicates = [.init(format: "SELF != 3")] },
+                { $0.entities[0].attributes[0].validationWarnings = ["Not three"] },
                 { $0.entities[0].attributes[0].valueTransformerName = "T" },
                 { $0.entities[0].attributes[0].valueClassName = "V" },
                 { $0.entities[0].attributes[0].allowsExternalBinaryDataStorage = true },
@@ -88,6 +100,7 @@ struct DefinitionDigestTests {
                 { $0.entities[0].attributes[0].versionHashModifier = "1" },
                 { $0.entities[0].attributes[0].usesScalarValueType = false },
                 { $0.entities[0].attributes[0].userInfo = ["a": "b"] },
+                { $0.entities[0].attributes[0].archived.defaultValue = graph(2) },
             ]
         ),
         (
@@ -120,6 +133,7 @@ struct DefinitionDigestTests {
                 { $0.entities[0].relationships[0].renamingIdentifier = "o" },
                 { $0.entities[0].relationships[0].versionHashModifier = "1" },
                 { $0.entities[0].relationships[0].userInfo = ["a": "b"] },
+                { $0.entities[0].relationships[0].archived.fields = ["a": graph(3)] },
             ]
         ),
         (
@@ -128,7 +142,10 @@ struct DefinitionDigestTests {
                 { $0.entities[0].fetchedProperties[0].name = "g" },
                 { $0.entities[0].fetchedProperties[0].isOptional = false },
                 { $0.entities[0].fetchedProperties[0].fetchRequest = .init(name: "", entityName: "A") },
+                { $0.entities[0].fetchedProperties[0].renamingIdentifier = "o" },
+                { $0.entities[0].fetchedProperties[0].versionHashModifier = "1" },
                 { $0.entities[0].fetchedProperties[0].userInfo = ["a": "b"] },
+                { $0.entities[0].fetchedProperties[0].archived.fields = ["a": graph(4)] },
             ]
         ),
         (
@@ -139,7 +156,10 @@ struct DefinitionDigestTests {
                     $0.entities.append(.init(name: "B"))
                     $0.fetchRequests[0].entityName = "B"
                 },
-                { $0.fetchRequests[0].predicate = "x > 1" },
+                { $0.fetchRequests[0].predicate = "x > 1" }, { $0.fetchRequests[0].fetchLimit = 1 },
+                { $0.fetchRequests[0].fetchBatchSize = 1 }, { $0.fetchRequests[0].resultType = 1 },
+                { $0.fetchRequests[0].returnsDistinctResults = true },
+                { $0.fetchRequests[0].archived.fields = ["a": graph(5)] },
             ]
         ),
         (
@@ -147,6 +167,7 @@ struct DefinitionDigestTests {
             [
                 { $0.entities[0].indexes[0].name = "j" }, { $0.entities[0].indexes[0].elements = [] },
                 { $0.entities[0].indexes[0].partialIndexPredicate = "x > 1" },
+                { $0.entities[0].indexes[0].archived.fields = ["a": graph(6)] },
             ]
         ),
         (
@@ -156,6 +177,7 @@ struct DefinitionDigestTests {
                 { $0.entities[0].indexes[0].elements[0].expression = "x + 1" },
                 { $0.entities[0].indexes[0].elements[0].isRTree = true },
                 { $0.entities[0].indexes[0].elements[0].isAscending = false },
+                { $0.entities[0].indexes[0].elements[0].archived.fields = ["a": graph(7)] },
             ]
         ),
     ]

@@ -61,6 +61,7 @@ enum RejectComparison {
         case .missing: "required"
         case .tooSmall: "minimum"
         case .tooLarge: "maximum"
+        case .predicate: "predicate"
         case .tooShort: "minimumLength"
         case .tooLong: "maximumLength"
         case .tooFew: "minimumCount"

@@ -37,7 +37,8 @@ package enum ReferenceFailure: Error, Hashable, Sendable, CustomStringConvertibl
 /// One broken rule of the destination model.
 package struct ReferenceViolation: Hashable, Sendable, CustomStringConvertible {
     package enum Rule: String, Sendable {
-        case missing, tooSmall, tooLarge, tooShort, tooLong, pattern, tooFew, tooMany, unique, abstract, reference,
+        case missing, tooSmall, tooLarge, tooShort, tooLong, pattern, predicate, tooFew, tooMany, unique, abstract,
+            reference,
             value, otherType
     }
     package var entity: String

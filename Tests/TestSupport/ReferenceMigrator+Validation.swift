@@ -44,9 +44,10 @@ extension ReferenceMigrator {
     static func broken(by value: ReferenceValue, _ attribute: AttributeDescription) -> [ReferenceViolation.Rule] {
         let definition = attribute.definition
         if !fits(value, attribute.attributeType) { return [.otherType] }
+        if value == .null { return definition.isOptional ? [] : [.missing] }
         var rules: [ReferenceViolation.Rule] = []
         switch value {
-        case .null: return definition.isOptional ? [] : [.missing]
+        case .null: break
         case .integer, .real:
             let number = ReferenceConversion.double(value)
             if let bound = definition.minimum, number < Self.number(bound) { rules.append(.tooSmall) }
@@ -66,6 +67,13 @@ extension ReferenceMigrator {
             if marker == 1, bytes.first != 1 { break }
             if let bound = definition.minimumLength, bytes.count - marker < bound { rules.append(.tooShort) }
             if let bound = definition.maximumLength, bytes.count - marker > bound { rules.append(.tooLong) }
+        }
+        // Decision: only texts are compared with predicates of other forms.
+        if case .text(let text) = value {
+            for predicate in definition.validationPredicates {
+                guard let parsed = predicate.format.flatMap({ try? SourcePredicate(format: $0) }) else { continue }
+                if (try? parsed.evaluate(with: text)) != true { rules.append(.predicate) }
+            }
         }
         return rules
     }
@@ -138,6 +146,7 @@ extension ReferenceMigrator {
         case .tooShort: was.minimumLength == now.minimumLength
         case .tooLong: was.maximumLength == now.maximumLength
         case .pattern: was.regularExpression == now.regularExpression
+        case .predicate: was.validationPredicates == now.validationPredicates
         case .otherType: true
         default: false
         }

@@ -49,9 +49,22 @@ enum ArchivedExpressionText {
     }
 
     private static func constant(_ object: ArchivedObject) throws(MigrationError) -> String? {
-        guard object.field("NSConstantValueClassName") == nil else { return nil }
-        let value = try object.value("NSConstantValue")
+        guard try object.value("NSConstantValueClassName").isNull else { return nil }
+        return try constant(try object.value("NSConstantValue"), depth: 0)
+    }
+
+    private static func constant(_ value: ArchivedValue, depth: Int) throws(MigrationError) -> String? {
         if value.isNull { return "NULL" }
+        if let members = try value.elements() {
+            guard depth < 8, members.count < 2_000 else { return nil }
+            var texts: [String] = []
+            for member in members {
+                guard let text = try constant(member, depth: depth + 1) else { return nil }
+                texts.append(text)
+            }
+            let text = "{" + texts.joined(separator: ", ") + "}"
+            return text.utf8.count <= longestText ? text : nil
+        }
         if let text = try value.string() { return text.utf8.count <= longestText ? quoted(text) : nil }
         if let decimal = try value.decimal() { return decimal.decimal.description }
         if let seconds = try value.date() { return "CAST(\(seconds), \"NSDate\")" }

@@ -3,11 +3,9 @@ import Diagnostics
 
 /// A model as Core Data archives it: the contents of a `.mom`, and of Z_MODELCACHE once inflated.
 ///
-/// Not kept, in either direction: validation predicates other than bounds on the value or its length and `MATCHES`
-/// (SampleModel2_V1's `SELF CONTAINS "title"`), validation warnings, defaults of transformables that are objects of
-/// a custom class, user info that is no text or number, flags without meaning here, and a fetch request's limits
-/// and order. Read but not written: predicates of fetch requests, expressions of index elements, and partial indexes
-/// whose predicate is more than comparisons of properties with constants. A composite's name is not in the archive: the reader names it after its first attribute.
+/// What a definition has no place for is kept as it stands in the archive (``ArchivedGraph``) and written again: validation
+/// predicates of any form with their warnings, a transformable's default, user info that is no text, the order of a fetch
+/// request. A composite's name is not in the archive: the reader names it after its first attribute.
 package enum ModelArchive {
     /// Refused above this.
     static let greatestByteCount = 64 << 20
@@ -32,12 +30,24 @@ package enum ModelArchive {
 
     /// Writes a model as Core Data writes it into a store's cache.
     ///
+    /// - Parameter archiver: archives the predicates and expressions that were not read from an archive; nil: fetch requests
+    ///   lose theirs, and indexes that have one are left out.
     /// - Returns: the keyed archive; equal models give equal bytes.
     /// - Throws: `archive.derivation` where a derivation expression is none of the forms that Core Data derives by,
     ///   `archive.composite` for unknown or endlessly nested composites.
     /// - Complexity: O(properties, inherited ones counted in each subentity).
-    package static func encode(_ model: ManagedObjectModel) throws(MigrationError) -> [UInt8] {
-        var writer = ModelArchiveWriter(model)
+    package static func encode(
+        _ model: ManagedObjectModel, archiver: (any PredicateArchiver)? = nil
+    ) throws(MigrationError) -> [UInt8] {
+        var writer = ModelArchiveWriter(model, archiver: archiver)
         return try writer.write()
     }
+}
+
+/// Archives the texts of predicates and expressions as NSPredicate and NSExpression archive themselves.
+package protocol PredicateArchiver: Sendable {
+    /// The archived predicate; nil where the text is none.
+    func predicate(_ text: String) -> ArchivedGraph?
+    /// The archived expression; nil where the text is none.
+    func expression(_ text: String) -> ArchivedGraph?
 }

@@ -32,19 +32,25 @@ extension ModelArchiveReader {
         attribute.preservesValueInHistoryOnDeletion = flags & AttributeFlags.preservesValueInHistoryOnDeletion != 0
         attribute.renamingIdentifier = try renamingIdentifier(object, name)
         attribute.versionHashModifier = try object.string("NSVersionHashModifier")
+        attribute.archived.flags =
+            flags
+            & ~(AttributeFlags.allowsExternalBinaryDataStorage | AttributeFlags.preservesValueInHistoryOnDeletion)
         attribute.userInfo = try userInfo(object)
-        attribute.defaultValue = try Self.value(try object.value("NSDefaultValue"), of: type, "default value")
-        if case .data(let data)? = attribute.defaultValue { try charge(bytes: data.count) }
-        for predicate in try elements(object, "NSValidationPredicates") ?? [] {
-            guard let predicate = predicate.object else {
-                throw Self.malformed("A validation predicate is archived as a \(predicate.kindName)")
-            }
-            try Self.read(validation: predicate, into: &attribute, &tree)
+        attribute.archived.userInfo = try otherUserInfo(object)
+        attribute.archived.fields = try otherFields(object, beside: KnownFields.attribute)
+        let defaultValue = try object.value("NSDefaultValue")
+        attribute.defaultValue = try Self.value(defaultValue, of: type, "default value")
+        if attribute.defaultValue == nil, !defaultValue.isNull {
+            attribute.archived.defaultValue = try graph(defaultValue)
         }
+        if case .data(let data)? = attribute.defaultValue { try charge(bytes: data.count) }
+        try readValidation(object, into: &attribute)
         if object.isKind(of: "NSDerivedAttributeDescription") {
             attribute.derivationExpression = ""
             if let expression = try object.object("NSDerivationExpression") {
                 attribute.derivationExpression = try ArchivedExpressionText.expression(expression, &tree) ?? ""
+                attribute.archived.form = ArchivedForm(
+                    try graph(.object(expression)), of: attribute.derivationExpression)
             }
         }
         if type == .composite {

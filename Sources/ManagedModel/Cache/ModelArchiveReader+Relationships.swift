@@ -34,10 +34,12 @@ extension ModelArchiveReader {
         relationship.renamingIdentifier = try renamingIdentifier(object, name)
         relationship.versionHashModifier = try object.string("NSVersionHashModifier")
         relationship.userInfo = try userInfo(object)
+        relationship.archived.userInfo = try otherUserInfo(object)
+        relationship.archived.fields = try otherFields(object, beside: KnownFields.relationship)
         return relationship
     }
 
-    private func count(_ object: ArchivedObject, _ key: String, least: Int) throws(MigrationError) -> Int {
+    func count(_ object: ArchivedObject, _ key: String, least: Int) throws(MigrationError) -> Int {
         guard let number = try object.integer(key) else { return 0 }
         guard let count = Int(exactly: number), count >= least else {
             throw Self.malformed("\(key) of the relationship is \(number)")
@@ -50,7 +52,11 @@ extension ModelArchiveReader {
     ) throws(MigrationError) -> FetchedPropertyDefinition {
         var property = FetchedPropertyDefinition(name: name)
         property.isOptional = try object.flag("NSIsOptional")
+        property.renamingIdentifier = try renamingIdentifier(object, name)
+        property.versionHashModifier = try object.string("NSVersionHashModifier")
         property.userInfo = try userInfo(object)
+        property.archived.userInfo = try otherUserInfo(object)
+        property.archived.fields = try otherFields(object, beside: KnownFields.fetchedProperty)
         if let request = try object.object("NSFetchRequest") {
             // The archive has no name for it; this is what Xcode calls it in every model.
             property.fetchRequest = try fetchRequest(
@@ -74,6 +80,18 @@ extension ModelArchiveReader {
         var request = FetchRequestDefinition(name: name, entityName: entity)
         if let predicate = try object.object("NSPredicate") {
             request.predicate = try ArchivedExpressionText.predicate(predicate, &tree)
+            request.archived.form = ArchivedForm(try graph(.object(predicate)), of: request.predicate)
+        }
+        request.fetchLimit = try count(object, "NSFetchLimit", least: 0)
+        request.fetchBatchSize = try count(object, "NSBatchSize", least: 0)
+        request.resultType = try count(object, "NSResultType", least: 0)
+        let flags = try object.integer("NSFetchRequestFlags")
+        request.returnsDistinctResults = (flags ?? 0) & FetchRequestFields.distinct != 0
+        for (key, option) in try otherFields(object, beside: KnownFields.fetchRequest)
+        where key == "NSFetchRequestFlags"
+            ? flags != FetchRequestFields.flags(of: request) : !FetchRequestFields.isUsual(option, key)
+        {
+            request.archived.fields[key] = option
         }
         return request
     }
@@ -84,7 +102,10 @@ extension ModelArchiveReader {
         else { throw Self.malformed("A fetch index has no name, or is archived as a \(value.kindName)") }
         var index = FetchIndexDefinition(name: name)
         if let predicate = try object.object("NSPartialIndexPredicate") {
-            index.partialIndexPredicate = try ArchivedExpressionText.predicate(predicate, &tree)
+            // Without its predicate it would be an index of all objects.
+            index.partialIndexPredicate =
+                try ArchivedExpressionText.predicate(predicate, &tree) ?? "(a predicate that cannot be read)"
+            index.archived.form = ArchivedForm(try graph(.object(predicate)), of: index.partialIndexPredicate)
         }
         for element in try elements(object, "NSIndexElements") ?? [] {
             guard let element = element.object else {
@@ -95,15 +116,18 @@ extension ModelArchiveReader {
         return index
     }
 
-    private mutating func fetchIndexElement(
+    mutating func fetchIndexElement(
         _ object: ArchivedObject, of index: String
     ) throws(MigrationError) -> FetchIndexElement {
         var element = FetchIndexElement(propertyName: nil)
         let property = try object.value("NSPropertyName")
-        if let description = property.object, description.isKind(of: "NSExpressionDescription") {
-            if let expression = try description.object("NSExpression") {
-                element.expression = try ArchivedExpressionText.expression(expression, &tree)
-            }
+        // An expression stands beside a name that is made up for it (Photos: `expression1` for `entity`).
+        let descriptions = [property.object, try object.value("NSIndexedProperty").object].compactMap(\.self)
+        if let description = descriptions.first(where: { $0.isKind(of: "NSExpressionDescription") }),
+            let expression = try description.object("NSExpression")
+        {
+            element.expression = try ArchivedExpressionText.expression(expression, &tree)
+            element.archived.form = ArchivedForm(try graph(.object(description)), of: element.expression)
         } else {
             element.propertyName = try propertyName(property, in: "The fetch index \(index)")
         }

@@ -37,58 +37,85 @@ enum ArchivedOperator: Int64 {
 }
 
 extension ModelArchiveReader {
-    /// Takes from a validation predicate what a definition can hold: `SELF >= n`, `SELF <= n`, the same of `length`,
-    /// `SELF MATCHES "…"`, and those joined by AND (cyface V3; SampleModel2_V1). Other predicates are left out.
-    static func read(
-        validation predicate: ArchivedObject, into attribute: inout AttributeDefinition,
-        _ tree: inout ArchivedTreeGuard
+    /// Reads the rules of an attribute with their warnings.
+    mutating func readValidation(
+        _ object: ArchivedObject, into attribute: inout AttributeDefinition
     ) throws(MigrationError) {
-        // A closure cannot take the inout parameter: the visit works on a copy.
-        var copy = attribute
-        try tree.visit(predicate) { tree throws(MigrationError) in
-            if predicate.isKind(of: "NSCompoundPredicate") {
-                guard try predicate.integer("NSCompoundPredicateType") == 1 else { return }
-                for part in try predicate.elements("NSSubpredicates") ?? [] {
-                    guard let part = part.object else { continue }
-                    try read(validation: part, into: &copy, &tree)
-                }
-            } else if predicate.isKind(of: "NSComparisonPredicate") {
-                try read(comparison: predicate, into: &copy, &tree)
+        let predicates = try elements(object, "NSValidationPredicates") ?? []
+        let warnings = try elements(object, "NSValidationWarnings") ?? []
+        var rules = ValidationRules()
+        for (index, predicate) in predicates.enumerated() {
+            guard let predicate = predicate.object else {
+                throw Self.malformed("A validation predicate is archived as a \(predicate.kindName)")
             }
+            let warning = warnings.indices.contains(index) ? try warnings[index].string() : nil
+            if let warning { attribute.validationWarnings.append(warning) }
+            if let found = try bounds(predicate, of: attribute.type), rules.add(found) { continue }
+            let text = try ArchivedExpressionText.predicate(predicate, &tree)
+            attribute.validationPredicates.append(
+                ValidationPredicate(format: text, form: ArchivedForm(try graph(.object(predicate)), of: text)))
         }
-        attribute = copy
+        attribute.take(rules)
+        guard !predicates.isEmpty else { return }
+        attribute.archived.validation = ArchivedValidation(
+            predicates: try graph(try object.value("NSValidationPredicates")),
+            warnings: try graph(try object.value("NSValidationWarnings")), rules: attribute.validationRules)
     }
 
-    private static func read(
-        comparison predicate: ArchivedObject, into attribute: inout AttributeDefinition,
-        _ tree: inout ArchivedTreeGuard
-    ) throws(MigrationError) {
+    /// The bounds that a predicate is: `SELF >= n`, `SELF <= n`, the same of `length`, `SELF MATCHES "…"`, and those
+    /// joined by AND (cyface V3; SampleModel2_V1). Nil where any of its parts is something else.
+    private mutating func bounds(
+        _ predicate: ArchivedObject, of type: AttributeType
+    ) throws(MigrationError) -> ValidationRules? {
+        var copy = self
+        let found = try tree.visit(predicate) { tree throws(MigrationError) -> ValidationRules? in
+            copy.tree = tree
+            defer { tree = copy.tree }
+            if predicate.isKind(of: "NSCompoundPredicate") {
+                guard try predicate.integer("NSCompoundPredicateType") == 1 else { return nil }
+                var all = ValidationRules()
+                let parts = try predicate.elements("NSSubpredicates") ?? []
+                for part in parts {
+                    guard let part = part.object, let found = try copy.bounds(part, of: type), all.add(found) else {
+                        return nil
+                    }
+                }
+                return parts.isEmpty ? nil : all
+            }
+            guard predicate.isKind(of: "NSComparisonPredicate") else { return nil }
+            return try Self.bound(comparison: predicate, of: type, &copy.tree)
+        }
+        return found
+    }
+
+    private static func bound(
+        comparison predicate: ArchivedObject, of type: AttributeType, _ tree: inout ArchivedTreeGuard
+    ) throws(MigrationError) -> ValidationRules? {
         guard let left = try predicate.object("NSLeftExpression"),
             let right = try predicate.object("NSRightExpression"),
             let operation = try predicate.object("NSPredicateOperator"),
             let code = try operation.integer("NSOperatorType")
         else { throw malformed("A validation predicate lacks an operand or its operator") }
-        guard right.isKind(of: "NSConstantValueExpression") else { return }
+        guard right.isKind(of: "NSConstantValueExpression"), try operation.integer("NSModifier") ?? 0 == 0,
+            try operation.integer("NSOptions") ?? 0 == 0, try operation.integer("NSFlags") ?? 0 == 0
+        else { return nil }
         let constant = try right.value("NSConstantValue")
+        var bound = ValidationRules()
         if left.isKind(of: "NSSelfExpression") {
             switch ArchivedOperator(rawValue: code) {
-            case .greaterThanOrEqual:
-                attribute.minimum = try value(constant, of: attribute.type, "minimum")
-            case .lessThanOrEqual:
-                attribute.maximum = try value(constant, of: attribute.type, "maximum")
-            case .matches:
-                attribute.regularExpression = try constant.string()
-            default: break
+            case .greaterThanOrEqual: bound.minimum = try? value(constant, of: type, "minimum")
+            case .lessThanOrEqual: bound.maximum = try? value(constant, of: type, "maximum")
+            case .matches: bound.regularExpression = try constant.string()
+            default: return nil
             }
         } else if try ArchivedExpressionText.expression(left, &tree) == "length" {
-            guard let length = try constant.integer().flatMap({ Int(exactly: $0) }) else {
-                throw malformed("A bound of the length is a \(constant.kindName)")
-            }
+            let length = try constant.integer().flatMap { Int(exactly: $0) }
             switch ArchivedOperator(rawValue: code) {
-            case .greaterThanOrEqual: attribute.minimumLength = length
-            case .lessThanOrEqual: attribute.maximumLength = length
-            default: break
+            case .greaterThanOrEqual: bound.minimumLength = length
+            case .lessThanOrEqual: bound.maximumLength = length
+            default: return nil
             }
         }
+        return bound == ValidationRules() ? nil : bound
     }
 }

@@ -68,6 +68,8 @@ struct ModelArchiveReader {
         entity.renamingIdentifier = try renamingIdentifier(object, name)
         entity.versionHashModifier = try object.string("NSVersionHashModifier")
         entity.userInfo = try userInfo(object)
+        entity.archived.userInfo = try otherUserInfo(object)
+        entity.archived.fields = try otherFields(object, beside: KnownFields.entity)
         var inherited: Set<String> = []
         if let superentity = try object.object("NSSuperentity") {
             guard let superName = try entityName(superentity) else {
@@ -219,16 +221,20 @@ struct ModelArchiveReader {
             if let text = try entry.value.string() {
                 info[key] = text
             } else if let number = try entry.value.number() {
-                info[key] =
-                    switch number {
-                    case .boolean(let flag): flag ? "true" : "false"
-                    case .integer(let integer): String(integer)
-                    case .real(let real): String(real)
-                    default: nil
-                    }
+                info[key] = Self.userInfoText(number)
             }
         }
         return info
+    }
+
+    /// A number of a user info as text.
+    static func userInfoText(_ number: PropertyListValue) -> String? {
+        switch number {
+        case .boolean(let flag): flag ? "true" : "false"
+        case .integer(let integer): String(integer)
+        case .real(let real): String(real)
+        default: nil
+        }
     }
 
     /// Lists of properties, each given by name, by itself, or by a proxy.

@@ -3,7 +3,7 @@ import Diagnostics
 
 extension ModelArchiveWriter {
     /// One validation predicate: `SELF` or its length, compared with a constant.
-    struct ValidationRule {
+    private struct ValidationRule {
         var isOnLength = false
         var operation: ArchivedOperator
         var constant: AttributeValue
@@ -11,8 +11,39 @@ extension ModelArchiveWriter {
         var warning: Int64
     }
 
-    /// The rules of an attribute, the lower bound first.
-    func validation(of attribute: AttributeDefinition) -> [ValidationRule] {
+    /// The code that Core Data reports for a broken rule of no other code.
+    private static let brokenRule: Int64 = 1550
+
+    /// The rules of an attribute with their warnings, as they were archived where they are still the same; nil: none.
+    mutating func validation(
+        of attribute: AttributeDefinition
+    ) throws(MigrationError) -> (predicates: Reference, warnings: Reference)? {
+        let rules = attribute.validationRules
+        if let archived = attribute.archived.validation, archived.rules == rules {
+            return (graph(archived.predicates), graph(archived.warnings))
+        }
+        var predicates: [Reference] = []
+        var warnings: [Reference] = []
+        for rule in bounds(of: attribute) {
+            predicates.append(try predicate(rule))
+            warnings.append(builder.integer(rule.warning))
+        }
+        for rule in attribute.validationPredicates {
+            // A text that is no predicate is named in the plan.
+            guard let archived = predicate(rule.format, rule.form) else { continue }
+            predicates.append(archived)
+            warnings.append(builder.integer(Self.brokenRule))
+        }
+        // Texts that belong to no archived rule any more take the first places.
+        for (index, text) in attribute.validationWarnings.enumerated() where warnings.indices.contains(index) {
+            warnings[index] = builder.string(text)
+        }
+        guard !predicates.isEmpty else { return nil }
+        return (builder.array(predicates, isMutable: true), builder.array(warnings, isMutable: true))
+    }
+
+    /// The bounds of an attribute, the lower one first.
+    private func bounds(of attribute: AttributeDefinition) -> [ValidationRule] {
         let isDate = attribute.type == .date
         var rules: [ValidationRule] = []
         if let minimum = attribute.minimum {
@@ -40,14 +71,14 @@ extension ModelArchiveWriter {
     }
 
     /// A rule as NSComparisonPredicate (cyface V3).
-    mutating func predicate(_ rule: ValidationRule) throws(MigrationError) -> Reference {
+    private mutating func predicate(_ rule: ValidationRule) throws(MigrationError) -> Reference {
         comparison(
             rule.operation, left: rule.isOnLength ? keyPath("length") : selfExpression(),
             constant: try value(rule.constant))
     }
 
     /// A comparison with a constant.
-    mutating func comparison(
+    private mutating func comparison(
         _ comparison: ArchivedOperator, left: Reference, constant: Reference
     ) -> Reference {
         let code = comparison.rawValue
@@ -87,7 +118,7 @@ extension ModelArchiveWriter {
         builder.object(ClassName("NSSelfExpression", "NSExpression"), ["NSExpressionType": .integer(1)])
     }
 
-    mutating func keyPath(_ path: String) -> Reference {
+    private mutating func keyPath(_ path: String) -> Reference {
         let selector = path.contains(".") ? "valueForKeyPath:" : "valueForKey:"
         let specifier = builder.object(
             ClassName("NSKeyPathSpecifierExpression", "NSExpression"),

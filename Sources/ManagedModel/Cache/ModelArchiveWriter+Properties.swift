@@ -36,7 +36,8 @@ extension ModelArchiveWriter {
     /// The fields that all properties have, and `_P`.
     private mutating func propertyFields(
         name: String, entity: Reference, renamingIdentifier: String?, versionHashModifier: String?,
-        userInfo: [String: String], isOptional: Bool, isTransient: Bool, isReadOnly: Bool = false,
+        userInfo: [String: String], otherUserInfo: [String: ArchivedGraph], isOptional: Bool, isTransient: Bool,
+        isReadOnly: Bool = false,
         isOrdered: Bool = false, isIndexed: Bool = false, hasValidation: Bool = false
     ) -> Fields {
         let nameReference = builder.string(name)
@@ -64,10 +65,10 @@ extension ModelArchiveWriter {
         }
         if isIndexed { fields["NSIsIndexed"] = .boolean(true) }
         if !hasValidation { bits |= PropertyBits.withoutValidation }
-        if userInfo.isEmpty {
+        if userInfo.isEmpty, otherUserInfo.isEmpty {
             bits |= PropertyBits.withoutUserInfo
         } else {
-            fields["NSUserInfo"] = self.userInfo(userInfo).field
+            fields["NSUserInfo"] = self.userInfo(userInfo, otherUserInfo).field
         }
         if let versionHashModifier {
             fields["NSVersionHashModifier"] = builder.string(versionHashModifier).field
@@ -83,14 +84,15 @@ extension ModelArchiveWriter {
     private mutating func write(
         _ attribute: AttributeDefinition, at reference: Reference, entity: Reference, depth: Int = 0
     ) throws(MigrationError) {
-        let validation = validation(of: attribute)
+        let validation = try validation(of: attribute)
         let isDerived = attribute.derivationExpression != nil
         var fields = propertyFields(
             name: attribute.name, entity: entity, renamingIdentifier: attribute.renamingIdentifier,
             versionHashModifier: attribute.versionHashModifier, userInfo: attribute.userInfo,
-            isOptional: attribute.isOptional, isTransient: attribute.isTransient, isReadOnly: isDerived,
-            isIndexed: attribute.isIndexed, hasValidation: !validation.isEmpty)
-        var flags: Int64 = 0
+            otherUserInfo: attribute.archived.userInfo, isOptional: attribute.isOptional,
+            isTransient: attribute.isTransient, isReadOnly: isDerived,
+            isIndexed: attribute.isIndexed, hasValidation: validation != nil)
+        var flags = attribute.archived.flags
         if attribute.allowsExternalBinaryDataStorage {
             flags |= ModelArchiveReader.AttributeFlags.allowsExternalBinaryDataStorage
         }
@@ -100,20 +102,26 @@ extension ModelArchiveWriter {
         let className = attribute.valueClassName ?? attribute.type.defaultValueClassName
         fields["NSAttributeType"] = .integer(Int64(attribute.type.rawValue))
         fields["NSAttributeValueClassName"] = builder.string(className).field
-        fields["NSDefaultValue"] = try value(attribute.defaultValue).field
+        if attribute.defaultValue == nil, let archived = attribute.archived.defaultValue {
+            fields["NSDefaultValue"] = graph(archived).field
+        } else {
+            fields["NSDefaultValue"] = try value(attribute.defaultValue).field
+        }
         fields["NSValueTransformerName"] = builder.string(attribute.valueTransformerName).field
         fields["NSFlagsKey"] = .integer(flags)
-        if !validation.isEmpty {
-            var predicates: [Reference] = []
-            for rule in validation { predicates.append(try predicate(rule)) }
-            let warnings = validation.map { builder.integer($0.warning) }
-            fields["NSValidationPredicates"] = builder.array(predicates, isMutable: true).field
-            fields["NSValidationWarnings"] = builder.array(warnings, isMutable: true).field
+        if let validation {
+            fields["NSValidationPredicates"] = validation.predicates.field
+            fields["NSValidationWarnings"] = validation.warnings.field
         }
+        if attribute.derivationExpression != nil { fields["NSFilteringPredicate"] = Reference.null.field }
+        add(attribute.archived.fields, to: &fields)
         if let expression = attribute.derivationExpression {
-            fields["NSDerivationExpression"] =
-                expression.isEmpty ? Reference.null.field : try derivation(expression).field
-            fields["NSFilteringPredicate"] = Reference.null.field
+            if let form = attribute.archived.form, form.text == expression {
+                fields["NSDerivationExpression"] = graph(form.graph).field
+            } else {
+                fields["NSDerivationExpression"] =
+                    expression.isEmpty ? Reference.null.field : try derivation(expression).field
+            }
             builder.fill(
                 reference,
                 ClassName("NSDerivedAttributeDescription", "NSAttributeDescription", "NSPropertyDescription"), fields)
@@ -175,7 +183,8 @@ extension ModelArchiveWriter {
         var fields = propertyFields(
             name: definition.name, entity: entity, renamingIdentifier: definition.renamingIdentifier,
             versionHashModifier: definition.versionHashModifier, userInfo: definition.userInfo,
-            isOptional: definition.isOptional, isTransient: definition.isTransient, isOrdered: definition.isOrdered,
+            otherUserInfo: definition.archived.userInfo, isOptional: definition.isOptional,
+            isTransient: definition.isTransient, isOrdered: definition.isOrdered,
             isIndexed: definition.isIndexed)
         let inverse = definition.inverseName.flatMap { properties[destination.index][$0] }
         fields["NSDestinationEntity"] = entities[destination.index].field
@@ -186,6 +195,7 @@ extension ModelArchiveWriter {
         // The archive tells a to-one only by its greatest count.
         fields["NSMaxCount"] = .integer(definition.isToMany ? Int64(definition.maximumCount) : 1)
         fields["NSDeleteRule"] = .integer(Int64(definition.deleteRule.rawValue))
+        add(definition.archived.fields, to: &fields)
         builder.fill(reference, ClassName("NSRelationshipDescription", "NSPropertyDescription"), fields)
     }
 
@@ -193,8 +203,11 @@ extension ModelArchiveWriter {
         _ property: FetchedPropertyDefinition, at reference: Reference, entity: Reference
     ) throws(MigrationError) {
         var fields = propertyFields(
-            name: property.name, entity: entity, renamingIdentifier: nil, versionHashModifier: nil,
-            userInfo: property.userInfo, isOptional: property.isOptional, isTransient: true, isReadOnly: true)
+            name: property.name, entity: entity, renamingIdentifier: property.renamingIdentifier,
+            versionHashModifier: property.versionHashModifier, userInfo: property.userInfo,
+            otherUserInfo: property.archived.userInfo, isOptional: property.isOptional, isTransient: true,
+            isReadOnly: true)
+        add(property.archived.fields, to: &fields)
         if let request = property.fetchRequest {
             fields["NSFetchRequest"] = try fetchRequest(request).field
             fields["_NSFetchRequestEntityName"] = builder.string(request.entityName).field
@@ -202,24 +215,26 @@ extension ModelArchiveWriter {
         builder.fill(reference, ClassName("NSFetchedPropertyDescription", "NSPropertyDescription"), fields)
     }
 
-    /// A fetch request without its predicate.
+    /// A fetch request; without a predicate where the text is none.
     mutating func fetchRequest(_ request: FetchRequestDefinition) throws(MigrationError) -> Reference {
         guard let entity = model.entity(named: request.entityName) else {
             throw MigrationError(
                 "model.unknownEntity", .configuration,
                 "The fetch request \(request.name) is of the entity \(request.entityName), which does not exist")
         }
-        let absent = [
-            "NSSortDescriptors", "NSValuesToFetch", "NSPredicate", "NSValuesToGroupBy", "NSHavingPredicate",
-            "NSRelationshipKeyPathsForPrefetching",
-        ]
-        var fields = Fields(uniqueKeysWithValues: absent.map { ($0, Reference.null.field) })
-        for zero in ["NSResultType", "NSFetchOffset", "NSFetchLimit", "NSBatchSize", "NSAllocationType"] {
-            fields[zero] = .integer(0)
-        }
+        var fields = Fields(uniqueKeysWithValues: FetchRequestFields.absent.map { ($0, Reference.null.field) })
+        for zero in FetchRequestFields.zero { fields[zero] = .integer(0) }
+        fields["NSFetchLimit"] = .integer(Int64(request.fetchLimit))
+        fields["NSBatchSize"] = .integer(Int64(request.fetchBatchSize))
+        fields["NSResultType"] = .integer(Int64(request.resultType))
+        fields["NSPredicate"] = (predicate(request.predicate, request.archived.form) ?? .null).field
         fields["NSEntity"] = entities[entity.index].field
         fields["NSHasFetchRequestFlags"] = .boolean(true)
-        fields["NSFetchRequestFlags"] = .integer(30)
+        fields["NSFetchRequestFlags"] = .integer(FetchRequestFields.flags(of: request))
+        for (key, option) in request.archived.fields.sorted(by: { $0.key < $1.key }) {
+            // Numbers stand in the request itself.
+            fields[key] = option.plainValue ?? graph(option).field
+        }
         return builder.object(ClassName("NSFetchRequest", "NSPersistentStoreRequest"), fields)
     }
 }

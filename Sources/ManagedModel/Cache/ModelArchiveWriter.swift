@@ -12,6 +12,7 @@ struct ModelArchiveWriter {
     private static let emptyToken = "__empty_slot_token_4c24_98dc_ac1e_b773__"
 
     let model: ManagedObjectModel
+    private let archiver: (any PredicateArchiver)?
     var builder = KeyedArchiveBuilder()
     private let modelReference: Reference
     private let emptyUserInfo: Reference
@@ -19,9 +20,12 @@ struct ModelArchiveWriter {
     private(set) var entities: [Reference] = []
     /// By entity index and property name, inherited ones included.
     private(set) var properties: [[String: Reference]] = []
+    /// Expressions of fetch indexes so far: each gets a name by its number.
+    private var indexExpressions = 0
 
-    init(_ model: ManagedObjectModel) {
+    init(_ model: ManagedObjectModel, archiver: (any PredicateArchiver)?) {
         self.model = model
+        self.archiver = archiver
         modelReference = builder.reserve()
         emptyUserInfo = builder.dictionary([])
     }
@@ -104,13 +108,50 @@ struct ModelArchiveWriter {
         return isSet ? builder.set(references) : builder.array(references, isMutable: true)
     }
 
-    mutating func userInfo(_ info: [String: String]) -> Reference {
-        guard !info.isEmpty else { return emptyUserInfo }
-        return builder.dictionary(
-            info.sorted { ModelResolution.precedes($0.key, $1.key) }.map {
-                (builder.string($0.key), builder.string($0.value))
-            })
+    mutating func userInfo(_ info: [String: String], _ others: [String: ArchivedGraph]) -> Reference {
+        let keys = Set(info.keys).union(others.keys).sorted(by: ModelResolution.precedes)
+        guard !keys.isEmpty else { return emptyUserInfo }
+        var entries: [(key: Reference, value: Reference)] = []
+        for key in keys {
+            let text = info[key]
+            var other = others[key]
+            // The text of a number may have been given another value.
+            if let text, other?.plainValue.flatMap(ModelArchiveReader.userInfoText) != text { other = nil }
+            guard let value = other.map({ graph($0) }) ?? text.map({ builder.string($0) }) else { continue }
+            entries.append((builder.string(key), value))
+        }
+        return builder.dictionary(entries)
     }
+
+    // MARK: Parts that are kept as they were archived
+
+    /// A part of another archive, its names replaced by this archive's entities and properties.
+    mutating func graph(_ graph: ArchivedGraph) -> Reference {
+        var named: [String: Reference] = [ModelPartName.model: modelReference]
+        for entity in model.entities {
+            named[ModelPartName.entity(entity.definition.name)] = entities[entity.index]
+        }
+        let (model, properties) = (model, properties)
+        return builder.graph(graph) { name in
+            if let reference = named[name] { return reference }
+            let parts = name.split(separator: ":", maxSplits: 2).map(String.init)
+            guard parts.count == 3, let entity = model.entity(named: parts[1]) else { return nil }
+            return properties[entity.index][parts[2]]
+        }
+    }
+
+    mutating func add(_ others: [String: ArchivedGraph], to fields: inout Fields) {
+        for (key, other) in others.sorted(by: { $0.key < $1.key }) { fields[key] = graph(other).field }
+    }
+
+    /// A predicate as it was archived, else as its text says; nil where the text is none.
+    mutating func predicate(_ text: String?, _ form: ArchivedForm?) -> Reference? {
+        if let form, form.text == text { return graph(form.graph) }
+        return text.flatMap { archiver?.predicate($0) }.map { graph($0) }
+    }
+
+    /// An expression as its text says; nil where the text is none.
+    mutating func expression(_ text: String) -> Reference? { archiver?.expression(text).map { graph($0) } }
 
     // MARK: Entities
 
@@ -123,8 +164,9 @@ struct ModelArchiveWriter {
             "NSSuperentity": (entity.superentity.map { entities[$0.index] } ?? .null).field,
             "NSRenamingIdentifier": builder.string(definition.renamingIdentifier ?? definition.name).field,
             "NSVersionHashModifier": builder.string(definition.versionHashModifier).field,
-            "NSUserInfo": userInfo(definition.userInfo).field,
+            "NSUserInfo": userInfo(definition.userInfo, definition.archived.userInfo).field,
         ]
+        add(definition.archived.fields, to: &fields)
         let subentities = entity.subentities.map {
             (key: builder.string($0.definition.name), value: entities[$0.index])
         }
@@ -139,11 +181,7 @@ struct ModelArchiveWriter {
             fields["NSUniqueTuples"] = lists(definition.uniquenessConstraints).field
         }
         fields["NSCompoundIndexes"] = lists(definition.compoundIndexes).field
-        // One whose predicate has no form here would be archived as an index of all rows.
-        let indexes = definition.indexes.filter { index in
-            (index.partialIndexPredicate ?? "").isEmpty
-                || index.partialIndexPredicate.flatMap(IndexPredicate.init) != nil
-        }.map { fetchIndex($0, of: entity) }
+        let indexes = definition.indexes.compactMap { fetchIndex($0, of: entity) }
         fields["NSFetchIndexDescriptions"] = builder.array(indexes, isMutable: true).field
         builder.fill(entities[entity.index], ClassName("NSEntityDescription"), fields)
         try writeProperties(of: entity)
@@ -154,25 +192,55 @@ struct ModelArchiveWriter {
         return builder.array(references, isMutable: true)
     }
 
-    private mutating func fetchIndex(_ index: FetchIndexDefinition, of entity: EntityDescription) -> Reference {
+    /// Nil for an index whose predicate or expression cannot be archived: it would be one of other rows.
+    private mutating func fetchIndex(_ index: FetchIndexDefinition, of entity: EntityDescription) -> Reference? {
+        let partial = index.partialIndexPredicate.flatMap { $0.isEmpty ? nil : $0 }
+        let predicate = predicate(partial, index.archived.form)
+        if partial != nil, predicate == nil { return nil }
+        var targets: [(name: Reference, expression: Reference?)] = []
+        for element in index.elements {
+            guard let target = target(of: element, entity) else { return nil }
+            targets.append(target)
+        }
         let reference = builder.reserve()
-        let partial = index.partialIndexPredicate.flatMap(IndexPredicate.init)
-        let elements = index.elements.map { element in
-            builder.object(
-                ClassName("NSFetchIndexElementDescription"),
-                [
-                    "NSPropertyName": builder.string(element.propertyName ?? element.expression ?? "").field,
-                    "NSFetchIndexElementType": .integer(element.isRTree ? 1 : 0),
-                    "NSAscending": .boolean(element.isAscending), "NSFetchIndexDescription": reference.field,
-                ])
+        var elements: [Reference] = []
+        for (element, target) in zip(index.elements, targets) {
+            var fields: Fields = [
+                "NSPropertyName": target.name.field, "NSFetchIndexElementType": .integer(element.isRTree ? 1 : 0),
+                "NSAscending": .boolean(element.isAscending), "NSFetchIndexDescription": reference.field,
+            ]
+            if let expression = target.expression { fields["NSIndexedProperty"] = expression.field }
+            elements.append(builder.object(ClassName("NSFetchIndexElementDescription"), fields))
         }
         builder.fill(
             reference, ClassName("NSFetchIndexDescription"),
             [
                 "NSIndexName": builder.string(index.name).field,
-                "NSPartialIndexPredicate": (partial.map { predicate($0) } ?? .null).field,
+                "NSPartialIndexPredicate": (predicate ?? .null).field,
                 "NSIndexElements": builder.array(elements).field, "NSEntity": entities[entity.index].field,
             ])
         return reference
+    }
+
+    /// The property's name; of an expression a name that is made up for it, and its description (Photos).
+    private mutating func target(
+        of element: FetchIndexElement, _ entity: EntityDescription
+    ) -> (name: Reference, expression: Reference?)? {
+        if let name = element.propertyName { return (builder.string(name), nil) }
+        indexExpressions += 1
+        if let form = element.archived.form, form.text == element.expression {
+            let name = form.graph.string("NSPropertyName") ?? "expression\(indexExpressions)"
+            return (builder.string(name), graph(form.graph))
+        }
+        guard let text = element.expression, let expression = expression(text) else { return nil }
+        let name = builder.string("expression\(indexExpressions)")
+        let description = builder.object(
+            ClassName("NSExpressionDescription", "NSPropertyDescription"),
+            [
+                "NSPropertyName": name.field, "NSRenamingIdentifier": name.field, "NSExpression": expression.field,
+                "NSExpressionType": .integer(0), "NSEntity": entities[entity.index].field,
+                "NSIsOptional": .boolean(true), "NSIsReadOnly": .boolean(true), "_P": .integer(247),
+            ])
+        return (name, description)
     }
 }

@@ -18,9 +18,12 @@ package enum ModelCache {
 
     /// Writes a store's model.
     ///
+    /// - Parameter archiver: as ``ModelArchive/encode(_:archiver:)`` takes it.
     /// - Returns: the value of Z_CONTENT.
     /// - Throws: what ``ModelArchive/encode(_:)`` throws.
-    package static func encode(_ model: ManagedObjectModel) throws(MigrationError) -> [UInt8] {
-        try Deflate.deflate(try ModelArchive.encode(model))
+    package static func encode(
+        _ model: ManagedObjectModel, archiver: (any PredicateArchiver)? = nil
+    ) throws(MigrationError) -> [UInt8] {
+        try Deflate.deflate(try ModelArchive.encode(model, archiver: archiver))
     }
 }

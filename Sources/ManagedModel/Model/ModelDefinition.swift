@@ -29,6 +29,16 @@ public struct FetchRequestDefinition: Sendable, Equatable {
     public var entityName: String
     /// A predicate's format string; nil: all objects.
     public var predicate: String?
+    /// The most objects that are fetched; 0: any number.
+    public var fetchLimit = 0
+    /// How many objects are fetched at a time; 0: all.
+    public var fetchBatchSize = 0
+    /// Core Data's code of what is fetched; 0: objects.
+    public var resultType = 0
+    /// Whether equal results count once.
+    public var returnsDistinctResults = false
+    /// Parts of an archive that have no place above.
+    package var archived = ArchivedParts()
 
     /// A fetch request template.
     public init(name: String, entityName: String, predicate: String? = nil) {
@@ -66,6 +76,8 @@ public struct EntityDefinition: Sendable, Equatable {
     public var compoundIndexes: [[String]] = []
     /// What the model's author noted.
     public var userInfo: [String: String] = [:]
+    /// Parts of an archive that have no place above.
+    package var archived = ArchivedParts()
 
     /// An entity without properties.
     public init(name: String) { self.name = name }
@@ -183,6 +195,10 @@ public struct AttributeDefinition: Sendable, Equatable {
     public var maximumLength: Int?
     /// Pattern that a string must match as a whole.
     public var regularExpression: String?
+    /// Predicates beside those that the bounds and the pattern are.
+    public var validationPredicates: [ValidationPredicate] = []
+    /// Texts that Core Data shows where one of the rules is broken. Models made in code have them.
+    public var validationWarnings: [String] = []
     /// The class that turns a transformable attribute's objects into bytes.
     public var valueTransformerName: String?
     /// The class of its values, as the model names it.
@@ -203,6 +219,8 @@ public struct AttributeDefinition: Sendable, Equatable {
     public var usesScalarValueType: Bool?
     /// What the model's author noted.
     public var userInfo: [String: String] = [:]
+    /// Parts of an archive that have no place above.
+    package var archived = ArchivedParts()
 
     /// A required attribute without a default.
     public init(name: String, type: AttributeType) {
@@ -253,6 +271,8 @@ public struct RelationshipDefinition: Sendable, Equatable {
     public var versionHashModifier: String?
     /// What the model's author noted.
     public var userInfo: [String: String] = [:]
+    /// Parts of an archive that have no place above.
+    package var archived = ArchivedParts()
 
     /// A required to-one relationship without an inverse.
     public init(name: String, destinationEntityName: String) {
@@ -269,8 +289,14 @@ public struct FetchedPropertyDefinition: Sendable, Equatable {
     public var isOptional = true
     /// What it fetches.
     public var fetchRequest: FetchRequestDefinition?
+    /// What it is matched by; nil: its name.
+    public var renamingIdentifier: String?
+    /// A text of the model's author.
+    public var versionHashModifier: String?
     /// What the model's author noted.
     public var userInfo: [String: String] = [:]
+    /// Parts of an archive that have no place above.
+    package var archived = ArchivedParts()
 
     /// A fetched property that fetches nothing yet.
     public init(name: String) { self.name = name }
@@ -284,6 +310,8 @@ public struct FetchIndexDefinition: Sendable, Equatable {
     public var elements: [FetchIndexElement] = []
     /// The format string of a predicate: only such objects are in the index.
     public var partialIndexPredicate: String?
+    /// Parts of an archive that have no place above.
+    package var archived = ArchivedParts()
 
     /// An index without elements.
     public init(name: String) { self.name = name }
@@ -299,6 +327,8 @@ public struct FetchIndexElement: Sendable, Equatable {
     public var isRTree = false
     /// The direction.
     public var isAscending = true
+    /// Parts of an archive that have no place above.
+    package var archived = ArchivedParts()
 
     /// An ascending element over a property.
     public init(propertyName: String?) { self.propertyName = propertyName }

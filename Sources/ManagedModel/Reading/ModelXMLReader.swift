@@ -39,6 +39,13 @@ package enum ModelXMLReader {
         }
     }
 
+    /// Reads a text as ``readModel(_:path:)`` reads a file's bytes.
+    ///
+    /// - Throws: as ``readModel(_:path:)``.
+    package static func readModel(_ text: String) throws(MigrationError) -> ManagedObjectModel {
+        try readModel(Data(text.utf8), path: ModelBundle.contentsName)
+    }
+
     private static func handler(of source: XMLSource) throws(MigrationError) -> ModelTagHandler {
         let handler = ModelTagHandler()
         try XMLTagParser.parse(source, into: handler)

@@ -36,19 +36,27 @@ enum PropertyTags {
     static func fetchedProperty(_ tag: XMLTag, entity: String) throws(MigrationError) -> FetchedPropertyDefinition {
         let name = try TagValues(tag, entity: entity).required("name")
         var property = FetchedPropertyDefinition(name: name)
-        property.isOptional = try TagValues(tag, entity: entity, property: name).flag("optional")
+        let values = TagValues(tag, entity: entity, property: name)
+        property.isOptional = try values.flag("optional")
+        property.renamingIdentifier = values.nonEmpty("elementID") ?? values.nonEmpty("renamingIdentifier")
+        property.versionHashModifier = values.nonEmpty("versionHashModifier")
         return property
     }
 
-    /// A `<fetchRequest>` of the model or of a fetched property. What steers fetching only (limits, faults, result
-    /// type) does not matter to a migration and is not read.
+    /// A `<fetchRequest>` of the model or of a fetched property. Faults, subentities and pending changes do not matter to
+    /// a migration, and their archived form is not known: they are not read.
     ///
-    /// - Throws: `model.missingAttribute`.
+    /// - Throws: `model.missingAttribute`, `model.invalidNumber`, `model.invalidFlag`.
     static func fetchRequest(_ tag: XMLTag, entity: String?) throws(MigrationError) -> FetchRequestDefinition {
         let values = TagValues(tag, entity: entity)
-        return FetchRequestDefinition(
+        var request = FetchRequestDefinition(
             name: try values.required("name"), entityName: try values.required("entity"),
             predicate: values.nonEmpty("predicateString"))
+        request.fetchLimit = max(0, try values.integer("fetchLimit") ?? 0)
+        request.fetchBatchSize = max(0, try values.integer("fetchBatchSize") ?? 0)
+        request.resultType = max(0, try values.integer("resultType") ?? 0)
+        request.returnsDistinctResults = try values.flag("returnDistinctResults")
+        return request
     }
 
     /// A `<fetchIndex>` without its elements, which are children.

@@ -1,3 +1,5 @@
+import Archives
+
 import struct Foundation.Data
 import struct Foundation.Decimal
 import struct Foundation.UUID
@@ -47,6 +49,7 @@ struct DefinitionDigest {
         }
         add(each: entity.indexes) { $0.add($1) }
         add(entity.userInfo)
+        add(entity.archived)
     }
 
     private mutating func add(_ attribute: AttributeDefinition) {
@@ -58,6 +61,8 @@ struct DefinitionDigest {
         for value in [attribute.defaultValue, attribute.minimum, attribute.maximum] { add(value) }
         for length in [attribute.minimumLength, attribute.maximumLength] { add(length) }
         add(attribute.regularExpression)
+        add(each: attribute.validationPredicates) { $0.add($1.format) }
+        add(each: attribute.validationWarnings) { $0.add($1) }
         add(attribute.valueTransformerName)
         add(attribute.valueClassName)
         add(attribute.allowsExternalBinaryDataStorage)
@@ -68,6 +73,7 @@ struct DefinitionDigest {
         add(attribute.versionHashModifier)
         add(attribute.usesScalarValueType.map { $0 ? 1 : 0 })
         add(attribute.userInfo)
+        add(attribute.archived)
     }
 
     private mutating func add(_ relationship: RelationshipDefinition) {
@@ -85,19 +91,26 @@ struct DefinitionDigest {
         add(relationship.renamingIdentifier)
         add(relationship.versionHashModifier)
         add(relationship.userInfo)
+        add(relationship.archived)
     }
 
     private mutating func add(_ property: FetchedPropertyDefinition) {
         add(property.name)
         add(property.isOptional)
+        add(property.renamingIdentifier)
+        add(property.versionHashModifier)
         add(each: property.fetchRequest.map { [$0] } ?? []) { $0.add($1) }
         add(property.userInfo)
+        add(property.archived)
     }
 
     private mutating func add(_ request: FetchRequestDefinition) {
         add(request.name)
         add(request.entityName)
         add(request.predicate)
+        for number in [request.fetchLimit, request.fetchBatchSize, request.resultType] { add(number) }
+        add(request.returnsDistinctResults)
+        add(request.archived)
     }
 
     private mutating func add(_ index: FetchIndexDefinition) {
@@ -107,8 +120,27 @@ struct DefinitionDigest {
             digest.add(element.expression)
             digest.add(element.isRTree)
             digest.add(element.isAscending)
+            digest.add(element.archived)
         }
         add(index.partialIndexPredicate)
+        add(index.archived)
+    }
+
+    private mutating func add(_ archived: ArchivedParts) {
+        for graphs in [archived.userInfo, archived.fields] {
+            add(each: graphs.sorted { $0.key < $1.key }) { digest, entry in
+                digest.add(entry.key)
+                digest.add(entry.value)
+            }
+        }
+        add(archived.flags)
+        add(each: archived.defaultValue.map { [$0] } ?? []) { $0.add($1) }
+    }
+
+    private mutating func add(_ graph: ArchivedGraph) {
+        let all = graph.digestBytes
+        add(all.count)
+        bytes += all
     }
 
     // MARK: - Values

@@ -131,6 +131,7 @@ extension MappingComposition {
         add("minimumLength", attribute.minimumLength.map { "\($0)" })
         add("maximumLength", attribute.maximumLength.map { "\($0)" })
         add("pattern", attribute.regularExpression)
+        for predicate in attribute.validationPredicates { add("predicate", "\(predicate)") }
         return rules
     }
 

@@ -55,6 +55,9 @@ enum ArchivedPredicate {
         6: .matches, 7: .like, 8: .beginsWith, 9: .endsWith, 10: .isIn, 99: .contains, 100: .between,
     ]
 
+    /// The code of an operator.
+    static func code(of sign: ComparisonOperator) -> Int64 { operators.first { $0.value == sign }?.key ?? 4 }
+
     private static func comparison(
         _ object: ArchivedObject, _ tree: inout ArchivedTreeGuard
     ) throws(MigrationError) -> PredicateNode {

@@ -5,9 +5,7 @@ package struct ForeignTables: Sendable, Equatable {
     /// Names that are told.
     static let most = 20
 
-    /// Tables of CloudKit mirroring, which begins anew with a migrated copy.
-    package var mirroring = 0
-    /// Others, by name, ``most`` at the most.
+    /// By name, ``most`` at the most.
     package var names: [String] = []
     /// How many there are beside those that are named.
     package var furtherCount = 0
@@ -29,7 +27,18 @@ enum CoreDataTables {
 }
 
 extension SourceStore {
-    /// The tables that belong neither to the model nor to Core Data's own bookkeeping, history and R-trees.
+    /// How many tables CloudKit mirroring has in the store; 0 where it is not mirrored.
+    ///
+    /// - Throws: `store.damaged`, `store.io`.
+    package func mirroringTables() throws(MigrationError) -> Int {
+        try blamingData { () throws(MigrationError) in
+            Int(
+                try connection.integer(
+                    "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND upper(name) GLOB 'ANSCK*'") ?? 0)
+        }
+    }
+
+    /// The tables that belong neither to the model nor to Core Data's own bookkeeping, history, R-trees and mirroring.
     ///
     /// - Throws: `store.damaged`, `store.io`.
     /// - Complexity: O(tables).
@@ -43,9 +52,8 @@ extension SourceStore {
             while try statement.step() {
                 guard let name = statement.text(0) else { continue }
                 if known.contains(name.uppercased()) || CoreDataTables.isBookkeeping(name) { continue }
-                if CoreDataTables.isMirroring(name) {
-                    found.mirroring += 1
-                } else if found.names.count < ForeignTables.most {
+                if CoreDataTables.isMirroring(name) { continue }
+                if found.names.count < ForeignTables.most {
                     found.names.append(name)
                 } else {
                     found.furtherCount += 1

@@ -178,8 +178,13 @@ package final class SourceStore {
 
     private static func requireCoreData(_ connection: Connection) throws(MigrationError) {
         guard try !connection.hasTable("Z_METADATA") else { return }
+        let statement = try connection.prepare(
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name LIMIT 1000")
+        var tables: [String] = []
+        while try statement.step() { tables.append(statement.text(0) ?? "") }
+        let found = ForeignDatabase.description(of: tables)
         throw MigrationError(
-            "store.notCoreData", .data, "The SQLite database is no Core Data store: it has no table Z_METADATA",
+            "store.notCoreData", .data, "The SQLite database is \(found.what)", remedy: found.remedy,
             context: .init(path: connection.path))
     }
 

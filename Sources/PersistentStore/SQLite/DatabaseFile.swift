@@ -66,14 +66,24 @@ package struct DatabaseFile: Sendable {
                 "store.io", .io, "Reading the header failed: \(String(cString: strerror(errno)))", context: context)
         }
         guard Array(header.prefix(16)) == magic else {
-            throw MigrationError(
-                "store.notADatabase", .data, "The file is not an SQLite database, or it is encrypted",
-                context: context)
+            throw foreign(descriptor, real, size)
         }
         guard got == 100 else {
             throw MigrationError("store.truncated", .data, "The file ends within its header", context: context)
         }
         return try DatabaseFile(path: real, size: size, inode: UInt64(status.st_ino), header: header)
+    }
+
+    /// The error for a file that does not begin as a database does: it says what the file is.
+    private static func foreign(_ descriptor: Int32, _ path: String, _ size: Int64) -> MigrationError {
+        var prefix = [UInt8](repeating: 0, count: ForeignFile.prefixLength)
+        let count = prefix.withUnsafeMutableBytes { bytes in
+            bytes.baseAddress.map { PosixFile.read(descriptor, into: $0, count: bytes.count, at: 0) } ?? -1
+        }
+        let found = ForeignFile.description(of: Array(prefix.prefix(max(0, count))), size: size)
+        return MigrationError(
+            "store.notADatabase", .data, "The file is not an SQLite database: it is \(found.what)",
+            remedy: found.remedy, context: .init(path: path))
     }
 
     private init(path: String, size: Int64, inode: UInt64, header: [UInt8]) throws(MigrationError) {

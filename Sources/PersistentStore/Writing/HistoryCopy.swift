@@ -27,11 +27,21 @@ package struct HistoryCopy {
 
     private let source: SourceStore
     private let targets: [Int: Target]
+    /// False: the tables stay empty.
+    private let carriesRows: Bool
 
     /// - Parameter targets: by Z_ENT in the source; changes of others are left out with the entity.
     package init(of source: SourceStore, targets: [Int: Target]) {
         self.source = source
         self.targets = targets
+        carriesRows = true
+    }
+
+    /// The tables alone, as in a store whose history was deleted: the next transaction gets a number that none had.
+    package init(tablesOf source: SourceStore) {
+        self.source = source
+        targets = [:]
+        carriesRows = false
     }
 
     /// How many transactions a store's history has; 0 where it keeps none.
@@ -42,16 +52,23 @@ package struct HistoryCopy {
         }
     }
 
-    /// Makes tables, rows and indexes, and the rows of Z_PRIMARYKEY.
+    /// Makes tables, rows where they are carried, and indexes, and the rows of Z_PRIMARYKEY.
     ///
     /// - Throws: `store.damaged` (65) for tables that are none of persistent history; `store.full`, `store.io`.
     func run(into destination: Connection) throws(MigrationError) {
-        for table in Self.tables {
-            guard try source.connection.hasTable(table) else { continue }
-            try copy(table, to: destination)
-        }
-        for table in Self.tables {
-            for sql in try statements("index", of: table) { try destination.execute(sql) }
+        do throws(MigrationError) {
+            for table in Self.tables {
+                guard try source.connection.hasTable(table) else { continue }
+                try copy(table, to: destination)
+            }
+            for table in Self.tables {
+                for sql in try statements("index", of: table) { try destination.execute(sql) }
+            }
+        } catch {
+            // Tables that are not Core Data's are nothing that is missed.
+            guard !carriesRows, error.code == "store.damaged" else { throw error }
+            for table in Self.tables { try destination.execute("DROP TABLE IF EXISTS \(table)") }
+            return
         }
         let insert = try destination.prepare("INSERT INTO Z_PRIMARYKEY VALUES (?, ?, ?, ?)")
         for row in source.primaryKeys where row.number > Self.firstNumber && Self.tables.contains("A" + row.name) {
@@ -94,6 +111,7 @@ package struct HistoryCopy {
     private func copy(_ table: String, to destination: Connection) throws(MigrationError) {
         guard let sql = try statements("table", of: table).first else { return }
         try destination.execute(sql)
+        guard carriesRows else { return }
         let rows = try source.connection.prepare("SELECT * FROM \(table) ORDER BY Z_PK")
         let count = sqlite3_column_count(rows.handle)
         var entityColumn: Int32?

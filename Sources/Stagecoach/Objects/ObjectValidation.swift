@@ -34,6 +34,11 @@ struct ObjectValidation {
             if rule.isOptional { return }
             throw failure("validation.missing", "A required attribute has no value", rule.name)
         }
+        for predicate in ValuePredicate.all(of: rule) where predicate.isBroken(by: value) {
+            throw failure(
+                "validation.predicate", "The value does not satisfy the validation predicate \(predicate.text)",
+                rule.name)
+        }
         if let number = (value as? Date)?.timeIntervalSinceReferenceDate ?? (value as? NSNumber)?.doubleValue {
             if let least = rule.minimum?.numberForRule, number < least {
                 throw failure("validation.tooSmall", "The value is below the least one the model allows", rule.name)

@@ -17,13 +17,7 @@ enum ValueBridge {
         case .null, .absent, .encoded, .reference: return nil
         case .integer: return number(integer: cell.integerValue, type)
         case .real: return number(real: cell.realValue, type)
-        case .text:
-            let text = String(decoding: batch.bytes(cell), as: UTF8.self)
-            switch type {
-            case .uri: return URL(string: text)
-            case .decimal: return NSDecimalNumber(string: text)
-            default: return text
-            }
+        case .text: return text(batch.bytes(cell), type)
         case .blob: return data(batch.bytes(cell), type, isExternal)
         case .huge:
             let value = batch.huge(cell)
@@ -31,7 +25,16 @@ enum ValueBridge {
         }
     }
 
-    private static func number(integer: Int64, _ type: AttributeType) -> Any {
+    static func text(_ bytes: UnsafeRawBufferPointer, _ type: AttributeType) -> Any? {
+        let text = String(decoding: bytes, as: UTF8.self)
+        switch type {
+        case .uri: return URL(string: text)
+        case .decimal: return NSDecimalNumber(string: text)
+        default: return text
+        }
+    }
+
+    static func number(integer: Int64, _ type: AttributeType) -> Any {
         switch type {
         case .boolean: NSNumber(value: integer != 0)
         case .integer16: NSNumber(value: Int16(truncatingIfNeeded: integer))
@@ -44,7 +47,7 @@ enum ValueBridge {
         }
     }
 
-    private static func number(real: Double, _ type: AttributeType) -> Any {
+    static func number(real: Double, _ type: AttributeType) -> Any {
         switch type {
         case .date: Date(timeIntervalSinceReferenceDate: real)
         case .float: NSNumber(value: Float(real))
@@ -54,7 +57,7 @@ enum ValueBridge {
         }
     }
 
-    private static func data(_ bytes: UnsafeRawBufferPointer, _ type: AttributeType, _ isExternal: Bool) -> Any {
+    static func data(_ bytes: UnsafeRawBufferPointer, _ type: AttributeType, _ isExternal: Bool) -> Any {
         if type == .uuid, bytes.count == 16 {
             return UUID(uuid: bytes.loadUnaligned(as: uuid_t.self))
         }
@@ -105,7 +108,7 @@ enum ValueBridge {
         _ value: Any, _ type: AttributeType, _ isExternal: Bool
     ) throws(MigrationError) -> StoredValue? {
         switch type {
-        case .string: return text(value).map(StoredValue.text)
+        case .string: return text(of: value).map(StoredValue.text)
         case .uri: return ((value as? URL) ?? (value as? NSURL).map { $0 as URL }).map { .text($0.absoluteString) }
         case .uuid:
             return (value as? NSUUID).map { object in
@@ -135,7 +138,7 @@ enum ValueBridge {
         MigrationError("value.outOfRange", .data, "The value \(number) is out of the range of \(type.label)")
     }
 
-    private static func text(_ value: Any) -> String? {
+    private static func text(of value: Any) -> String? {
         (value as? String) ?? (value as? NSString).map { $0 as String }
     }
 

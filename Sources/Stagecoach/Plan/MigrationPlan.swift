@@ -55,8 +55,8 @@ public struct MigrationPlan: Sendable, Codable, Equatable {
         public var resume: String?
         /// Properties that could not be mapped and are left without a value; nil where there are none.
         public var unmapped: [Unmapped]?
-        /// Expressions that do not fit their properties, of entity mappings without source objects: nothing evaluates
-        /// them. A sentence each; nil where there are none.
+        /// Expressions that do not fit their properties, of entity mappings without source objects, and validation
+        /// predicates of the model that cannot be evaluated. A sentence each; nil where there are none.
         public var unevaluated: [String]?
     }
 

@@ -7,7 +7,8 @@ enum RunNotes {
         counts: MigrationCounts, tables: [PlannedTable], schema: StoreSchema, options: MigrationOptions,
         source: SourceStore, foreign: ForeignTables, existing: ExistingStore? = nil,
         missing: [ExternalFiles.Missing] = [],
-        history: String? = nil, repairs: [MigrationPlan.Repair] = [], unmapped: [MigrationPlan.Unmapped] = [],
+        history: String? = nil, mirroring: String? = nil, repairs: [MigrationPlan.Repair] = [],
+        unmapped: [MigrationPlan.Unmapped] = [],
         madeIndexes: Set<String> = [],
         unknownHashes: [String] = []
     ) -> [String] {
@@ -36,11 +37,7 @@ enum RunNotes {
             let names = tables.map(\.key).sorted().joined(separator: ", ")
             notes.append("\(names) \(tables.count == 1 ? "was" : "were") read through SQLite, not by pages: \(reason)")
         }
-        if foreign.mirroring > 0 {
-            notes.append(
-                "CloudKit mirroring is left behind (\(foreign.mirroring) tables): Core Data sets the copy up for it anew"
-            )
-        }
+        if let mirroring { notes.append(mirroring) }
         if !foreign.names.isEmpty {
             let further = foreign.furtherCount > 0 ? " and \(foreign.furtherCount) more" : ""
             notes.append(

@@ -6,9 +6,10 @@ import PersistentStore
 ///
 /// Changes name objects by entity number and key: they are carried over where every migrated object keeps its key, with
 /// the destination's entity numbers. Changes of entities that are not migrated go. Which properties an update changed is
-/// said by their places among all of the entity's, so that is left out where those are not the same.
+/// said by their places among all of the entity's, so that is left out where those are not the same. A copy without history
+/// has its tables all the same: programs tell by them what they have before them.
 struct HistoryPlan {
-    /// Nil: nothing is carried over.
+    /// Carries over the rows, or the tables alone; nil for a store that stood before, which has its own.
     let copy: HistoryCopy?
     /// A sentence for the report; nil where the source keeps no history.
     let note: String?
@@ -18,39 +19,51 @@ struct HistoryPlan {
         _ prepared: Migration.Prepared, keys: [String: String], options: MigrationOptions, isAppended: Bool
     ) throws(MigrationError) {
         let count = try HistoryCopy.transactions(of: prepared.source)
-        func dropped(_ reason: String?) -> String? {
-            guard count > 0 else { return nil }
-            let transactions = count == 1 ? "one transaction" : "\(count) transactions"
-            return "The source's persistent history, \(transactions), was not carried over"
-                + (reason.map { ": " + $0 } ?? "")
-        }
-        let renumbered = keys.filter { $0.value != KeyMode.kept.rawValue }.keys.sorted()
-        let refusal: String? =
-            if options.history == .drop {
-                ""
-            } else if isAppended {
-                "the destination has its own"
-            } else if prepared.turns.count > 1 {
-                "several mapping models ran"
-            } else if !renumbered.isEmpty {
-                "objects of \(renumbered.joined(separator: ", ")) have new keys"
-            } else {
-                nil
-            }
-        if let refusal {
-            copy = nil
-            note = dropped(refusal.isEmpty ? nil : refusal)
-            return
-        }
+        let transactions = count == 1 ? "one transaction" : "\(count) transactions"
         var targets: [Int: HistoryCopy.Target] = [:]
+        var moved: Set<String> = []
         for mapping in prepared.mappings {
             guard let source = mapping.source, let destination = mapping.destination else { continue }
-            targets[prepared.layout.fileNumber(ofEntity: source.index)] = .init(
-                number: prepared.schema.number(of: destination),
-                keepsColumns: Self.properties(source) == Self.properties(destination))
+            let (old, new) = (
+                prepared.layout.fileNumber(ofEntity: source.index), prepared.schema.number(of: destination)
+            )
+            targets[old] = .init(
+                number: new, keepsColumns: Self.properties(source) == Self.properties(destination))
+            if old != new { moved.insert(destination.definition.name) }
         }
-        copy = HistoryCopy(of: prepared.source, targets: targets)
-        note = nil
+        let refusal = Self.refusal(
+            prepared, renumbered: keys.filter { $0.value != KeyMode.kept.rawValue }.keys.sorted(),
+            moved: moved.sorted(),
+            options: options, isAppended: isAppended)
+        if let refusal {
+            copy = isAppended ? nil : HistoryCopy(tablesOf: prepared.source)
+            note =
+                count == 0
+                ? nil
+                : "The source's persistent history, \(transactions), was not carried over"
+                    + (refusal.isEmpty ? "" : ": " + refusal)
+        } else {
+            copy = HistoryCopy(of: prepared.source, targets: targets)
+            note =
+                count == 0 || options.history == .keep
+                ? nil
+                : "The source's persistent history, \(transactions), was carried over, as keys and entity numbers are kept "
+                    + "(--history drop leaves it behind)"
+        }
+    }
+
+    /// Why the history stays behind, empty where that is asked for; nil where it is carried over.
+    private static func refusal(
+        _ prepared: Migration.Prepared, renumbered: [String], moved: [String], options: MigrationOptions,
+        isAppended: Bool
+    ) -> String? {
+        if options.history == .drop || options.cloudKit == .drop && prepared.mirroringTables > 0 { return "" }
+        if isAppended { return "the destination has its own" }
+        if prepared.turns.count > 1 { return "several mapping models ran" }
+        if !renumbered.isEmpty { return "objects of \(renumbered.joined(separator: ", ")) have new keys" }
+        guard options.history == .auto, !moved.isEmpty else { return nil }
+        let names = moved.prefix(5).joined(separator: ", ") + (moved.count > 5 ? " and \(moved.count - 5) more" : "")
+        return "entities have other numbers (\(names)); --history keep carries it over under those"
     }
 
     private static func properties(_ entity: EntityDescription) -> [String] {

@@ -3,6 +3,7 @@ import CSQLite
 import Diagnostics
 import Foundation
 import ManagedModel
+import Mapping
 import PersistentStore
 
 /// The end of a load: triggers made, metadata and cached model written. An appended store has them already.
@@ -24,7 +25,8 @@ struct Publication {
         try destination.createTriggers()
         try destination.finish(
             metadata: try metadata(), maximumKeys: session.highestKeys,
-            modelCache: try ModelCache.encode(session.destinationSchema.model.whole), history: history)
+            modelCache: try ModelCache.encode(
+                session.destinationSchema.model.whole, archiver: ArchivingLanguage()), history: history)
     }
 
     private func metadata() throws(MigrationError) -> DestinationMetadata {

@@ -137,7 +137,8 @@ extension RunRecord.Header {
         if options.keys != .auto { lines["--keys"] = options.keys.rawValue }
         if options.newUUID { lines["--new-uuid"] = "given" }
         if options.isDryRun { lines["--dry-run"] = "given" }
-        if options.history != .drop { lines["--history"] = options.history.rawValue }
+        if options.history != .auto { lines["--history"] = options.history.rawValue }
+        if options.cloudKit != .refuse { lines["--cloudkit"] = options.cloudKit.rawValue }
         if options.externalThreshold != ExternalFiles.defaultThreshold {
             lines["--external-threshold"] = String(options.externalThreshold)
         }

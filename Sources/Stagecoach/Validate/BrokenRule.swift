@@ -62,6 +62,7 @@ struct BrokenRule {
         case .minimumLength: return "The value\(shown) is shorter than the model allows\(allowed)"
         case .maximumLength: return "The value\(shown) is longer than the model allows\(allowed)"
         case .pattern: return "The text\(shown) does not match the model's regular expression\(allowed)"
+        case .predicate: return "The value\(shown) does not satisfy the model's validation predicate\(allowed)"
         case .minimumCount, .maximumCount:
             return "A relationship has \(rule.label):\(shown), and the model allows \(bound ?? "another number")"
         case .unique: return "Several objects have the same\(shown), which must be unique"

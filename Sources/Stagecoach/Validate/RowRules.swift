@@ -18,6 +18,7 @@ struct RowRules {
         var minimumLength: Int?
         var maximumLength: Int?
         var pattern: TextRule?
+        var predicates: [ValuePredicate] = []
         /// Bytes before a binary value that are not part of it.
         var markerBytes = 0
         /// Rules that the source model already had for a value copied unchanged.
@@ -25,7 +26,7 @@ struct RowRules {
 
         var isEmpty: Bool {
             !isRequired && minimum == nil && maximum == nil && minimumLength == nil && maximumLength == nil
-                && pattern == nil
+                && pattern == nil && predicates.isEmpty
         }
     }
 
@@ -41,8 +42,10 @@ struct RowRules {
             composite = rule.composite
             column = rule.column
             isRequired = rule.isRequired
-            hasBounds = rule.minimum != nil || rule.maximum != nil
-            hasLengths = rule.minimumLength != nil || rule.maximumLength != nil || rule.pattern != nil
+            hasBounds = rule.minimum != nil || rule.maximum != nil || !rule.predicates.isEmpty
+            hasLengths =
+                rule.minimumLength != nil || rule.maximumLength != nil || rule.pattern != nil
+                || !rule.predicates.isEmpty
         }
 
         /// Whether a cell keeps the rule without a closer look.
@@ -137,6 +140,10 @@ struct RowRules {
             if old.minimumLength == attribute.minimumLength { ofSource.insert(.minimumLength) }
             if old.maximumLength == attribute.maximumLength { ofSource.insert(.maximumLength) }
             if old.regularExpression == attribute.regularExpression { ofSource.insert(.pattern) }
+            let formats = Set(old.validationPredicates.map(\.format))
+            if attribute.validationPredicates.allSatisfy({ formats.contains($0.format) }) {
+                ofSource.insert(.predicate)
+            }
         }
         var rule = Rule(
             column: column, property: attribute.name, type: attribute.type, isRequired: description.isRequired,
@@ -146,6 +153,7 @@ struct RowRules {
         rule.minimumLength = attribute.minimumLength
         rule.maximumLength = attribute.maximumLength
         rule.markerBytes = attribute.allowsExternalBinaryDataStorage ? 1 : 0
+        rule.predicates = ValuePredicate.all(of: attribute)
         if let text = attribute.regularExpression {
             rule.pattern = try TextRule(text, entity: description.entityName, property: attribute.name)
         }
@@ -226,6 +234,11 @@ struct RowRules {
                 if let least = rule.minimumLength, length < least { try broken(.minimumLength, "\(least) characters") }
                 if let most = rule.maximumLength, length > most { try broken(.maximumLength, "\(most) characters") }
                 if let pattern = rule.pattern, try !pattern.matches(bytes) { try broken(.pattern, pattern.text) }
+            }
+            guard !rule.predicates.isEmpty, let type = rule.type else { continue }
+            let value = try ValueBridge.object(cell, in: batch, type: type, isExternal: rule.markerBytes == 1)
+            for predicate in rule.predicates where predicate.isBroken(by: value) {
+                try broken(.predicate, predicate.text)
             }
         }
     }

@@ -14,6 +14,8 @@ public enum ValidationRule: String, Sendable, Codable, CaseIterable {
     case maximumLength
     /// A text does not match the regular expression.
     case pattern
+    /// A value does not satisfy a validation predicate of the model.
+    case predicate
     /// A relationship has too few objects.
     case minimumCount
     /// A relationship has too many objects.
@@ -36,6 +38,7 @@ public enum ValidationRule: String, Sendable, Codable, CaseIterable {
         case .minimumLength: "too short"
         case .maximumLength: "too long"
         case .pattern: "does not match the pattern"
+        case .predicate: "does not satisfy the predicate"
         case .minimumCount: "too few objects"
         case .maximumCount: "too many objects"
         case .unique: "not unique"
@@ -54,6 +57,7 @@ public enum ValidationRule: String, Sendable, Codable, CaseIterable {
         case .minimumLength: "validation.tooShort"
         case .maximumLength: "validation.tooLong"
         case .pattern: "validation.pattern"
+        case .predicate: "validation.predicate"
         case .minimumCount: "validation.tooFew"
         case .maximumCount: "validation.tooMany"
         case .unique: "validation.uniqueness"

@@ -77,6 +77,7 @@ final class VerificationScene {
         destination = try open(migration.destinationPath)
         let layout = try source.layout(for: runs[0].source.model, damage: options.damage)
         for repair in layout.damages { findings.note(repair.sentence) }
+        for sentence in ValuePredicate.unevaluated(in: destinationModel) { findings.note(sentence) }
         let target: StoreLayout
         do {
             target = try destination.layout(for: destinationModel)

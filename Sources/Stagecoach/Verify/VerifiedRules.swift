@@ -24,6 +24,7 @@ struct VerifiedRules {
         let minimumLength: Int?
         let maximumLength: Int?
         let pattern: TextRule?
+        var predicates: [ValuePredicate] = []
         let isExternal: Bool
     }
 
@@ -47,6 +48,7 @@ struct VerifiedRules {
                     type: attribute.attributeType, minimum: definition.minimum.flatMap(NumberBound.init),
                     maximum: definition.maximum.flatMap(NumberBound.init), minimumLength: definition.minimumLength,
                     maximumLength: definition.maximumLength, pattern: pattern,
+                    predicates: ValuePredicate.all(of: definition),
                     isExternal: definition.allowsExternalBinaryDataStorage))
         }
         for relationship in entity.relationships where !relationship.isOptional {
@@ -89,7 +91,25 @@ struct VerifiedRules {
                 if let least = rule.minimumLength, count < least { note("\(least) bytes or more") }
                 if let most = rule.maximumLength, count > most { note("\(most) bytes or less") }
             }
+            guard !rule.predicates.isEmpty, let type = rule.type else { continue }
+            let value = cell.value(of: type)
+            for predicate in rule.predicates where predicate.isBroken(by: value) {
+                note("a value that satisfies \(predicate.text)")
+            }
         }
         return found
+    }
+}
+
+extension VerifiedCell {
+    /// The value as an expression reads it. Attributes whose values may be in files have no predicates that are evaluated.
+    fileprivate func value(of type: AttributeType) -> Any? {
+        switch self {
+        case .null: nil
+        case .integer(let number): ValueBridge.number(integer: number, type)
+        case .real(let number): ValueBridge.number(real: number, type)
+        case .text(let bytes): ValueBridge.text(bytes, type)
+        case .blob(let bytes): ValueBridge.data(bytes, type, false)
+        }
     }
 }

@@ -3,7 +3,8 @@ extension CommandCatalog {
     /// Options of `migrate` that mean the same for each store of a batch.
     private static let sharedNames = [
         "from", "mapping", "via", "unmappable", "policies", "batch-size", "keys", "strict-validation", "on-invalid",
-        "max-rejects", "on-loss", "external-threshold", "history", "unknown-hashes", "repair", "new-uuid", "check",
+        "max-rejects", "on-loss", "external-threshold", "history", "cloudkit", "unknown-hashes",
+        "repair", "new-uuid", "check",
     ]
 
     private static let reportOfStores = OptionSpecification(

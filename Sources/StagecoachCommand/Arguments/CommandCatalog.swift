@@ -8,7 +8,7 @@ package enum CommandCatalog {
     package static let all = withoutManual + [man]
 
     private static let withoutManual = [
-        migrate, plan, check, verify, batch, mergeReports, infer, convert, inspect, port, demo, completions,
+        migrate, plan, check, verify, batch, mergeReports, infer, convert, model, inspect, port, demo, completions,
     ]
 
     static let unmappable = OptionSpecification(
@@ -104,9 +104,14 @@ package enum CommandCatalog {
                 "Values of attributes that allow external storage become files above this size, as 100K. Left out: 100K."
         ),
         .init(
-            "history", .choice(["keep", "drop"]), "CHOICE",
+            "history", .choice(["auto", "keep", "drop"]), "CHOICE",
             help:
-                "What becomes of the source's persistent history: drop (the default: who follows it begins anew), or keep, with the destination's entity numbers, where all keys are kept."
+                "What becomes of the source's persistent history: auto (the default: it is carried over where all keys and entity numbers are kept), keep (with the destination's entity numbers, where all keys are kept), or drop (who follows it begins anew; its tables are there, and empty)."
+        ),
+        .init(
+            "cloudkit", .choice(["refuse", "drop"]), "CHOICE",
+            help:
+                "What becomes of a SOURCE that CloudKit mirrors: refuse (the default: exit code 65), or drop (the destination has no state of the sync and no history; the app's next start begins the sync anew, which may duplicate what is in the cloud)."
         ),
         .init(
             "unknown-hashes", .choice(["refuse", "omit"]), "CHOICE",
@@ -278,6 +283,27 @@ package enum CommandCatalog {
                 "to a file"
             ),
             ("stagecoach convert Library1to2.cdm", "to look at it"),
+        ])
+
+    static let model = CommandSpecification(
+        "model", summary: "Write the model of a store as Xcode keeps it",
+        discussion: """
+            MODEL is a store (its cached model, as every SwiftData store has one), a compiled model (.mom, .momd,
+            Bundle.momd:Version) or a model of Xcode. What is written is read again with the same version hashes; parts
+            that Xcode's form has no place for are named on standard error. Nothing that exists is replaced.
+            """,
+        operands: ["MODEL"],
+        options: [
+            .init(
+                "output", letter: "o", .text, "PATH",
+                help:
+                    "A new NAME.xcdatamodel, a new NAME.xcdatamodeld (all versions of a .momd, with its current one), or a new file called contents. Left out: the XML goes to standard output."
+            )
+        ],
+        examples: [
+            ("stagecoach model default.store -o Trips.xcdatamodel", "the model of a SwiftData store, to edit by hand"),
+            ("stagecoach model Library.momd -o Library.xcdatamodeld", "the versions of an app"),
+            ("stagecoach model 'Library.momd:Library 2' | less", "to look at one of them"),
         ])
 
     static let inspect = CommandSpecification(

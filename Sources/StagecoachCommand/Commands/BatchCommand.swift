@@ -142,7 +142,8 @@ struct BatchCommand {
     /// The options that change a result, in one text.
     private var options: String {
         let texts = [
-            "keys", "unmappable", "on-invalid", "max-rejects", "external-threshold", "history", "unknown-hashes",
+            "keys", "unmappable", "on-invalid", "max-rejects", "external-threshold", "history", "cloudkit",
+            "unknown-hashes",
         ]
         .map { "\($0)=\(arguments[option: $0] ?? "")" }
         return (texts + ["strict-validation", "new-uuid", "repair"].map { "\($0)=\(arguments.has($0))" }).joined(

@@ -84,7 +84,8 @@ struct MigrationRequest {
             }
         }
         if let threshold = arguments.number("external-threshold") { options.externalThreshold = threshold }
-        options.history = arguments[option: "history"].flatMap(PersistentHistory.init(rawValue:)) ?? .drop
+        options.history = arguments[option: "history"].flatMap(PersistentHistory.init(rawValue:)) ?? .auto
+        options.cloudKit = arguments[option: "cloudkit"].flatMap(CloudKitMirroring.init(rawValue:)) ?? .refuse
         options.newUUID = arguments.has("new-uuid")
         options.writer = arguments[option: "writer"].flatMap(StoreWriter.init(rawValue:)) ?? .pages
         options.reader = arguments[option: "reader"].flatMap(StoreReader.init(rawValue:)) ?? .pages

@@ -32,9 +32,10 @@ enum CheckWording {
         return lines.map(\.printable).joined(separator: "\n") + "\n"
     }
 
-    /// What becomes of references that get no object, and of objects that a to-one relationship has no room for.
+    /// Rules that cannot be checked, what becomes of references that get no object, and of objects that a to-one relationship has no room for.
     static func notes(_ report: CheckReport) -> [String] {
-        (report.nilReferences ?? []).map(\.sentence) + (report.furtherObjects ?? []).map(\.sentence)
+        (report.unevaluated ?? []) + (report.nilReferences ?? []).map(\.sentence)
+            + (report.furtherObjects ?? []).map(\.sentence)
     }
 
     private static func section(_ title: String, _ found: [CheckReport.Line]) -> [String] {

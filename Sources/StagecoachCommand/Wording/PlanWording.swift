@@ -57,7 +57,7 @@ enum PlanWording {
             lines += ["", "  Left unmapped"] + unmapped.map { "    \($0.sentence)" }
         }
         if let unevaluated = model.unevaluated {
-            lines += ["", "  Does not fit, and is not evaluated"] + unevaluated.map { "    \($0)" }
+            lines += ["", "  Not evaluated"] + unevaluated.map { "    \($0)" }
         }
         lines += ["", "  Entity mappings"]
         lines += TextTable(

@@ -1,0 +1,204 @@
+import Diagnostics
+
+/// A part of a keyed archive as it stands: an object with all that it refers to, for another archive.
+///
+/// Objects that belong to the whole (a model's entities and properties) are kept by name. Cycles and shared objects
+/// stay what they are.
+package struct ArchivedGraph: Sendable, Equatable {
+    /// A value of the graph. References in fields are positions among the graph's nodes.
+    enum Node: Sendable, Equatable {
+        case null
+        case plain(PropertyListValue)
+        case object(classNames: [String], fields: [String: PropertyListValue])
+        case outside(String)
+    }
+
+    /// The first is the root.
+    let nodes: [Node]
+
+    /// The class of the root; nil for a plain value.
+    package var className: String? {
+        if case .object(let names, _)? = nodes.first { names.first } else { nil }
+    }
+
+    /// Copies the part of an archive that begins at a value.
+    ///
+    /// - Parameters:
+    ///   - mostNodes: more are refused: shared parts of hostile archives would multiply.
+    ///   - outside: the name of an object that is no part of the graph; nil for its parts.
+    /// - Throws: `archive.limit`, `archive.reference`, `archive.type`.
+    /// - Complexity: O(nodes).
+    package init(
+        _ value: ArchivedValue, mostNodes: Int = 20_000,
+        outside: (ArchivedObject) throws(MigrationError) -> String?
+    ) throws(MigrationError) {
+        var copy = GraphCopy(mostNodes: mostNodes)
+        try copy.add(value, outside)
+        nodes = copy.nodes
+    }
+
+    /// The value of a graph that is a value without a class; nil for objects.
+    package var plainValue: PropertyListValue? {
+        switch nodes.first {
+        case .null?: .null
+        case .plain(let value)?: value
+        default: nil
+        }
+    }
+
+    /// A text that the root has in a field; nil where it has none.
+    package func string(_ key: String) -> String? {
+        guard case .object(_, let fields)? = nodes.first else { return nil }
+        switch fields[key] {
+        case .string(let text)?: return text
+        case .uid(let place)?:
+            guard place < UInt64(nodes.count), case .plain(.string(let text)) = nodes[Int(place)] else { return nil }
+            return text
+        default: return nil
+        }
+    }
+
+    /// The same bytes for equal graphs, and no others.
+    ///
+    /// - Complexity: O(nodes).
+    package var digestBytes: [UInt8] {
+        let values: [PropertyListValue] = nodes.map { node in
+            switch node {
+            case .null: .array([])
+            case .plain(let value): .array([value])
+            case .outside(let name): .array([.string(name), .boolean(true)])
+            case .object(let names, let fields):
+                .array([.array(names.map { .string($0) }), .dictionary(fields), .boolean(false)])
+            }
+        }
+        // Values of an archive that was read can be written.
+        return (try? BinaryPropertyList.encode(.array(values))) ?? []
+    }
+
+    /// How many values the graph holds.
+    package var count: Int { nodes.count }
+}
+
+/// Walks an archive breadth first, so that equal graphs have equal nodes.
+private struct GraphCopy {
+    let mostNodes: Int
+    var nodes: [ArchivedGraph.Node] = []
+    /// Position of each object by its number in the archive.
+    private var places: [Int: Int] = [:]
+    private var waiting: [(place: Int, object: ArchivedObject)] = []
+
+    init(mostNodes: Int) { self.mostNodes = mostNodes }
+
+    mutating func add(
+        _ value: ArchivedValue, _ outside: (ArchivedObject) throws(MigrationError) -> String?
+    ) throws(MigrationError) {
+        _ = try place(of: value, outside)
+        var next = 0
+        while next < waiting.count {
+            let (place, object) = waiting[next]
+            next += 1
+            var fields: [String: PropertyListValue] = [:]
+            for key in object.keys {
+                guard let field = object.field(key) else { continue }
+                fields[key] = try copied(field, of: object, outside, depth: 0)
+            }
+            nodes[place] = .object(classNames: object.classNames, fields: fields)
+        }
+    }
+
+    private mutating func place(
+        of value: ArchivedValue, _ outside: (ArchivedObject) throws(MigrationError) -> String?
+    ) throws(MigrationError) -> Int {
+        if case .object(let object) = value, let place = places[object.uid] { return place }
+        guard nodes.count < mostNodes else {
+            throw .archive("archive.limit", "A part of the archive has more than \(mostNodes) values")
+        }
+        switch value {
+        case .null: nodes.append(.null)
+        case .plain(let plain): nodes.append(.plain(plain))
+        case .object(let object):
+            places[object.uid] = nodes.count
+            if let name = try outside(object) {
+                nodes.append(.outside(name))
+            } else {
+                waiting.append((nodes.count, object))
+                nodes.append(.null)
+            }
+        }
+        return nodes.count - 1
+    }
+
+    private mutating func copied(
+        _ field: PropertyListValue, of object: ArchivedObject,
+        _ outside: (ArchivedObject) throws(MigrationError) -> String?, depth: Int
+    ) throws(MigrationError) -> PropertyListValue {
+        guard depth < 16 else { throw .archive("archive.limit", "A field of the archive is nested too deeply") }
+        switch field {
+        case .uid: return .uid(UInt64(try place(of: object.archive.value(of: field), outside)))
+        case .array(let members):
+            var copies: [PropertyListValue] = []
+            for member in members { copies.append(try copied(member, of: object, outside, depth: depth + 1)) }
+            return .array(copies)
+        case .set(let members):
+            var copies: [PropertyListValue] = []
+            for member in members { copies.append(try copied(member, of: object, outside, depth: depth + 1)) }
+            return .set(copies)
+        case .dictionary(let entries):
+            var copies: [String: PropertyListValue] = [:]
+            for (key, member) in entries.sorted(by: { $0.key < $1.key }) {
+                copies[key] = try copied(member, of: object, outside, depth: depth + 1)
+            }
+            return .dictionary(copies)
+        default: return field
+        }
+    }
+}
+
+extension KeyedArchiveBuilder {
+    /// Adds a graph.
+    ///
+    /// - Parameter outside: the place of an object that the graph names; nil where there is none, which becomes nil.
+    /// - Returns: the place of the graph's root.
+    package mutating func graph(
+        _ graph: ArchivedGraph, outside: (String) -> Reference?
+    ) -> Reference {
+        var places: [Reference] = []
+        for node in graph.nodes {
+            switch node {
+            case .null: places.append(.null)
+            case .plain(let value): places.append(plain(value))
+            case .outside(let name): places.append(outside(name) ?? .null)
+            case .object: places.append(reserve())
+            }
+        }
+        for (place, node) in zip(places, graph.nodes) {
+            guard case .object(let names, let fields) = node, let className = ClassName(names: names) else { continue }
+            fill(place, className, fields.mapValues { Self.placed($0, places) })
+        }
+        return places.first ?? .null
+    }
+
+    private static func placed(_ value: PropertyListValue, _ places: [Reference]) -> PropertyListValue {
+        switch value {
+        case .uid(let place): places.indices.contains(Int(clamping: place)) ? places[Int(place)].field : .uid(0)
+        case .array(let members): .array(members.map { placed($0, places) })
+        case .set(let members): .set(members.map { placed($0, places) })
+        case .dictionary(let entries): .dictionary(entries.mapValues { placed($0, places) })
+        default: value
+        }
+    }
+}
+
+extension ArchivedGraph {
+    /// A graph that a builder's body makes, as the archive of that root reads.
+    ///
+    /// - Throws: what the body throws, `archive.limit`.
+    package static func made(
+        _ body: (inout KeyedArchiveBuilder) throws(MigrationError) -> KeyedArchiveBuilder.Reference
+    ) throws(MigrationError) -> ArchivedGraph {
+        var builder = KeyedArchiveBuilder()
+        let root = try body(&builder)
+        let archive = try KeyedArchive(decoding: try builder.encode(root: root))
+        return try ArchivedGraph(try archive.topValue()) { _ in nil }
+    }
+}

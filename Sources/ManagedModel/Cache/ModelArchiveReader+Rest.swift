@@ -1,0 +1,120 @@
+import Archives
+import Diagnostics
+
+/// The names of the archived fields that a definition has a place for, or that follow from it.
+enum KnownFields {
+    private static let property: Set<String> = [
+        "NSPropertyName", "NSEntity", "NSRenamingIdentifier", "NSIsOptional", "NSIsTransient", "NSIsOrdered",
+        "NSIsIndexed", "NSIsReadOnly", "NSUserInfo", "NSVersionHashModifier", "_P",
+    ]
+    static let entity: Set<String> = [
+        "NSEntityName", "NSClassNameForEntity", "NSManagedObjectModel", "NSSuperentity", "NSRenamingIdentifier",
+        "NSVersionHashModifier", "NSUserInfo", "NSSubentities", "NSProperties", "NSIsAbstract", "NSUniqueTuples",
+        "NSCompoundIndexes", "NSFetchIndexDescriptions",
+    ]
+    static let attribute = property.union([
+        "NSAttributeType", "NSAttributeValueClassName", "NSDefaultValue", "NSValueTransformerName", "NSFlagsKey",
+        "NSValidationPredicates", "NSValidationWarnings", "NSDerivationExpression", "NSElements", "NSCompositeElements",
+    ])
+    static let relationship = property.union([
+        "NSDestinationEntity", "_NSDestinationEntityName", "NSInverseRelationship", "_NSInverseRelationshipName",
+        "NSMinCount", "NSMaxCount", "NSDeleteRule",
+    ])
+    static let fetchedProperty = property.union(["NSFetchRequest", "_NSFetchRequestEntityName"])
+    static let fetchRequest: Set<String> = [
+        "NSEntity", "NSEntityName", "NSPredicate", "NSFetchLimit", "NSBatchSize", "NSResultType",
+    ]
+}
+
+/// The fields of a fetch request as Core Data sets them by itself.
+enum FetchRequestFields {
+    static let absent = [
+        "NSSortDescriptors", "NSValuesToFetch", "NSPredicate", "NSValuesToGroupBy", "NSHavingPredicate",
+        "NSRelationshipKeyPathsForPrefetching",
+    ]
+    static let zero = ["NSFetchOffset", "NSAllocationType"]
+    /// The bit of the flags for equal results that count once.
+    static let distinct: Int64 = 1
+
+    /// The flags where nobody changed them: those of SwiftGen's requests for objects, their ids, and dictionaries.
+    static func flags(of request: FetchRequestDefinition) -> Int64 {
+        let usual: Int64 =
+            switch request.resultType {
+            case 1: 26
+            case 2: 14
+            default: 30
+            }
+        return usual | (request.returnsDistinctResults ? distinct : 0)
+    }
+
+    static func isUsual(_ value: ArchivedGraph, _ key: String) -> Bool {
+        switch value.plainValue {
+        case .null?: true
+        case .boolean(let flag)?: key == "NSHasFetchRequestFlags" && flag
+        case .integer(let number)?: zero.contains(key) && number == 0
+        default: false
+        }
+    }
+}
+
+extension ModelArchiveReader {
+    /// A part of the archive as it stands; entities and properties are referred to by name.
+    mutating func graph(_ value: ArchivedValue) throws(MigrationError) -> ArchivedGraph {
+        let graph = try ArchivedGraph(value) { object throws(MigrationError) in try ModelPartName.of(object) }
+        try charge(bytes: graph.count * 64)
+        return graph
+    }
+
+    /// The fields of an object that are not among the known ones, and not nil.
+    mutating func otherFields(
+        _ object: ArchivedObject, beside known: Set<String>
+    ) throws(MigrationError) -> [String: ArchivedGraph] {
+        var fields: [String: ArchivedGraph] = [:]
+        for key in object.keys where !known.contains(key) {
+            let value = try object.value(key)
+            if !value.isNull { fields[key] = try graph(value) }
+        }
+        return fields
+    }
+
+    /// The values of the user info that are no text.
+    mutating func otherUserInfo(_ object: ArchivedObject) throws(MigrationError) -> [String: ArchivedGraph] {
+        var info: [String: ArchivedGraph] = [:]
+        for entry in try entries(object, "NSUserInfo") ?? [] {
+            guard let key = try entry.key.string(), try entry.value.string() == nil, !entry.value.isNull else {
+                continue
+            }
+            info[key] = try graph(entry.value)
+        }
+        return info
+    }
+}
+
+/// The names under which a kept part of an archive refers to the model's entities and properties.
+enum ModelPartName {
+    static let model = "model"
+
+    static func entity(_ name: String) -> String { "entity:\(name)" }
+    static func property(_ name: String, of entity: String) -> String { "property:\(entity):\(name)" }
+
+    /// The name of an entity, a property or the model; nil for other objects.
+    static func of(_ object: ArchivedObject) throws(MigrationError) -> String? {
+        if object.isKind(of: "NSManagedObjectModel") { return model }
+        if object.isKind(of: "NSEntityDescription") { return try object.string("NSEntityName").map(entity) }
+        var property = object
+        var owner: ArchivedObject?
+        if object.isKind(of: "_NSPropertyDescriptionProxy") {
+            owner = try object.object("NSEntityDescription")
+            guard let underlying = try object.object("NSUnderlyingProperty") else { return nil }
+            property = underlying
+        }
+        guard property.isKind(of: "NSPropertyDescription"), !property.isKind(of: "NSExpressionDescription") else {
+            return nil
+        }
+        if owner == nil { owner = try property.object("NSEntity") }
+        guard let name = try property.string("NSPropertyName"), let entity = try owner?.string("NSEntityName") else {
+            return nil
+        }
+        return self.property(name, of: entity)
+    }
+}

@@ -1,0 +1,107 @@
+import Archives
+
+/// Parts of an archived definition that have no place in the definition itself, so that a model that is archived again has
+/// them as they were.
+package struct ArchivedParts: Sendable, Equatable {
+    /// Values of the user info that are no text.
+    package var userInfo: [String: ArchivedGraph] = [:]
+    /// Fields that are not nil; of a fetch request those that are not what Core Data sets by itself.
+    package var fields: [String: ArchivedGraph] = [:]
+    /// Bits of an attribute's flags.
+    package var flags: Int64 = 0
+    /// A transformable attribute's default that is an object of the app.
+    package var defaultValue: ArchivedGraph?
+    /// The form of the definition's predicate or expression.
+    var form: ArchivedForm?
+    var validation: ArchivedValidation?
+
+    package init() {}
+
+    /// Forms and rules say nothing that the texts in the definition do not say.
+    package static func == (left: ArchivedParts, right: ArchivedParts) -> Bool {
+        left.userInfo == right.userInfo && left.fields == right.fields && left.flags == right.flags
+            && left.defaultValue == right.defaultValue
+    }
+}
+
+/// The archived form of a text: a predicate, an expression. It holds as long as the text is the same.
+struct ArchivedForm: Sendable {
+    let text: String?
+    let graph: ArchivedGraph
+
+    init(_ graph: ArchivedGraph, of text: String?) {
+        self.graph = graph
+        self.text = text
+    }
+}
+
+/// A rule for an attribute's values: a predicate over `SELF`, the value.
+public struct ValidationPredicate: Sendable, Equatable, CustomStringConvertible {
+    /// The predicate's format string; nil for an archived one that no text says.
+    public var format: String?
+    var form: ArchivedForm?
+
+    /// A rule that Core Data checks before it saves an object.
+    public init(format: String) { self.format = format }
+
+    init(format: String?, form: ArchivedForm?) {
+        self.format = format
+        self.form = form
+    }
+
+    public static func == (left: ValidationPredicate, right: ValidationPredicate) -> Bool {
+        left.format == right.format && (left.format != nil || left.form?.graph == right.form?.graph)
+    }
+
+    public var description: String { format ?? "a predicate of class \(form?.graph.className ?? "unknown")" }
+}
+
+/// The archived rules of an attribute with their warnings, for an attribute that still has the same ones.
+struct ArchivedValidation: Sendable {
+    let predicates: ArchivedGraph
+    let warnings: ArchivedGraph
+    let rules: ValidationRules
+}
+
+/// All rules for an attribute's values.
+struct ValidationRules: Sendable, Equatable {
+    var minimum: AttributeValue?
+    var maximum: AttributeValue?
+    var minimumLength: Int?
+    var maximumLength: Int?
+    var regularExpression: String?
+    var predicates: [String?] = []
+    var warnings: [String] = []
+
+    /// Adds bounds; false, and nothing is added, where one is there already.
+    mutating func add(_ other: ValidationRules) -> Bool {
+        func clash<Value>(_ first: Value?, _ second: Value?) -> Bool { first != nil && second != nil }
+        guard !clash(minimum, other.minimum), !clash(maximum, other.maximum),
+            !clash(minimumLength, other.minimumLength), !clash(maximumLength, other.maximumLength),
+            !clash(regularExpression, other.regularExpression)
+        else { return false }
+        minimum = minimum ?? other.minimum
+        maximum = maximum ?? other.maximum
+        minimumLength = minimumLength ?? other.minimumLength
+        maximumLength = maximumLength ?? other.maximumLength
+        regularExpression = regularExpression ?? other.regularExpression
+        return true
+    }
+}
+
+extension AttributeDefinition {
+    /// The attribute's rules, to compare.
+    var validationRules: ValidationRules {
+        ValidationRules(
+            minimum: minimum, maximum: maximum, minimumLength: minimumLength, maximumLength: maximumLength,
+            regularExpression: regularExpression, predicates: validationPredicates.map(\.format),
+            warnings: validationWarnings)
+    }
+
+    /// Takes over bounds and pattern.
+    mutating func take(_ rules: ValidationRules) {
+        (minimum, maximum) = (rules.minimum, rules.maximum)
+        (minimumLength, maximumLength) = (rules.minimumLength, rules.maximumLength)
+        regularExpression = rules.regularExpression
+    }
+}

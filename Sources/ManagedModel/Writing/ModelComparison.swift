@@ -1,0 +1,110 @@
+import Archives
+
+/// Compares two definitions part by part.
+package enum ModelComparison {
+    /// A part of a model that another one has otherwise, or not at all.
+    package struct Difference: Sendable, Equatable {
+        /// The part's place, as `entity Book, attribute title: default value`.
+        package let part: String
+        /// The part's value, shortened.
+        package let value: String
+    }
+
+    /// The parts of a definition that another one lacks or has otherwise, in the order of the first.
+    ///
+    /// - Complexity: O(both models).
+    package static func parts(of model: ModelDefinition, missingIn other: ModelDefinition) -> [Difference] {
+        var kept: [String: String] = [:]
+        walk(other, []) { kept[$0] = $1 }
+        var differences: [Difference] = []
+        walk(model, []) { part, value in
+            guard kept[part] != value else { return }
+            differences.append(Difference(part: part, value: value.count > 80 ? value.prefix(79) + "…" : value))
+        }
+        return differences
+    }
+
+    /// The words for the members of a definition's collections.
+    private static let members = [
+        "entities": "entity", "attributes": "attribute", "relationships": "relationship",
+        "fetchedProperties": "fetched property", "indexes": "fetch index", "elements": "element",
+        "fetchRequests": "fetch request", "composites": "composite", "configurations": "configuration",
+        "userInfo": "user info", "validationPredicates": "validation predicate",
+    ]
+
+    /// Visits every value that is there, with its place. Definitions are seen as their stored properties, so that none
+    /// is forgotten.
+    private static func walk(_ value: Any, _ place: [String], _ visit: (_ part: String, _ value: String) -> Void) {
+        if let archived = value as? ArchivedParts { return walk(archived, place, visit) }
+        let mirror = Mirror(reflecting: value)
+        switch mirror.displayStyle {
+        case .optional: if let content = mirror.children.first { walk(content.value, place, visit) }
+        case .struct where value is any ModelPart:
+            for child in mirror.children where child.label != "name" {
+                let label = child.label ?? ""
+                guard let word = members[label] else {
+                    walk(child.value, place + [words(label)], visit)
+                    continue
+                }
+                for (index, member) in Mirror(reflecting: child.value).children.enumerated() {
+                    if let entry = member.value as? (key: String, value: Any) {
+                        walk(entry.value, place + ["\(word) \(entry.key)"], visit)
+                    } else {
+                        let name = (member.value as? any ModelPart)?.partName ?? String(index + 1)
+                        visit((place + ["\(word) \(name)"]).joined(separator: ", "), "declared")
+                        walk(member.value, place + ["\(word) \(name)"], visit)
+                    }
+                }
+            }
+        case .collection where value is [AttributeDefinition]:
+            for attribute in value as? [AttributeDefinition] ?? [] {
+                walk(attribute, place + ["element \(attribute.name)"], visit)
+            }
+        default:
+            // No place for a flag that is off.
+            if let flag = value as? Bool, !flag { return }
+            if let list = value as? [String], list.isEmpty { return }
+            if let list = value as? [[String]], list.isEmpty { return }
+            let whole = place.dropLast().joined(separator: ", ")
+            let part = place.last ?? ""
+            visit(whole.isEmpty ? part : "\(whole): \(part)", "\(value)")
+        }
+    }
+
+    private static func walk(
+        _ archived: ArchivedParts, _ place: [String], _ visit: (_ part: String, _ value: String) -> Void
+    ) {
+        func visit(_ part: String, _ graph: ArchivedGraph) {
+            visit(
+                place.joined(separator: ", ") + ": " + part,
+                "archived as \(graph.className ?? "a value without a class")")
+        }
+        for (key, graph) in archived.userInfo.sorted(by: { $0.key < $1.key }) { visit("user info \(key)", graph) }
+        for (key, graph) in archived.fields.sorted(by: { $0.key < $1.key }) { visit(key, graph) }
+        if archived.flags != 0 { visit(place.joined(separator: ", ") + ": flags", "\(archived.flags)") }
+        if let graph = archived.defaultValue { visit("default value", graph) }
+    }
+
+    /// A property's name in words, without the verb: `isOptional` is `optional`.
+    private static func words(_ label: String) -> String {
+        let words = label.reduce(into: "") { text, character in
+            text += character.isUppercase && !text.isEmpty ? " \(character.lowercased())" : String(character)
+        }
+        return words.hasPrefix("is ") ? String(words.dropFirst(3)) : words
+    }
+}
+
+/// A definition that others hold.
+private protocol ModelPart {
+    /// The name, where the part has one.
+    var partName: String? { get }
+}
+
+extension ModelDefinition: ModelPart { fileprivate var partName: String? { nil } }
+extension EntityDefinition: ModelPart { fileprivate var partName: String? { name } }
+extension AttributeDefinition: ModelPart { fileprivate var partName: String? { name } }
+extension RelationshipDefinition: ModelPart { fileprivate var partName: String? { name } }
+extension FetchedPropertyDefinition: ModelPart { fileprivate var partName: String? { name } }
+extension FetchIndexDefinition: ModelPart { fileprivate var partName: String? { name } }
+extension FetchIndexElement: ModelPart { fileprivate var partName: String? { nil } }
+extension FetchRequestDefinition: ModelPart { fileprivate var partName: String? { name } }

@@ -1,0 +1,220 @@
+/// Writes a model version as Xcode keeps it: the `contents` of an `.xcdatamodel`, which ``ModelXMLReader`` reads.
+///
+/// Parts that Xcode's form has no place for are left out; ``ModelComparison`` names them. Holds the text.
+package struct ModelXMLWriter {
+    private var text = ""
+    private var indentation = ""
+
+    /// The text of a model version, in the order of the definition.
+    ///
+    /// - Complexity: O(model).
+    package static func contents(of definition: ModelDefinition) -> String {
+        var writer = ModelXMLWriter()
+        writer.write(definition)
+        return writer.text
+    }
+
+    private mutating func write(_ model: ModelDefinition) {
+        text = "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n"
+        let attributes: [Attribute] = [
+            ("type", "com.apple.IDECoreDataModeler.DataModel"), ("documentVersion", "1.0"),
+            ("lastSavedToolsVersion", "22758"), ("systemVersion", "23E224"), ("minimumToolsVersion", "Automatic"),
+            ("sourceLanguage", "Swift"), ("userDefinedModelVersionIdentifier", model.versionIdentifiers.first),
+        ]
+        element("model", attributes) { writer in
+            for entity in model.entities { writer.write(entity) }
+            for (name, elements) in model.composites.sorted(by: { ModelResolution.precedes($0.key, $1.key) }) {
+                writer.element("composite", [("name", name)]) { writer in
+                    for attribute in elements { writer.write(attribute) }
+                }
+            }
+            for (name, members) in model.configurations.sorted(by: { ModelResolution.precedes($0.key, $1.key) }) {
+                writer.element("configuration", [("name", name)]) { writer in
+                    for member in members { writer.element("memberEntity", [("name", member)]) }
+                }
+            }
+            for request in model.fetchRequests { writer.write(request) }
+        }
+    }
+
+    private mutating func write(_ entity: EntityDefinition) {
+        let attributes: [Attribute] = [
+            ("name", entity.name),
+            // The reader takes one leading point for the module's.
+            ("representedClassName", entity.managedObjectClassName.map { $0.hasPrefix(".") ? "." + $0 : $0 }),
+            ("parentEntity", entity.superentityName), ("isAbstract", Self.flag(entity.isAbstract)),
+            ("elementID", entity.renamingIdentifier), ("versionHashModifier", entity.versionHashModifier),
+            ("syncable", "YES"),
+        ]
+        element("entity", attributes) { writer in
+            for attribute in entity.attributes { writer.write(attribute) }
+            for relationship in entity.relationships { writer.write(relationship) }
+            for property in entity.fetchedProperties { writer.write(property) }
+            for index in entity.indexes { writer.write(index) }
+            writer.lists("compoundIndexes", "compoundIndex", "index", entity.compoundIndexes)
+            writer.lists("uniquenessConstraints", "uniquenessConstraint", "constraint", entity.uniquenessConstraints)
+            writer.write(userInfo: entity.userInfo)
+        }
+    }
+
+    // MARK: Properties
+
+    private mutating func write(_ attribute: AttributeDefinition) {
+        let isNamed = attribute.type != .undefined || !attribute.isTransient
+        var attributes: [Attribute] = [
+            ("name", attribute.name), ("optional", Self.flag(attribute.isOptional)),
+            ("transient", Self.flag(attribute.isTransient)), ("indexed", Self.flag(attribute.isIndexed)),
+            ("attributeType", isNamed ? attribute.type.label : nil),
+        ]
+        if attribute.type == .composite { attributes.append(("composite", attribute.compositeName)) }
+        if let expression = attribute.derivationExpression {
+            attributes += [("derived", "YES"), ("derivationExpression", expression)]
+        }
+        attributes += ModelAttributeText.bounds(of: attribute)
+        attributes.append(ModelAttributeText.defaultValue(of: attribute))
+        attributes += [
+            ("usesScalarValueType", attribute.usesScalarValueType.map { $0 ? "YES" : "NO" }),
+            ("valueTransformerName", attribute.valueTransformerName), ("customClassName", attribute.valueClassName),
+            ("allowsExternalBinaryDataStorage", Self.flag(attribute.allowsExternalBinaryDataStorage)),
+            ("preserveAfterDeletion", Self.flag(attribute.preservesValueInHistoryOnDeletion)),
+            ("elementID", attribute.renamingIdentifier), ("versionHashModifier", attribute.versionHashModifier),
+        ]
+        element("attribute", attributes) { $0.write(userInfo: attribute.userInfo) }
+    }
+
+    private mutating func write(_ relationship: RelationshipDefinition) {
+        let greatest: Int? =
+            if relationship.isToMany { relationship.maximumCount == 0 ? nil : relationship.maximumCount } else { 1 }
+        let attributes: [Attribute] = [
+            ("name", relationship.name), ("optional", Self.flag(relationship.isOptional)),
+            ("transient", Self.flag(relationship.isTransient)), ("indexed", Self.flag(relationship.isIndexed)),
+            ("toMany", Self.flag(relationship.isToMany)),
+            ("minCount", relationship.minimumCount == 0 ? nil : String(relationship.minimumCount)),
+            ("maxCount", greatest.map { String($0) }), ("ordered", Self.flag(relationship.isOrdered)),
+            ("deletionRule", relationship.deleteRule.label), ("destinationEntity", relationship.destinationEntityName),
+            ("inverseName", relationship.inverseName),
+            ("inverseEntity", relationship.inverseName.map { _ in relationship.destinationEntityName }),
+            ("elementID", relationship.renamingIdentifier), ("versionHashModifier", relationship.versionHashModifier),
+        ]
+        element("relationship", attributes) { $0.write(userInfo: relationship.userInfo) }
+    }
+
+    private mutating func write(_ property: FetchedPropertyDefinition) {
+        let attributes: [Attribute] = [
+            ("name", property.name), ("optional", Self.flag(property.isOptional)),
+            ("elementID", property.renamingIdentifier), ("versionHashModifier", property.versionHashModifier),
+        ]
+        element("fetchedProperty", attributes) { writer in
+            if let request = property.fetchRequest { writer.write(request) }
+            writer.write(userInfo: property.userInfo)
+        }
+    }
+
+    private mutating func write(_ request: FetchRequestDefinition) {
+        element(
+            "fetchRequest",
+            [
+                ("name", request.name), ("entity", request.entityName), ("predicateString", request.predicate),
+                ("resultType", Self.number(request.resultType)), ("fetchLimit", Self.number(request.fetchLimit)),
+                ("fetchBatchSize", Self.number(request.fetchBatchSize)),
+                ("returnDistinctResults", Self.flag(request.returnsDistinctResults)),
+            ])
+    }
+
+    private mutating func write(_ index: FetchIndexDefinition) {
+        let attributes: [Attribute] = [("name", index.name), ("partialIndexPredicate", index.partialIndexPredicate)]
+        element("fetchIndex", attributes) { writer in
+            for element in index.elements {
+                writer.element(
+                    "fetchIndexElement",
+                    [
+                        ("property", element.propertyName), ("expression", element.expression),
+                        ("type", element.isRTree ? "RTree" : "Binary"),
+                        ("order", element.isAscending ? "ascending" : "descending"),
+                    ])
+            }
+        }
+    }
+
+    private mutating func lists(_ outer: String, _ inner: String, _ member: String, _ lists: [[String]]) {
+        guard !lists.isEmpty else { return }
+        element(outer, []) { writer in
+            for list in lists {
+                writer.element(inner, []) { writer in
+                    for name in list { writer.element(member, [("value", name)]) }
+                }
+            }
+        }
+    }
+
+    private mutating func write(userInfo: [String: String]) {
+        // A key or value with characters that XML does not have is no part of the form.
+        let entries = userInfo.filter {
+            !$0.key.isEmpty && Self.escaped($0.key) != nil && Self.escaped($0.value) != nil
+        }
+        guard !entries.isEmpty else { return }
+        element("userInfo", []) { writer in
+            for (key, value) in entries.sorted(by: { ModelResolution.precedes($0.key, $1.key) }) {
+                writer.element("entry", [("key", key), ("value", value)])
+            }
+        }
+    }
+
+    // MARK: XML
+
+    /// An attribute of a tag; nil: it is left out.
+    typealias Attribute = (name: String, value: String?)
+
+    private static func number(_ number: Int) -> String? { number == 0 ? nil : String(number) }
+
+    private static func flag(_ flag: Bool) -> String? { flag ? "YES" : nil }
+
+    private mutating func element(
+        _ name: String, _ attributes: [Attribute], _ content: (inout ModelXMLWriter) -> Void = { _ in }
+    ) {
+        text += "\(indentation)<\(name)"
+        for (name, value) in attributes {
+            if let value, let escaped = Self.escaped(value) { text += " \(name)=\"\(escaped)\"" }
+        }
+        text += ">\n"
+        let start = text.utf8.count
+        indentation += "    "
+        content(&self)
+        indentation.removeLast(4)
+        if text.utf8.count > start {
+            text += "\(indentation)</\(name)>\n"
+        } else {
+            text.removeLast(2)
+            text += "/>\n"
+        }
+    }
+
+    /// The text as an attribute's value; nil where it has characters that XML 1.0 does not have.
+    private static func escaped(_ text: String) -> String? {
+        var escaped = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "&": escaped += "&amp;"
+            case "<": escaped += "&lt;"
+            case ">": escaped += "&gt;"
+            case "\"": escaped += "&quot;"
+            case "\t", "\n", "\r": escaped += "&#\(scalar.value);"
+            case "\u{0}"..."\u{1F}", "\u{FFFE}", "\u{FFFF}": return nil
+            default: escaped.unicodeScalars.append(scalar)
+            }
+        }
+        return escaped
+    }
+}
+
+extension DeleteRule {
+    /// The words that Xcode writes.
+    var label: String {
+        switch self {
+        case .noAction: "No Action"
+        case .nullify: "Nullify"
+        case .cascade: "Cascade"
+        case .deny: "Deny"
+        }
+    }
+}

@@ -1,0 +1,78 @@
+import Diagnostics
+import Foundation
+import ManagedModel
+import Mapping
+
+/// A validation predicate of an attribute, evaluated for its values.
+struct ValuePredicate {
+    /// The predicate's format.
+    let text: String
+    private let predicate: SourcePredicate
+
+    /// The predicates of an attribute that can be evaluated.
+    static func all(of attribute: AttributeDefinition) -> [ValuePredicate] {
+        attribute.validationPredicates.compactMap { try? made($0, of: attribute).get() }
+    }
+
+    /// The predicates of a model that cannot be evaluated: a sentence each, without a full stop.
+    static func unevaluated(in model: ManagedObjectModel) -> [String] {
+        var sentences: [String] = []
+        for entity in model.entities {
+            for attribute in entity.definition.attributes {
+                guard !attribute.isTransient, attribute.derivationExpression == nil else { continue }
+                for predicate in attribute.validationPredicates {
+                    guard case .failure(let reason) = made(predicate, of: attribute) else { continue }
+                    sentences.append(
+                        "The validation predicate of \(entity.definition.name).\(attribute.name) cannot be evaluated and "
+                            + "is not checked, because \(reason.text): \(predicate)")
+                }
+            }
+        }
+        return sentences
+    }
+
+    /// Why a predicate cannot be evaluated.
+    private struct Reason: Error { let text: String }
+
+    private static func made(
+        _ predicate: ValidationPredicate, of attribute: AttributeDefinition
+    ) -> Result<ValuePredicate, Reason> {
+        guard let text = predicate.format else { return .failure(Reason(text: "it has no text form")) }
+        let parsed: SourcePredicate
+        do throws(MigrationError) { parsed = try SourcePredicate(format: text) } catch {
+            return .failure(Reason(text: "it is no predicate (\(error.message))"))
+        }
+        guard let sample = sample(attribute) else {
+            return .failure(
+                Reason(
+                    text: attribute.type == .binaryData
+                        ? "values may be in files of their own" : "its values are objects of the app"))
+        }
+        let made = ValuePredicate(text: text, predicate: parsed)
+        do { _ = try parsed.evaluate(with: sample) } catch {
+            return .failure(Reason(text: (error as? MigrationError)?.message ?? "\(error)"))
+        }
+        return .success(made)
+    }
+
+    /// A value of the attribute's type, to try a predicate on; nil where values are not what an expression can read.
+    private static func sample(_ attribute: AttributeDefinition) -> Any? {
+        switch attribute.type {
+        case .integer16, .integer32, .integer64, .double, .float: NSNumber(value: 1)
+        case .boolean: NSNumber(value: true)
+        case .decimal: NSDecimalNumber(value: 1)
+        case .string: ""
+        case .date: Date(timeIntervalSinceReferenceDate: 0)
+        case .binaryData: attribute.allowsExternalBinaryDataStorage ? nil : Data()
+        case .uuid: UUID()
+        case .uri: URL(string: "a:b")
+        case .undefined, .transformable, .objectID, .composite: nil
+        }
+    }
+
+    /// Whether a value breaks the predicate; one for which it cannot be evaluated does. nil breaks none, as in Core Data.
+    func isBroken(by value: Any?) -> Bool {
+        guard let value else { return false }
+        return ((try? predicate.evaluate(with: value)) ?? false) == false
+    }
+}
