@@ -22,6 +22,7 @@ struct CommandHelpTests {
                       merge-reports  Add up the results of a batch's shares
                       infer          Infer the mapping model between two model versions
                       convert        Write a mapping model of any form as JSON
+                      model          Write the model of a store as Xcode keeps it
                       inspect        Show what a store, a model or a mapping model holds
                       port           List what to change in policy sources for Linux
                       demo           Make a store, migrate it and show what happened
@@ -157,9 +158,16 @@ struct CommandHelpTests {
                                             become files above this size, as 100K. Left out:
                                             100K.
                       --history CHOICE      What becomes of the source's persistent history:
-                                            drop (the default: who follows it begins anew), or
-                                            keep, with the destination's entity numbers, where
-                                            all keys are kept.
+                                            auto (the default: it is carried over where all keys
+                                            and entity numbers are kept), keep (with the
+                                            destination's entity numbers, where all keys are
+                                            kept), or drop (who follows it begins anew; its
+                                            tables are there, and empty).
+                      --cloudkit CHOICE     What becomes of a SOURCE that CloudKit mirrors:
+                                            refuse (the default: exit code 65), or drop (the
+                                            destination has no state of the sync and no history;
+                                            the app's next start begins the sync anew, which may
+                                            duplicate what is in the cloud).
                       --unknown-hashes CHOICE
                                             What becomes of version hashes that only Core Data
                                             can compute, those of entities with derived or

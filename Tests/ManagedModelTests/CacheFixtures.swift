@@ -8,7 +8,7 @@ import Testing
 
 /// Archived models of real stores and compiled models.
 enum RealModelArchives {
-    static let storeExtensions: Set<String> = ["sqlite", "moody", "wiredatabase"]
+    static let storeExtensions: Set<String> = ["sqlite", "moody", "wiredatabase", "store"]
 
     /// Z_MODELCACHE of every shared store that has one, with the store's path.
     static func caches() throws -> [(path: String, content: [UInt8])] {

@@ -31,17 +31,17 @@ struct ForeignTableTests {
         #expect(try notes(adding: history).allSatisfy { !$0.contains("left behind: ") })
     }
 
-    @Test("The report counts those of CloudKit mirroring and names the others")
+    @Test("The report names them; those of CloudKit mirroring are none")
     func named() throws {
-        let found = try notes(adding: [
-            "CREATE TABLE ANSCKMETADATAENTRY (Z_PK INTEGER PRIMARY KEY)", "CREATE TABLE ANSCKEVENT (Z_PK INTEGER)",
-            "CREATE TABLE search (word VARCHAR)",
-        ])
-        #expect(
-            found == [
-                "CloudKit mirroring is left behind (2 tables): Core Data sets the copy up for it anew",
-                "Tables that are no part of the source model are left behind: search",
-            ])
+        var options = MigrationOptions()
+        options.cloudKit = .drop
+        let found = try notes(
+            adding: [
+                "CREATE TABLE ANSCKMETADATAENTRY (Z_PK INTEGER PRIMARY KEY)", "CREATE TABLE ANSCKEVENT (Z_PK INTEGER)",
+                "CREATE TABLE search (word VARCHAR)",
+            ], options: options)
+        #expect(found.count == 2 && found[0].hasPrefix("The state of CloudKit's sync (2 tables)"), "\(found)")
+        #expect(found.last == "Tables that are no part of the source model are left behind: search")
     }
 
     @Test("Of very many tables twenty are named")

@@ -36,7 +36,7 @@ extension ModelArchiveReader {
             flags
             & ~(AttributeFlags.allowsExternalBinaryDataStorage | AttributeFlags.preservesValueInHistoryOnDeletion)
         attribute.userInfo = try userInfo(object)
-        attribute.archived.userInfo = try otherUserInfo(object)
+        try readUserInfo(object, into: &attribute.archived)
         attribute.archived.fields = try otherFields(object, beside: KnownFields.attribute)
         let defaultValue = try object.value("NSDefaultValue")
         attribute.defaultValue = try Self.value(defaultValue, of: type, "default value")

@@ -34,7 +34,7 @@ extension ModelArchiveReader {
         relationship.renamingIdentifier = try renamingIdentifier(object, name)
         relationship.versionHashModifier = try object.string("NSVersionHashModifier")
         relationship.userInfo = try userInfo(object)
-        relationship.archived.userInfo = try otherUserInfo(object)
+        try readUserInfo(object, into: &relationship.archived)
         relationship.archived.fields = try otherFields(object, beside: KnownFields.relationship)
         return relationship
     }
@@ -55,7 +55,7 @@ extension ModelArchiveReader {
         property.renamingIdentifier = try renamingIdentifier(object, name)
         property.versionHashModifier = try object.string("NSVersionHashModifier")
         property.userInfo = try userInfo(object)
-        property.archived.userInfo = try otherUserInfo(object)
+        try readUserInfo(object, into: &property.archived)
         property.archived.fields = try otherFields(object, beside: KnownFields.fetchedProperty)
         if let request = try object.object("NSFetchRequest") {
             // The archive has no name for it; this is what Xcode calls it in every model.

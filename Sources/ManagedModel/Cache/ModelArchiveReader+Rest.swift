@@ -77,16 +77,20 @@ extension ModelArchiveReader {
         return fields
     }
 
-    /// The values of the user info that are no text.
-    mutating func otherUserInfo(_ object: ArchivedObject) throws(MigrationError) -> [String: ArchivedGraph] {
-        var info: [String: ArchivedGraph] = [:]
+    /// Reads the values of the user info that are no text.
+    mutating func readUserInfo(
+        _ object: ArchivedObject, into archived: inout ArchivedParts
+    ) throws(MigrationError) {
         for entry in try entries(object, "NSUserInfo") ?? [] {
             guard let key = try entry.key.string(), try entry.value.string() == nil, !entry.value.isNull else {
                 continue
             }
-            info[key] = try graph(entry.value)
+            if let number = try entry.value.number(), Self.userInfoText(number) != nil {
+                archived.numbers[key] = number
+            } else {
+                archived.userInfo[key] = try graph(entry.value)
+            }
         }
-        return info
     }
 }
 

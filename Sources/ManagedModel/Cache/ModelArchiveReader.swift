@@ -68,7 +68,7 @@ struct ModelArchiveReader {
         entity.renamingIdentifier = try renamingIdentifier(object, name)
         entity.versionHashModifier = try object.string("NSVersionHashModifier")
         entity.userInfo = try userInfo(object)
-        entity.archived.userInfo = try otherUserInfo(object)
+        try readUserInfo(object, into: &entity.archived)
         entity.archived.fields = try otherFields(object, beside: KnownFields.entity)
         var inherited: Set<String> = []
         if let superentity = try object.object("NSSuperentity") {

@@ -36,7 +36,7 @@ extension ModelArchiveWriter {
     /// The fields that all properties have, and `_P`.
     private mutating func propertyFields(
         name: String, entity: Reference, renamingIdentifier: String?, versionHashModifier: String?,
-        userInfo: [String: String], otherUserInfo: [String: ArchivedGraph], isOptional: Bool, isTransient: Bool,
+        userInfo: [String: String], archived: ArchivedParts, isOptional: Bool, isTransient: Bool,
         isReadOnly: Bool = false,
         isOrdered: Bool = false, isIndexed: Bool = false, hasValidation: Bool = false
     ) -> Fields {
@@ -65,10 +65,10 @@ extension ModelArchiveWriter {
         }
         if isIndexed { fields["NSIsIndexed"] = .boolean(true) }
         if !hasValidation { bits |= PropertyBits.withoutValidation }
-        if userInfo.isEmpty, otherUserInfo.isEmpty {
+        if userInfo.isEmpty, archived.userInfo.isEmpty {
             bits |= PropertyBits.withoutUserInfo
         } else {
-            fields["NSUserInfo"] = self.userInfo(userInfo, otherUserInfo).field
+            fields["NSUserInfo"] = self.userInfo(userInfo, archived).field
         }
         if let versionHashModifier {
             fields["NSVersionHashModifier"] = builder.string(versionHashModifier).field
@@ -89,7 +89,7 @@ extension ModelArchiveWriter {
         var fields = propertyFields(
             name: attribute.name, entity: entity, renamingIdentifier: attribute.renamingIdentifier,
             versionHashModifier: attribute.versionHashModifier, userInfo: attribute.userInfo,
-            otherUserInfo: attribute.archived.userInfo, isOptional: attribute.isOptional,
+            archived: attribute.archived, isOptional: attribute.isOptional,
             isTransient: attribute.isTransient, isReadOnly: isDerived,
             isIndexed: attribute.isIndexed, hasValidation: validation != nil)
         var flags = attribute.archived.flags
@@ -183,7 +183,7 @@ extension ModelArchiveWriter {
         var fields = propertyFields(
             name: definition.name, entity: entity, renamingIdentifier: definition.renamingIdentifier,
             versionHashModifier: definition.versionHashModifier, userInfo: definition.userInfo,
-            otherUserInfo: definition.archived.userInfo, isOptional: definition.isOptional,
+            archived: definition.archived, isOptional: definition.isOptional,
             isTransient: definition.isTransient, isOrdered: definition.isOrdered,
             isIndexed: definition.isIndexed)
         let inverse = definition.inverseName.flatMap { properties[destination.index][$0] }
@@ -205,7 +205,7 @@ extension ModelArchiveWriter {
         var fields = propertyFields(
             name: property.name, entity: entity, renamingIdentifier: property.renamingIdentifier,
             versionHashModifier: property.versionHashModifier, userInfo: property.userInfo,
-            otherUserInfo: property.archived.userInfo, isOptional: property.isOptional, isTransient: true,
+            archived: property.archived, isOptional: property.isOptional, isTransient: true,
             isReadOnly: true)
         add(property.archived.fields, to: &fields)
         if let request = property.fetchRequest {

@@ -108,16 +108,21 @@ struct ModelArchiveWriter {
         return isSet ? builder.set(references) : builder.array(references, isMutable: true)
     }
 
-    mutating func userInfo(_ info: [String: String], _ others: [String: ArchivedGraph]) -> Reference {
-        let keys = Set(info.keys).union(others.keys).sorted(by: ModelResolution.precedes)
+    mutating func userInfo(_ info: [String: String], _ archived: ArchivedParts) -> Reference {
+        let keys = Set(info.keys).union(archived.userInfo.keys).sorted(by: ModelResolution.precedes)
         guard !keys.isEmpty else { return emptyUserInfo }
         var entries: [(key: Reference, value: Reference)] = []
         for key in keys {
-            let text = info[key]
-            var other = others[key]
-            // The text of a number may have been given another value.
-            if let text, other?.plainValue.flatMap(ModelArchiveReader.userInfoText) != text { other = nil }
-            guard let value = other.map({ graph($0) }) ?? text.map({ builder.string($0) }) else { continue }
+            let value: Reference
+            if let text = info[key] {
+                // The text of a number may have been given another value.
+                let number = archived.numbers[key].flatMap { ModelArchiveReader.userInfoText($0) == text ? $0 : nil }
+                value = number.map { builder.plain($0) } ?? builder.string(text)
+            } else if let other = archived.userInfo[key] {
+                value = graph(other)
+            } else {
+                continue
+            }
             entries.append((builder.string(key), value))
         }
         return builder.dictionary(entries)
@@ -164,7 +169,7 @@ struct ModelArchiveWriter {
             "NSSuperentity": (entity.superentity.map { entities[$0.index] } ?? .null).field,
             "NSRenamingIdentifier": builder.string(definition.renamingIdentifier ?? definition.name).field,
             "NSVersionHashModifier": builder.string(definition.versionHashModifier).field,
-            "NSUserInfo": userInfo(definition.userInfo, definition.archived.userInfo).field,
+            "NSUserInfo": userInfo(definition.userInfo, definition.archived).field,
         ]
         add(definition.archived.fields, to: &fields)
         let subentities = entity.subentities.map {

@@ -3,8 +3,10 @@ import Archives
 /// Parts of an archived definition that have no place in the definition itself, so that a model that is archived again has
 /// them as they were.
 package struct ArchivedParts: Sendable, Equatable {
-    /// Values of the user info that are no text.
+    /// Values of the user info that are neither text nor number.
     package var userInfo: [String: ArchivedGraph] = [:]
+    /// Numbers and Booleans of the user info, which the definition has as text.
+    var numbers: [String: PropertyListValue] = [:]
     /// Fields that are not nil; of a fetch request those that are not what Core Data sets by itself.
     package var fields: [String: ArchivedGraph] = [:]
     /// Bits of an attribute's flags.
@@ -17,7 +19,7 @@ package struct ArchivedParts: Sendable, Equatable {
 
     package init() {}
 
-    /// Forms and rules say nothing that the texts in the definition do not say.
+    /// Forms, rules and numbers say nothing that the texts in the definition do not say.
     package static func == (left: ArchivedParts, right: ArchivedParts) -> Bool {
         left.userInfo == right.userInfo && left.fields == right.fields && left.flags == right.flags
             && left.defaultValue == right.defaultValue

@@ -43,7 +43,7 @@ package enum ModelComparison {
             for child in mirror.children where child.label != "name" {
                 let label = child.label ?? ""
                 guard let word = members[label] else {
-                    walk(child.value, place + [words(label)], visit)
+                    walk(child.value, label == "archived" ? place : place + [words(label)], visit)
                     continue
                 }
                 for (index, member) in Mirror(reflecting: child.value).children.enumerated() {
@@ -74,15 +74,14 @@ package enum ModelComparison {
     private static func walk(
         _ archived: ArchivedParts, _ place: [String], _ visit: (_ part: String, _ value: String) -> Void
     ) {
-        func visit(_ part: String, _ graph: ArchivedGraph) {
-            visit(
-                place.joined(separator: ", ") + ": " + part,
-                "archived as \(graph.className ?? "a value without a class")")
+        let whole = place.joined(separator: ", ")
+        func say(_ part: String, _ graph: ArchivedGraph) {
+            visit("\(whole): \(part)", "archived as \(graph.className ?? "a value without a class")")
         }
-        for (key, graph) in archived.userInfo.sorted(by: { $0.key < $1.key }) { visit("user info \(key)", graph) }
-        for (key, graph) in archived.fields.sorted(by: { $0.key < $1.key }) { visit(key, graph) }
-        if archived.flags != 0 { visit(place.joined(separator: ", ") + ": flags", "\(archived.flags)") }
-        if let graph = archived.defaultValue { visit("default value", graph) }
+        for (key, graph) in archived.userInfo.sorted(by: { $0.key < $1.key }) { say("user info \(key)", graph) }
+        for (key, graph) in archived.fields.sorted(by: { $0.key < $1.key }) { say(key, graph) }
+        if archived.flags != 0 { visit("\(whole): flags", "\(archived.flags)") }
+        if let graph = archived.defaultValue { say("default value", graph) }
     }
 
     /// A property's name in words, without the verb: `isOptional` is `optional`.

@@ -18,7 +18,9 @@ struct ValuePredicate {
     static func unevaluated(in model: ManagedObjectModel) -> [String] {
         var sentences: [String] = []
         for entity in model.entities {
-            for attribute in entity.definition.attributes {
+            // A composite's elements stand in its place; it has predicates of its own beside.
+            let composites = entity.definition.attributes.filter { $0.type == .composite }
+            for attribute in entity.ownAttributes.map(\.definition) + composites {
                 guard !attribute.isTransient, attribute.derivationExpression == nil else { continue }
                 for predicate in attribute.validationPredicates {
                     guard case .failure(let reason) = made(predicate, of: attribute) else { continue }
