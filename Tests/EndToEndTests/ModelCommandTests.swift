@@ -8,7 +8,8 @@ import Testing
 
 @Suite("stagecoach model")
 struct ModelCommandTests {
-    private static let bundle = SharedStores.repository.appendingPathComponent("Fixtures/Models/Library.xcdatamodeld").path
+    private static let bundle = SharedStores.repository.appendingPathComponent("Fixtures/Models/Library.xcdatamodeld")
+        .path
 
     private func store(in folder: TemporaryFolder, cached: Bool = true) throws -> String {
         let model = try ModelLocator.load("\(Self.bundle):Library").model
