@@ -55,7 +55,7 @@ public struct MigrationOptions: Sendable {
     public var externalThreshold = ExternalFiles.defaultThreshold
     /// What becomes of the source's persistent history.
     public var history: PersistentHistory = .auto
-    /// What becomes of a source that CloudKit mirrors.
+    /// The choice for a source that CloudKit mirrors.
     public var cloudKit: CloudKitMirroring = .refuse
     /// False sends every entity mapping through the stages as if user code ran, with the same result.
     public var usesStoreSpecificMigrationManager = true
@@ -95,7 +95,7 @@ extension MigrationOptions {
     var damage: DamageChoice { repairs ? .repair : .offerRepair }
 }
 
-/// What becomes of a store's persistent history. A copy without it has the tables of a source that has them, empty.
+/// The choice for a source's persistent history. A copy without it has the tables of a source that has them, empty.
 public enum PersistentHistory: String, Sendable, CaseIterable {
     /// It is carried over where all keys and all entity numbers are kept, else left behind.
     case auto
@@ -105,7 +105,7 @@ public enum PersistentHistory: String, Sendable, CaseIterable {
     case keep
 }
 
-/// What becomes of a source that CloudKit mirrors: one with tables of `NSPersistentCloudKitContainer`, `ANSCK…`.
+/// The choice for a source that CloudKit mirrors: one with tables of `NSPersistentCloudKitContainer`, `ANSCK…`.
 public enum CloudKitMirroring: String, Sendable, CaseIterable {
     /// It is refused: a copy without the state of the sync may duplicate what is in the cloud.
     case refuse

@@ -65,14 +65,20 @@ extension ModelArchiveReader {
         return graph
     }
 
-    /// The fields of an object that are not among the known ones, and not nil.
+    /// The fields of an object that are not among the known ones, and not nil. One that cannot be taken over is left: nothing
+    /// asks for it.
     mutating func otherFields(
         _ object: ArchivedObject, beside known: Set<String>
     ) throws(MigrationError) -> [String: ArchivedGraph] {
         var fields: [String: ArchivedGraph] = [:]
         for key in object.keys where !known.contains(key) {
-            let value = try object.value(key)
-            if !value.isNull { fields[key] = try graph(value) }
+            do throws(MigrationError) {
+                let value = try object.value(key)
+                if !value.isNull { fields[key] = try graph(value) }
+            } catch {
+                // The attempt has its price, so that many of them end.
+                try charge(bytes: 20_000 * 64)
+            }
         }
         return fields
     }

@@ -35,7 +35,7 @@ public struct FetchRequestDefinition: Sendable, Equatable {
     public var fetchBatchSize = 0
     /// Core Data's code of what is fetched; 0: objects.
     public var resultType = 0
-    /// Whether equal results count once.
+    /// True where equal results count once.
     public var returnsDistinctResults = false
     /// Parts of an archive that have no place above.
     package var archived = ArchivedParts()
@@ -289,7 +289,7 @@ public struct FetchedPropertyDefinition: Sendable, Equatable {
     public var isOptional = true
     /// What it fetches.
     public var fetchRequest: FetchRequestDefinition?
-    /// What it is matched by; nil: its name.
+    /// The name that it is matched by; nil: its own.
     public var renamingIdentifier: String?
     /// A text of the model's author.
     public var versionHashModifier: String?

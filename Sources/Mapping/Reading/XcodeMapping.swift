@@ -121,7 +121,8 @@ private struct XcodeObjectReader {
         }
         if model == nil {
             throw MigrationError(
-                "mapping.notAMapping", .configuration, "The file holds no XDDEVMAPPINGMODEL object: it is no mapping model, but perhaps an XML store of Core Data",
+                "mapping.notAMapping", .configuration,
+                "The file holds no XDDEVMAPPINGMODEL object: it may be an XML store of Core Data",
                 remedy: "Name an .xcmappingmodel, or the xcmapping.xml in it", context: .init(path: path))
         }
     }

@@ -5,7 +5,7 @@ enum ForeignFile {
     /// The bytes of a file that are looked at.
     static let prefixLength = 4096
 
-    /// What a file is, as the end of the sentence "The file is …", and what to do about it.
+    /// Names a file, as the end of the sentence "The file is …", and what to do about it.
     ///
     /// - Parameters:
     ///   - prefix: its first ``prefixLength`` bytes, or all of them.
@@ -98,7 +98,7 @@ enum ForeignFile {
         return ("an XML file", "Name the store's main file")
     }
 
-    /// Whether bytes look like cipher text: all values about as often.
+    /// True for bytes that look like cipher text: all values about as often.
     private static func isRandom(_ prefix: [UInt8]) -> Bool {
         guard prefix.count >= 512 else { return Set(prefix).count * 2 > prefix.count }
         var counts = [Int](repeating: 0, count: 256)
@@ -112,7 +112,7 @@ enum ForeignFile {
 
 /// A SQLite database that is no store of Core Data, named by its tables.
 enum ForeignDatabase {
-    /// What a database is, as the end of the sentence "The database is …", and what to do about it.
+    /// Names a database, as the end of the sentence "The database is …", and what to do about it.
     ///
     /// - Parameter tables: their names, as many as are worth a look.
     static func description(of tables: [String]) -> (what: String, remedy: String) {

@@ -70,6 +70,7 @@ package struct HistoryCopy {
             for table in Self.tables { try destination.execute("DROP TABLE IF EXISTS \(table)") }
             return
         }
+        guard try destination.hasTable(Self.changes) else { return }
         let insert = try destination.prepare("INSERT INTO Z_PRIMARYKEY VALUES (?, ?, ?, ?)")
         for row in source.primaryKeys where row.number > Self.firstNumber && Self.tables.contains("A" + row.name) {
             insert.bind(Int64(row.number), at: 1)

@@ -72,7 +72,7 @@ struct ValuePredicate {
         }
     }
 
-    /// Whether a value breaks the predicate; one for which it cannot be evaluated does. nil breaks none, as in Core Data.
+    /// True for a value that breaks the predicate; one for which it cannot be evaluated does. nil breaks none, as in Core Data.
     func isBroken(by value: Any?) -> Bool {
         guard let value else { return false }
         return ((try? predicate.evaluate(with: value)) ?? false) == false
