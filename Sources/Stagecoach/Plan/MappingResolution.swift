@@ -226,15 +226,19 @@ struct MappingResolution {
             planned.append(
                 PlannedRelationship(
                     relationship: relationship, storage: destination.storage(of: relationship), value: value,
-                    refusal: property?.refusal, keepsMembers: keepsMembers(value, among: all)))
+                    refusal: property?.refusal, keepsMembers: keepsMembers(value, of: relationship, among: all)))
         }
         return planned
     }
 
-    private func keepsMembers(_ value: RelationshipValue?, among all: [PlannedMapping]) -> Bool {
+    private func keepsMembers(
+        _ value: RelationshipValue?, of relationship: RelationshipDescription, among all: [PlannedMapping]
+    ) -> Bool {
         guard case .lookup(let argument, let candidates)? = value, let old = argument.singleRelationship else {
             return false
         }
+        // Of several objects that had one member together, one keeps it.
+        if old.sharesMembers, !relationship.sharesMembers { return false }
         let known = earlier + all
         let migrated = Set(
             candidates.compactMap { candidate -> Int? in
