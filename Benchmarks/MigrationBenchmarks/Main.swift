@@ -11,6 +11,7 @@ import Glibc
 ///     MigrationBenchmarks fleet --stores 1000 folder
 ///     MigrationBenchmarks pages --rows 1000000
 ///     MigrationBenchmarks expressions --rows 1000000
+///     MigrationBenchmarks composites --rows 1000000
 ///     MigrationBenchmarks spill --store library.sqlite
 @main
 struct Main {
@@ -23,6 +24,7 @@ struct Main {
             case "associations": try AssociationsCommand.run(Array(arguments))
             case "expressions": try ExpressionsCommand.run(Array(arguments))
             case "pages": try PagesCommand.run(Array(arguments))
+            case "composites": try CompositesCommand.run(Array(arguments))
             case "plot": try PlotCommand.run(Array(arguments))
             case "small": try SmallCommand.run(Array(arguments))
             case "fleet": try FleetCommand.run(Array(arguments))
@@ -31,7 +33,8 @@ struct Main {
             case "migrate": try MigrateCommand.run(Array(arguments))
             default:
                 throw Arguments.usage(
-                    "Name a subcommand: store, run, plot, small, fleet, pages, expressions, associations or spill")
+                    "Name a subcommand: store, run, plot, small, fleet, pages, expressions, composites, associations or spill"
+                )
             }
         } catch let error as MigrationError {
             complain("\(error)")

@@ -74,13 +74,14 @@ extension EntityMapping {
         guard let entityName = destinationEntityName, let entity = destination.entity(named: entityName) else {
             return ("mapping.unknownProperty", "The mapping has no destination entity whose properties it could map")
         }
-        switch (isRelationship, entity.attribute(named: name), entity.relationship(named: name)) {
-        case (false, _?, _), (true, _, _?): return nil
-        case (true, _?, nil):
+        let isAttribute = entity.attribute(named: name) != nil || entity.composite(named: name) != nil
+        switch (isRelationship, isAttribute, entity.relationship(named: name)) {
+        case (false, true, _), (true, _, _?): return nil
+        case (true, true, nil):
             return ("mapping.propertyKind", "\(entityName).\(name) is an attribute, and listed as a relationship")
-        case (false, nil, _?):
+        case (false, false, _?):
             return ("mapping.propertyKind", "\(entityName).\(name) is a relationship, and listed as an attribute")
-        case (_, nil, nil):
+        case (_, false, nil):
             return ("mapping.unknownProperty", "The entity \(entityName) has no property \(name)")
         }
     }

@@ -5,7 +5,8 @@ extension MappingModel {
     /// Names of the entity mappings, in order.
     package var entityMappingNames: [String] { (entityMappings ?? []).compactMap(\.name) }
 
-    /// Checks a mapping model of any origin against its two models: whatever can be wrong before a row is read.
+    /// Checks a mapping model of any origin against its two models: whatever can be wrong before a row is read. A mapping of a
+    /// composite attribute as a whole is replaced by mappings of its elements.
     ///
     /// Names are there and unique; types fit the entities; entities and properties exist, attributes among the attributes
     /// and relationships among the relationships, each at most once; entity mappings, relationships and entities that
@@ -25,6 +26,7 @@ extension MappingModel {
         misfits: MisfittingExpressions = .refused
     ) throws(MigrationError) {
         let mappings = entityMappings ?? []
+        for mapping in mappings { mapping.expandComposites(source: source, destination: destination) }
         var names: Set<String> = []
         for mapping in mappings {
             guard let name = mapping.name, !name.isEmpty else {

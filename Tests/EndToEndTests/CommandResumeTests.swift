@@ -308,6 +308,44 @@ struct CommandResumeTests {
     }
 
     @Test(
+        "A run over composite attributes, by the file that infer wrote, goes on inside the entity",
+        arguments: [(3, nil), (7, 2)] as [(Int, Int?)])
+    func composites(first: Int, later: Int?) throws {
+        let folder = try TemporaryFolder()
+        var files: [String] = []
+        for (name, old) in [("author", ""), ("writer", "author")] {
+            files.append(folder.file("\(name).xcdatamodel"))
+            try FileManager.default.createDirectory(atPath: files[files.count - 1], withIntermediateDirectories: false)
+            try """
+            <model><entity name="Book"><attribute name="title" optional="YES" attributeType="String"/>
+            <attribute name="\(name)" elementID="\(old)" optional="YES" attributeType="Composite" composite="Person"/></entity>
+            <composite name="Person"><attribute name="name" attributeType="String"/>
+            <attribute name="born" optional="YES" attributeType="Integer 32"/></composite></model>
+            """.write(toFile: files[files.count - 1] + "/contents", atomically: true, encoding: .utf8)
+        }
+        try ReferenceStore.make(ModelLocator.load(files[0]).model) { store in
+            for key in 1...600 as ClosedRange<Int64> {
+                store.insert(
+                    "Book", key,
+                    key % 3 == 0
+                        ? ["title": .text("t\(key)")] : ["author.name": .text("a\(key)"), "author.born": .integer(key)])
+            }
+        }.write(path: folder.file("old.sqlite"))
+        let models = ["--from", files[0], "--to", files[1]]
+        let inferred = try CommandBinary.run(["infer"] + models + ["-o", "map.json"], in: folder.path)
+        #expect(inferred.code == 0, "\(inferred.messages)")
+        let text = try String(contentsOfFile: folder.file("map.json"), encoding: .utf8)
+        #expect(text.contains(#""writer.born": "$source.author.born""#))
+        let arguments = models + ["--mapping", "map.json", "--batch-size", "10", "--progress", "none"]
+        try expectSame(arguments, in: folder, first: first, later: later)
+        let store = try Connection(path: folder.file("new.sqlite"), flags: SQLITE_OPEN_READONLY)
+        #expect(try store.integer("SELECT sum(ZBORN) FROM ZBOOK WHERE ZNAME = 'a' || Z_PK") == 120_000)
+        let verified = try CommandBinary.run(
+            ["verify", "old.sqlite", "new.sqlite"] + models + ["--mapping", "map.json"], in: folder.path)
+        #expect(verified.code == 0, "\(verified.messages)")
+    }
+
+    @Test(
         "A run with a policy killed at any record goes on inside the entity",
         arguments: [(3, nil), (11, 3)] as [(Int, Int?)])
     func policy(first: Int, later: Int?) throws {

@@ -76,7 +76,7 @@ struct SchemaColumnTests {
             ])
     }
 
-    @Test("Transient and undefined attributes have no column, composites are named as unstorable")
+    @Test("Transient and undefined attributes have no column, nor have composites; object ids are named as unstorable")
     func noColumn() throws {
         var transient = M.attribute("t")
         transient.isTransient = true
@@ -90,10 +90,46 @@ struct SchemaColumnTests {
                 [transient, M.attribute("u", .undefined), composite, M.attribute("o", .objectID), M.attribute("v")])
         ]
         let schema = StoreSchema(model: try ManagedObjectModel(definition))
-        #expect(try schema.columns("A") == ["ZV VARCHAR"])
-        #expect(schema.unstorableAttributes.map(\.name) == ["c", "o"])
+        #expect(try schema.columns("A") == ["ZX FLOAT", "ZV VARCHAR"])
+        #expect(schema.unstorableAttributes.map(\.name) == ["o"])
         let attribute = try #require(schema.model.entity(named: "A")?.attribute(named: "t"))
         #expect(schema.column(of: attribute) == nil)
+    }
+
+    @Test(
+        "A composite's elements stand in its place, in declared order; equal names of a table are numbered in that order"
+    )
+    func compositeColumns() throws {
+        func composite(_ name: String, _ kind: String) -> AttributeDefinition {
+            var attribute = M.attribute(name, .composite)
+            attribute.compositeName = kind
+            return attribute
+        }
+        var definition = ModelDefinition()
+        definition.composites = [
+            "Person": [
+                M.attribute("person"), M.attribute("id", .uuid), composite("home", "Place"),
+                M.attribute("age", .integer16),
+            ],
+            "Place": [M.attribute("street"), M.attribute("id", .integer32)],
+        ]
+        definition.entities = [
+            M.entity(
+                "A",
+                [
+                    M.attribute("id", .uuid), M.attribute("address"), composite("author", "Person"),
+                    M.attribute("name"),
+                    composite("prep", "Place"),
+                ]),
+            M.entity("B", parent: "A", [composite("editor", "Place"), M.attribute("age", .integer16)]),
+        ]
+        let schema = StoreSchema(model: try ManagedObjectModel(definition))
+        #expect(
+            try schema.columns("A") == [
+                "ZID1 INTEGER", "ZAGE INTEGER", "ZID3 INTEGER", "ZAGE1 INTEGER", "ZID4 INTEGER", "ZADDRESS VARCHAR",
+                "ZPERSON VARCHAR", "ZSTREET VARCHAR", "ZNAME VARCHAR", "ZSTREET1 VARCHAR", "ZSTREET2 VARCHAR",
+                "ZID BLOB", "ZID2 BLOB",
+            ])
     }
 
     @Test("An entity column follows a key only where the destination itself has subentities, with its own number")

@@ -28,7 +28,7 @@ struct StoreHashTests {
                     continue
                 }
                 equal += 1
-                if entity.attributes.contains(where: {
+                if entity.declaredAttributes.contains(where: {
                     $0.definition.derivationExpression != nil || $0.attributeType == .composite
                 }) {
                     special += 1

@@ -99,6 +99,10 @@ struct ReferenceEvaluator {
     ) throws(ReferenceFailure) -> ReferenceResult {
         var current = start
         var isCollection = isCollection
+        var components = components
+        if case .objects(let members, _) = start, let entity = members.first?.object.entity {
+            components = entity.joiningElements(in: components)
+        }
         for (position, name) in components.enumerated() {
             if name.hasPrefix("@") { return try apply(name, components[(position + 1)...], to: current) }
             // Nil goes on as nil, also through a collection operator; in a filter that takes it for no members.

@@ -10,7 +10,10 @@ extension ReferenceMigrator {
         for object in objects where !object.isDeleted {
             if object.entity.isAbstract { violations.append(Self.violation(object, "", .abstract)) }
             for attribute in object.entity.attributes where attribute.isStored {
-                for rule in Self.broken(by: object[attribute.name], attribute) {
+                let composite = object.entity.attributesRequiring(attribute)
+                let isMissing =
+                    object[attribute.name].isNull && composite.contains { !object[$0.name].isNull }
+                for rule in Self.broken(by: object[attribute.name], attribute) + (isMissing ? [.missing] : []) {
                     let violation = Self.violation(object, attribute.name, rule)
                     if isOldRule(rule, object, attribute) {
                         report.warnings.append(violation)
@@ -123,12 +126,13 @@ extension ReferenceMigrator {
     ) -> Bool {
         guard mappingModel.rulesOfTheSource == .warn, let origin = origins[ObjectIdentifier(object)],
             let property = mappings[origin.mapping].attributeMapping(named: attribute.name), property.isAutomatic,
-            case .keyPath(.variable("source"), let path) = property.valueExpression?.node, path.count == 1,
-            let old = origin.source.entity.attribute(named: path[0]), origin.source[path[0]] == object[attribute.name]
+            case .keyPath(.variable("source"), let path) = property.valueExpression?.node,
+            let old = origin.source.entity.attribute(named: path.joined(separator: ".")),
+            origin.source[old.name] == object[attribute.name]
         else { return false }
         let (was, now) = (old.definition, attribute.definition)
         return switch rule {
-        case .missing: !was.isOptional
+        case .missing: !was.isOptional || (old.requiringComposite != nil && attribute.requiringComposite != nil)
         case .tooSmall: was.minimum == now.minimum
         case .tooLarge: was.maximum == now.maximum
         case .tooShort: was.minimumLength == now.minimumLength

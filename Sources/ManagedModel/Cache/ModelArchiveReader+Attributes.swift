@@ -54,31 +54,41 @@ extension ModelArchiveReader {
     }
 
     /// Reads the elements of a composite attribute and returns the name they are kept under.
-    ///
-    /// No archived composite is known; the elements are taken from the field that holds attributes.
     private mutating func composite(
         _ object: ArchivedObject, named name: String, entity: String, depth: Int
-    ) throws(MigrationError) -> String? {
-        guard depth < 16 else { throw Self.malformed("Composite attributes are nested too deeply") }
-        for key in object.keys where key != "NSValidationPredicates" {
-            guard case .object(let collection) = try object.value(key), collection.isKind(of: "NSArray"),
-                let members = try elements(object, key), !members.isEmpty,
-                members.allSatisfy({ $0.object?.isKind(of: "NSAttributeDescription") ?? false })
-            else { continue }
-            var elements: [AttributeDefinition] = []
-            for member in members.compactMap(\.object) {
-                guard let elementName = try member.string("NSPropertyName") else {
-                    throw Self.malformed("An element of the composite has no name")
-                }
-                elements.append(
-                    try attribute(member, named: elementName, entity: "\(entity).\(name)", depth: depth + 1))
-            }
-            let known = composites[name]
-            let compositeName = known == nil || known == elements ? name : "\(entity).\(name)"
-            composites[compositeName] = elements
-            return compositeName
+    ) throws(MigrationError) -> String {
+        guard depth < CompositeChecks.greatestDepth else {
+            throw Self.malformed("Composites are nested more than \(CompositeChecks.greatestDepth) levels deep")
         }
-        return nil
+        guard let members = try elements(object, "NSCompositeElements") else {
+            throw Self.malformed("The composite attribute \(name) has no elements")
+        }
+        var elements: [AttributeDefinition] = []
+        for member in members {
+            guard let element = member.object, element.isKind(of: "NSAttributeDescription") else {
+                throw Self.malformed("An element of the composite attribute \(name) is a \(member.kindName)")
+            }
+            guard let elementName = try element.string("NSPropertyName") else {
+                throw Self.malformed("An element of the composite attribute \(name) has no name")
+            }
+            do {
+                elements.append(
+                    try attribute(element, named: elementName, entity: "\(entity)_\(name)", depth: depth + 1))
+            } catch { throw error.inside(.init(property: "\(name).\(elementName)")) }
+        }
+        return keep(composite: elements, of: name, entity: entity)
+    }
+
+    /// Archives do not name composites: the first attribute of each form lends its name.
+    private mutating func keep(composite elements: [AttributeDefinition], of name: String, entity: String) -> String {
+        var candidate = name
+        var number = 0
+        while let known = composites[candidate], known != elements {
+            candidate = number == 0 ? "\(entity)_\(name)" : "\(entity)_\(name)\(number)"
+            number += 1
+        }
+        composites[candidate] = elements
+        return candidate
     }
 
     /// A default or a bound as the attribute's type takes it; nil for null, and for objects in a transformable.
@@ -149,7 +159,8 @@ extension AttributeType {
         case .binaryData: "NSData"
         case .uuid: "NSUUID"
         case .uri: "NSURL"
-        case .undefined, .transformable, .objectID, .composite: nil
+        case .composite: "NSDictionary"
+        case .undefined, .transformable, .objectID: nil
         }
     }
 }

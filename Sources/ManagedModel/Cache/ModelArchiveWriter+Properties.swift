@@ -16,7 +16,7 @@ extension ModelArchiveWriter {
 
     /// Writes all properties of an entity, the inherited ones as copies of its own.
     mutating func writeProperties(of entity: EntityDescription) throws(MigrationError) {
-        for attribute in entity.attributes {
+        for attribute in entity.declaredAttributes {
             guard let reference = properties[entity.index][attribute.name] else { continue }
             do {
                 try write(attribute.definition, at: reference, entity: entities[entity.index])
@@ -118,7 +118,7 @@ extension ModelArchiveWriter {
                 reference,
                 ClassName("NSDerivedAttributeDescription", "NSAttributeDescription", "NSPropertyDescription"), fields)
         } else if attribute.type == .composite {
-            fields["NSElements"] = try compositeElements(attribute, entity: entity, depth: depth).field
+            fields["NSCompositeElements"] = try compositeElements(attribute, entity: entity, depth: depth).field
             builder.fill(
                 reference,
                 ClassName("NSCompositeAttributeDescription", "NSAttributeDescription", "NSPropertyDescription"), fields)
@@ -130,7 +130,9 @@ extension ModelArchiveWriter {
     private mutating func compositeElements(
         _ attribute: AttributeDefinition, entity: Reference, depth: Int
     ) throws(MigrationError) -> Reference {
-        guard depth < 16, let name = attribute.compositeName, let elements = model.definition.composites[name] else {
+        guard depth < CompositeChecks.greatestDepth, let name = attribute.compositeName,
+            let elements = model.definition.composites[name]
+        else {
             throw MigrationError(
                 "archive.composite", .configuration,
                 "The attribute's composite is missing from the model, or nested too deeply")
@@ -141,7 +143,7 @@ extension ModelArchiveWriter {
             try write(element, at: reference, entity: entity, depth: depth + 1)
             references.append(reference)
         }
-        return builder.array(references)
+        return builder.array(references, isMutable: true)
     }
 
     /// A default or a bound, or the archive's nil.

@@ -30,7 +30,7 @@ struct ModelArchiveWriter {
         for entity in model.entities {
             entities.append(builder.reserve())
             var references: [String: Reference] = [:]
-            for attribute in entity.attributes { references[attribute.name] = builder.reserve() }
+            for attribute in entity.declaredAttributes { references[attribute.name] = builder.reserve() }
             for relationship in entity.relationships { references[relationship.name] = builder.reserve() }
             for property in fetchedProperties(of: entity) where references[property.name] == nil {
                 references[property.name] = builder.reserve()

@@ -57,26 +57,49 @@ public struct EntityDescription: Sendable, Hashable {
         managedObjectModel === other.managedObjectModel && resolved.lineage.contains(other.index)
     }
 
-    /// Own and inherited attributes, by name in code point order.
+    /// Own and inherited attributes, by name in code point order; in the place of a composite attribute its elements, in
+    /// declared order and under dotted names.
     package var attributes: [AttributeDescription] { resolved.attributes }
+    /// Own attributes, in the order of ``attributes``.
+    package var ownAttributes: [AttributeDescription] {
+        resolved.attributes.filter { $0.declaringEntityIndex == index }
+    }
+    /// Own and inherited attributes as models declare them, composite ones among them, by name in code point order.
+    package var declaredAttributes: [AttributeDescription] {
+        let composites = managedObjectModel.definition.composites
+        return resolved.lineage.flatMap { ancestor in
+            let definition = managedObjectModel.resolved[ancestor].definition
+            return definition.attributes.map {
+                AttributeDescription(
+                    definition: $0, declaringEntityIndex: ancestor, entityName: definition.name,
+                    composites: $0.type == .composite ? composites : [:])
+            }
+        }.sorted { ModelResolution.precedes($0.name, $1.name) }
+    }
+    /// Own and inherited composite attributes, and the composites inside them, by path.
+    package var composites: [CompositeDescription] {
+        resolved.composites.values.sorted { ModelResolution.precedes($0.path, $1.path) }
+    }
     /// Own and inherited relationships, by name in code point order.
     package var relationships: [RelationshipDescription] {
         resolved.relationships.map { RelationshipDescription(managedObjectModel: managedObjectModel, resolved: $0) }
     }
 
-    /// Own and inherited attributes.
+    /// Own and inherited attributes; a composite attribute is one of them, its elements are not.
     public var attributesByName: [String: AttributeDescription] {
-        Dictionary(uniqueKeysWithValues: resolved.attributes.map { ($0.name, $0) })
+        Dictionary(uniqueKeysWithValues: declaredAttributes.map { ($0.name, $0) })
     }
     /// Own and inherited relationships.
     public var relationshipsByName: [String: RelationshipDescription] {
         Dictionary(uniqueKeysWithValues: relationships.map { ($0.name, $0) })
     }
 
-    /// The attribute of a name, inherited or own.
+    /// The attribute of a name, inherited or own; nil for a composite attribute.
     package func attribute(named name: String) -> AttributeDescription? {
         resolved.attributeIndex[name].map { resolved.attributes[$0] }
     }
+    /// The composite attribute of a name, or the composite of a path inside one, inherited or own.
+    package func composite(named path: String) -> CompositeDescription? { resolved.composites[path] }
     /// The relationship of a name, inherited or own.
     package func relationship(named name: String) -> RelationshipDescription? {
         resolved.relationshipIndex[name].map {
@@ -84,10 +107,13 @@ public struct EntityDescription: Sendable, Hashable {
         }
     }
 
-    /// Own and inherited uniqueness constraints, the ancestors' first, with the entity that declares each.
+    /// Own and inherited uniqueness constraints, the ancestors' first, with the entity that declares each. A composite
+    /// attribute's elements stand in its place.
     package var allUniquenessConstraints: [(entity: EntityDescription, attributes: [String])] {
         resolved.lineage.reversed().flatMap { ancestor in
-            entity(ancestor).definition.uniquenessConstraints.map { (entity(ancestor), $0) }
+            entity(ancestor).definition.uniquenessConstraints.map { constraint in
+                (entity(ancestor), constraint.flatMap(attributeNames(of:)))
+            }
         }
     }
     /// Own constraints.

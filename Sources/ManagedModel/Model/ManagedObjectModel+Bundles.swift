@@ -35,12 +35,16 @@ extension ManagedObjectModel {
     /// Entities and configurations of several models in one.
     private convenience init(merging models: [ManagedObjectModel]) throws {
         var merged = ModelDefinition()
-        for model in models {
-            merged.entities += model.definition.entities
-            merged.versionIdentifiers += model.definition.versionIdentifiers
-            merged.fetchRequests += model.definition.fetchRequests
-            merged.configurations.merge(model.definition.configurations) { $0 + $1 }
-            merged.composites.merge(model.definition.composites) { first, _ in first }
+        for (number, model) in models.enumerated() {
+            var definition = model.definition
+            if definition.composites.contains(where: { merged.composites[$0.key] ?? $0.value != $0.value }) {
+                definition.renameComposites { "\($0)_\(number)" }
+            }
+            merged.entities += definition.entities
+            merged.versionIdentifiers += definition.versionIdentifiers
+            merged.fetchRequests += definition.fetchRequests
+            merged.configurations.merge(definition.configurations) { $0 + $1 }
+            merged.composites.merge(definition.composites) { first, _ in first }
         }
         try self.init(merged)
     }
@@ -58,5 +62,20 @@ extension ManagedObjectModel {
                 return !isInside && endings.contains((name as NSString).pathExtension)
             }.map { folder + "/" + $0 }
         }
+    }
+}
+
+extension ModelDefinition {
+    /// Gives the composites other names, which nothing but their uses knows.
+    fileprivate mutating func renameComposites(_ rename: (String) -> String) {
+        func renamed(_ attributes: [AttributeDefinition]) -> [AttributeDefinition] {
+            attributes.map { attribute in
+                var attribute = attribute
+                attribute.compositeName = attribute.compositeName.map(rename)
+                return attribute
+            }
+        }
+        composites = Dictionary(uniqueKeysWithValues: composites.map { (rename($0.key), renamed($0.value)) })
+        for index in entities.indices { entities[index].attributes = renamed(entities[index].attributes) }
     }
 }

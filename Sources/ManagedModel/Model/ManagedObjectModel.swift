@@ -23,7 +23,7 @@ public final class ManagedObjectModel: Sendable {
     ///   `model.inheritanceDepth`, `model.tooManyProperties`, `model.duplicateProperty`,
     ///   `model.redeclaredProperty`, `model.unknownDestination`, `model.unknownInverse`, `model.relationshipCount`,
     ///   `model.unknownConstraintProperty`, `model.unknownConfigurationEntity`, `model.unknownComposite`,
-    ///   `model.compositeCycle`; all in category `configuration`, with entity and property.
+    ///   `model.compositeCycle`, `model.compositeElement`; all in category `configuration`, with entity and property.
     /// - Complexity: O(n log n) in properties, inherited ones included.
     public init(_ definition: ModelDefinition) throws(MigrationError) {
         self.definition = definition
@@ -92,9 +92,11 @@ struct ResolvedEntity: Sendable {
     let subentities: [Int]
     /// This entity and its ancestors, nearest first.
     let lineage: [Int]
-    /// Own and inherited, by name in code point order.
+    /// Own and inherited, by name in code point order, with a composite attribute's elements in its place.
     let attributes: [AttributeDescription]
     let relationships: [ResolvedRelationship]
+    /// By path.
+    let composites: [String: CompositeDescription]
     let attributeIndex: [String: Int]
     let relationshipIndex: [String: Int]
 }

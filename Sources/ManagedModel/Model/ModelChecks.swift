@@ -1,6 +1,6 @@
 import Diagnostics
 
-/// The rules of a model that need no resolved entities: names, counts, composites.
+/// The rules of a model that need no resolved entities: names and counts.
 ///
 /// They hold for models of every origin, so that what comes after may rely on them: schema names go into SQL, and
 /// walks over parents and composites end.
@@ -68,39 +68,6 @@ enum ModelChecks {
                     "The configuration \(name) names the entity \(member), which does not exist",
                     remedy: "Remove it from the configuration", context: .init(entity: member))
             }
-        }
-    }
-
-    /// Checks that every composite attribute names a composite, and that no composite holds itself.
-    ///
-    /// - Throws: `model.unknownComposite`, `model.compositeCycle`.
-    static func checkComposites(_ definition: ModelDefinition) throws(MigrationError) {
-        /// Composites known to end.
-        var finished: Set<String> = []
-        func check(_ attributes: [AttributeDefinition], owner: String, open: [String]) throws(MigrationError) {
-            for attribute in attributes where attribute.type == .composite {
-                let context = MigrationError.Context(entity: owner, property: attribute.name)
-                guard let name = attribute.compositeName, let elements = definition.composites[name] else {
-                    throw MigrationError(
-                        "model.unknownComposite", .configuration,
-                        "The composite \(attribute.compositeName ?? "") does not exist",
-                        remedy: "Declare it in the model, or give the attribute another type", context: context)
-                }
-                guard !open.contains(name), open.count < greatestDepth else {
-                    throw MigrationError(
-                        "model.compositeCycle", .configuration,
-                        "The composite \(name) holds itself, or too many others",
-                        remedy: "Remove one of the attributes on the way", context: context)
-                }
-                if finished.contains(name) { continue }
-                try check(elements, owner: name, open: open + [name])
-                finished.insert(name)
-            }
-        }
-        for entity in definition.entities { try check(entity.attributes, owner: entity.name, open: []) }
-        for (name, elements) in definition.composites.sorted(by: { $0.key < $1.key }) where !finished.contains(name) {
-            try check(elements, owner: name, open: [name])
-            finished.insert(name)
         }
     }
 }

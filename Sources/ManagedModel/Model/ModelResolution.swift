@@ -35,22 +35,31 @@ enum ModelResolution {
             supers.append(parent)
         }
         let lineages = try lineages(sorted, supers)
-        try checkPropertyCount(sorted, lineages)
+        let sizes = try CompositeChecks.check(definition)
+        try checkPropertyCount(sorted, lineages, sizes)
         try ModelChecks.checkConfigurations(definition, entities: index)
-        try ModelChecks.checkComposites(definition)
         var children = [[Int]](repeating: [], count: sorted.count)
         for (position, parent) in supers.enumerated() { if let parent { children[parent].append(position) } }
 
         var resolved: [ResolvedEntity] = []
         for position in sorted.indices {
-            var attributes: [String: AttributeDescription] = [:]
+            var attributes: [String: (entity: Int, definition: AttributeDefinition)] = [:]
             var relationships: [String: ResolvedRelationship] = [:]
             for ancestor in lineages[position].reversed() {
                 try collect(
                     sorted[ancestor], at: ancestor, index: index, isOwn: ancestor == position,
                     attributes: &attributes, relationships: &relationships)
             }
-            let attributeList = attributes.values.sorted { precedes($0.name, $1.name) }
+            var attributeList: [AttributeDescription] = []
+            var composites: [CompositeDescription] = []
+            for attribute in attributes.values.sorted(by: { precedes($0.definition.name, $1.definition.name) }) {
+                var expansion = CompositeExpansion(
+                    composites: definition.composites, entity: attribute.entity,
+                    entityName: sorted[attribute.entity].name)
+                expansion.add(attribute.definition)
+                attributeList += expansion.attributes
+                composites += expansion.found
+            }
             let relationshipList = relationships.values.sorted { precedes($0.definition.name, $1.definition.name) }
             resolved.append(
                 ResolvedEntity(
@@ -58,6 +67,7 @@ enum ModelResolution {
                     root: lineages[position].last ?? position,
                     subentities: children[position], lineage: lineages[position], attributes: attributeList,
                     relationships: relationshipList,
+                    composites: Dictionary(uniqueKeysWithValues: composites.map { ($0.path, $0) }),
                     attributeIndex: Dictionary(
                         uniqueKeysWithValues: attributeList.enumerated().map { ($1.name, $0) }),
                     relationshipIndex: Dictionary(
@@ -104,9 +114,14 @@ enum ModelResolution {
 
     /// Refuses a model whose inherited properties, counted in each entity, would not fit memory.
     private static func checkPropertyCount(
-        _ entities: [EntityDefinition], _ lineages: [[Int]]
+        _ entities: [EntityDefinition], _ lineages: [[Int]], _ compositeSizes: [String: Int]
     ) throws(MigrationError) {
-        let own = entities.map { $0.attributes.count + $0.relationships.count }
+        // A composite counts by its elements. No size is above the greatest count, so that sums stay far from overflow.
+        let own = entities.map { entity in
+            entity.attributes.reduce(entity.relationships.count) { count, attribute in
+                count + (attribute.compositeName.flatMap { compositeSizes[$0] } ?? 1)
+            }
+        }
         var total = 0
         for (position, lineage) in lineages.enumerated() {
             // Counts of arrays that fit memory, at most 200 of them: no overflow.
@@ -122,7 +137,8 @@ enum ModelResolution {
 
     private static func collect(
         _ entity: EntityDefinition, at position: Int, index: [String: Int], isOwn: Bool,
-        attributes: inout [String: AttributeDescription], relationships: inout [String: ResolvedRelationship]
+        attributes: inout [String: (entity: Int, definition: AttributeDefinition)],
+        relationships: inout [String: ResolvedRelationship]
     ) throws(MigrationError) {
         var own: Set<String> = []
         func claim(_ name: String) throws(MigrationError) {
@@ -141,8 +157,7 @@ enum ModelResolution {
         }
         for attribute in entity.attributes {
             try claim(attribute.name)
-            attributes[attribute.name] = AttributeDescription(
-                definition: attribute, declaringEntityIndex: position, entityName: entity.name)
+            attributes[attribute.name] = (position, attribute)
         }
         for relationship in entity.relationships {
             try claim(relationship.name)
@@ -178,7 +193,9 @@ enum ModelResolution {
     private static func checkConstraints(_ entities: [ResolvedEntity]) throws(MigrationError) {
         for entity in entities {
             for name in entity.definition.uniquenessConstraints.joined()
-            where entity.attributeIndex[name] == nil && entity.relationshipIndex[name] == nil {
+            where entity.attributeIndex[name] == nil && entity.composites[name] == nil
+                && entity.relationshipIndex[name] == nil
+            {
                 throw MigrationError(
                     "model.unknownConstraintProperty", .configuration,
                     "A uniqueness constraint names the property \(name), which does not exist",

@@ -36,7 +36,8 @@ extension AttributeDescription: PropertyDescription {
         case .uuid: "NSUUID"
         case .uri: "NSURL"
         case .transformable: definition.valueClassName
-        case .undefined, .objectID, .composite: nil
+        case .composite: "NSDictionary"
+        case .undefined, .objectID: nil
         }
     }
 }
@@ -50,7 +51,7 @@ extension RelationshipDescription: PropertyDescription {
 extension EntityDescription {
     /// Own and inherited properties: attributes by name, then relationships by name.
     public var properties: [any PropertyDescription] {
-        attributes.map { $0 as any PropertyDescription } + relationships.map { $0 as any PropertyDescription }
+        declaredAttributes.map { $0 as any PropertyDescription } + relationships.map { $0 as any PropertyDescription }
     }
 
     /// Own and inherited properties by name.

@@ -1,13 +1,29 @@
 import Foundation
 
-/// An attribute of an entity, own or inherited.
+/// An attribute of an entity, own or inherited; an element of a composite attribute has a dotted name (`author.person`).
 public struct AttributeDescription: Sendable, Equatable {
-    /// What the model's file says.
+    /// What the model's file says. An element of a composite that may be nil is optional here: see ``requiringComposite``.
     public let definition: AttributeDefinition
     /// Index of the entity that declares it.
     package let declaringEntityIndex: Int
     /// Name of the entity that declares it.
     package let entityName: String
+    /// The path of the optional composite in which the element is required: where the composite has any value, the element
+    /// has one too. Nil where ``isOptional`` says it all.
+    package let requiringComposite: String?
+    /// The model's composites, for a composite attribute's elements.
+    let composites: [String: [AttributeDefinition]]
+
+    init(
+        definition: AttributeDefinition, declaringEntityIndex: Int, entityName: String,
+        requiringComposite: String? = nil, composites: [String: [AttributeDefinition]] = [:]
+    ) {
+        self.definition = definition
+        self.declaringEntityIndex = declaringEntityIndex
+        self.entityName = entityName
+        self.requiringComposite = requiringComposite
+        self.composites = composites
+    }
 
     /// The property's name.
     public var name: String { definition.name }

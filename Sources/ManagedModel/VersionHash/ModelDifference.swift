@@ -116,6 +116,7 @@ package enum ModelDifference {
                 attribute.preservesValueInHistoryOnDeletion ? "preserved after deletion" : "not preserved",
                 attribute.derivationExpression.map { "derived by \($0)" } ?? "not derived",
                 "with hash modifier \(quoted(attribute.versionHashModifier))",
+                "with \(elements(of: attribute, in: entity))",
             ]
             properties[attribute.name] = PropertyWords(kind: "an attribute", words: words)
         }
@@ -137,6 +138,14 @@ package enum ModelDifference {
         return properties
     }
 
+    /// The elements that a composite attribute stands for, in words.
+    private static func elements(of attribute: AttributeDefinition, in entity: EntityDescription) -> String {
+        let elements = (entity.composite(named: attribute.name)?.attributes ?? []).compactMap(entity.attribute(named:))
+        guard !elements.isEmpty else { return "no elements" }
+        let words = elements.map { "\($0.elementName) \($0.attributeType.label)\($0.isRequired ? "" : " optional")" }
+        return "the elements " + words.sorted(by: ModelResolution.precedes).joined(separator: ", ")
+    }
+
     private static func superentityName(_ entity: EntityDescription) -> String {
         entity.definition.superentityName ?? "none"
     }
@@ -154,6 +163,6 @@ package enum ModelDifference {
 extension EntityDescription {
     /// Whether nobody but Core Data can compute the entity's hash: it has or inherits derived or composite attributes.
     fileprivate var hasUnknownHash: Bool {
-        attributes.contains { !$0.isTransient && ($0.isDerived || $0.attributeType == .composite) }
+        declaredAttributes.contains { !$0.isTransient && ($0.isDerived || $0.attributeType == .composite) }
     }
 }

@@ -48,7 +48,7 @@ package enum VersionHash {
     /// - Complexity: O(p log p) in the entity's properties.
     package static func propertyHashes(of entity: EntityDescription) -> [String: EntityVersionHash] {
         var hashes: [String: EntityVersionHash] = [:]
-        for attribute in entity.attributes where !attribute.isTransient {
+        for attribute in entity.declaredAttributes where !attribute.isTransient {
             hashes[attribute.name] = hash(
                 of: attribute.definition, composites: entity.managedObjectModel.definition.composites)
         }

@@ -13,10 +13,11 @@ extension ExpressionNode {
         switch self {
         case .constant: return self
         case .keyPath(let target, let components):
-            guard components.count == 1, target == root || (root == nil && target == .evaluatedObject),
-                let name = rename(components[0])
+            // An element of a composite has a path; that of another object has a name that no attribute has.
+            guard target == root || (root == nil && target == .evaluatedObject),
+                let name = rename(components.joined(separator: "."))
             else { return nil }
-            return .keyPath(target: target, components: [name])
+            return .keyPath(target: target, components: name.split(separator: ".").map(String.init))
         case .function(target: nil, let selector, let arguments):
             return all(arguments).map { .function(target: nil, selector: selector, arguments: $0) }
         case .arithmetic(let sign, let left, let right):

@@ -60,7 +60,7 @@ extension MappingComposition {
         _ middle: AttributeDescription, _ early: PropertyMapping?, to attribute: AttributeDescription,
         _ late: PropertyMapping, from source: EntityDescription, into property: PropertyMapping
     ) throws(Obstacle) {
-        let isSameType = middle.attributeType == attribute.attributeType && attribute.attributeType != .composite
+        let isSameType = middle.attributeType == attribute.attributeType
         func external(_ attribute: AttributeDescription) -> Bool {
             attribute.definition.allowsExternalBinaryDataStorage
         }
@@ -77,7 +77,7 @@ extension MappingComposition {
             return
         }
         let original = expression.node.ownKey.flatMap { source.attribute(named: $0) }
-        let isCopied = original?.attributeType == middle.attributeType && middle.attributeType != .composite
+        let isCopied = original?.attributeType == middle.attributeType
         guard isCopied || isSameType, expression.node.isConstant || expression.node.readsOwnAttributesOnly(of: source)
         else { throw Obstacle("\(middle.name) is computed by one step and converted by the next") }
         if original.map(external) ?? external(middle) != external(middle), external(middle) != external(attribute) {

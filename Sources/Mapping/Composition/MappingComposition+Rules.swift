@@ -40,12 +40,12 @@ extension MappingComposition {
                     return (copy, late)
                 }
             let original = early?.valueExpression?.node.ownKey.flatMap { source.attribute(named: $0) }
-            let old = original.map { Self.rules($0.definition) } ?? []
-            let rules = Self.rules(attribute.definition)
+            let old = original.map { Self.rules($0) } ?? []
+            let rules = Self.rules(attribute)
             for rule in rules {
                 if rule == Self.required, early?.fill(of: attribute) != nil { continue }
                 let isKept = copies.contains { copy in
-                    Self.rules(copy.attribute.definition).contains(rule)
+                    Self.rules(copy.attribute).contains(rule)
                         && !(rule == Self.required && copy.mapping.fill(of: copy.attribute) != nil)
                 }
                 guard isKept || firstExcuses && old.contains(rule) else {
@@ -53,7 +53,7 @@ extension MappingComposition {
                 }
             }
             for copy in copies where excusesAll {
-                let late = Self.rules(copy.attribute.definition).subtracting(rules)
+                let late = Self.rules(copy.attribute).subtracting(rules)
                 guard late.isDisjoint(with: old) else {
                     throw Obstacle(
                         "\(middle.definition.name).\(attribute.name) lacks a rule that both its neighbours have")
@@ -121,9 +121,11 @@ extension MappingComposition {
 
     private static let required = "required"
 
-    private static func rules(_ attribute: AttributeDefinition) -> Set<String> {
+    private static func rules(_ description: AttributeDescription) -> Set<String> {
+        let attribute = description.definition
         var rules: Set<String> = attribute.isOptional ? [] : [required]
         func add(_ name: String, _ value: String?) { if let value { rules.insert("\(name) \(value)") } }
+        add("required in", description.requiringComposite)
         add("minimum", attribute.minimum.map { "\($0)" })
         add("maximum", attribute.maximum.map { "\($0)" })
         add("minimumLength", attribute.minimumLength.map { "\($0)" })
@@ -146,7 +148,7 @@ extension MappingComposition {
         var constraints: [[String]] = []
         var next: EntityDescription? = entity
         while let current = next {
-            constraints += current.definition.uniquenessConstraints
+            constraints += current.definition.uniquenessConstraints.map { $0.flatMap(current.attributeNames(of:)) }
             next = current.superentity
         }
         return constraints

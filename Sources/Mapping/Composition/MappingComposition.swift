@@ -174,9 +174,7 @@ extension PropertyMapping {
 }
 
 extension ExpressionNode {
-    /// The property of `$source` that is read and nothing else.
-    var ownKey: String? {
-        guard let path = sourceKeyPath, path.count == 1 else { return nil }
-        return path[0]
-    }
+    /// The property of `$source` that is read and nothing else, an element of a composite by its path. A path over a
+    /// relationship gives a name that no property has.
+    var ownKey: String? { sourceKeyPath.flatMap { $0.isEmpty ? nil : $0.joined(separator: ".") } }
 }

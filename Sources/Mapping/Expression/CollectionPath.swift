@@ -18,6 +18,7 @@ package struct CollectionPath {
     ///   `expression.type` where nothing is to-many, `expression.unsupported` for what the store does not hold.
     package init(_ path: [String], from entity: EntityDescription) throws(MigrationError) {
         var current = entity
+        let path = entity.joiningElements(in: path)
         var prefix: [RelationshipDescription] = []
         var steps: [RelationshipDescription] = []
         var attribute: AttributeDescription?
@@ -34,6 +35,9 @@ package struct CollectionPath {
                 break
             }
             guard let relationship = current.relationship(named: name) else {
+                if current.composite(named: name) != nil {
+                    throw Self.unsupported("\(current).\(name) is composite, a dictionary for objects only")
+                }
                 if current.definition.fetchedProperties.contains(where: { $0.name == name }) {
                     throw Self.unsupported("\(current).\(name) is a fetched property")
                 }
@@ -59,6 +63,7 @@ package struct CollectionPath {
     /// How many components lead through the last to-many relationship; nil where none is to-many, or a name is unknown.
     package static func length(of path: [String], from entity: EntityDescription) -> Int? {
         var current = entity
+        let path = entity.joiningElements(in: path)
         var length: Int?
         for (position, name) in path.enumerated() {
             if current.attribute(named: name) != nil { return position == path.count - 1 ? length : nil }

@@ -66,14 +66,15 @@ extension ValueExpression {
     /// Follows relationships; what comes behind an attribute or a collection operator is a message to its value.
     fileprivate static func check(_ path: [String], from entity: EntityDescription) throws(MigrationError) {
         var current = entity
-        for name in path where !name.hasPrefix("@distinctUnion") && !name.hasPrefix("@union") {
+        for name in entity.joiningElements(in: path)
+        where !name.hasPrefix("@distinctUnion") && !name.hasPrefix("@union") {
             if let relationship = current.relationship(named: name) {
                 current = relationship.destination
                 continue
             }
             if ["@sum", "@avg", "@min", "@max"].contains(name) { continue }
             let isKnown =
-                name.hasPrefix("@") || current.attribute(named: name) != nil
+                name.hasPrefix("@") || current.hasProperty(named: name)
                 || current.definition.fetchedProperties.contains { $0.name == name }
                 || name == "self" || ObjectKeys.contains(name)
             guard isKnown else {

@@ -30,6 +30,9 @@ package protocol KeyPathResolver {
     /// How many components of a path lead through its last to-many relationship; nil where none is to-many, or a
     /// component is unknown.
     func collectionLength(of path: [String], level: Int) -> Int?
+
+    /// The key paths of the attributes of a composite that a path ends at; nil where it ends at something else.
+    func elementPaths(ofCompositeAt path: [String], level: Int) -> [[String]]?
 }
 
 extension KeyPathResolver {
@@ -51,4 +54,6 @@ extension KeyPathResolver {
     }
 
     package func collectionLength(of path: [String], level: Int) -> Int? { nil }
+
+    package func elementPaths(ofCompositeAt path: [String], level: Int) -> [[String]]? { nil }
 }

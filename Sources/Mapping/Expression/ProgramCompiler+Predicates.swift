@@ -89,6 +89,18 @@ extension ProgramCompiler {
     private mutating func nullTest(
         _ node: ExpressionNode, _ sign: ComparisonOperator, into d: Int
     ) throws(ProgramFault) {
+        // A composite is nil where all of its elements are.
+        if let (path, level) = rowPath(node), let root = node.keyPathParts?.0,
+            let elements = resolver.elementPaths(ofCompositeAt: path, level: level)
+        {
+            let tests = elements.map {
+                PredicateNode.comparison(
+                    modifier: .direct, .keyPath(target: root, components: $0), sign, .constant(.null), [])
+            }
+            let isEqual = sign == .equal
+            return try chain(
+                tests, isEqual ? .and : .or, jumping: isEqual ? .jumpIfFalse : .jumpIfTrue, into: d)
+        }
         _ = try compile(node, into: d)
         emit(sign == .equal ? .isNull : .isNotNull, d, d)
     }

@@ -102,7 +102,7 @@ struct ProgramCompiler<Resolver: KeyPathResolver> {
     }
 
     /// The key path without collection operators that a node is, and the level of its object; nil for other nodes.
-    private func rowPath(_ node: ExpressionNode) -> (path: [String], level: Int)? {
+    func rowPath(_ node: ExpressionNode) -> (path: [String], level: Int)? {
         guard let (root, path) = node.keyPathParts, let level = level(of: root),
             !path.contains(where: { $0.hasPrefix("@") })
         else { return nil }

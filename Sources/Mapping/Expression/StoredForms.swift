@@ -49,7 +49,7 @@ extension SyntaxNode {
     /// same name that is not external is taken for one, which costs time only.
     private static func leads(_ path: [String], from entity: EntityDescription?, _ names: Set<String>) -> Bool {
         guard var current = entity else { return path.contains(where: names.contains) }
-        for name in path where !name.hasPrefix("@") {
+        for name in current.joiningElements(in: path) where !name.hasPrefix("@") {
             guard let relationship = current.relationship(named: name) else {
                 return current.attribute(named: name)?.definition.allowsExternalBinaryDataStorage
                     ?? names.contains(name)
@@ -66,9 +66,9 @@ extension ManagedObjectModel {
     /// - Complexity: O(own properties of all entities).
     package var externalAttributeNames: Set<String> {
         var names: Set<String> = []
-        for entity in definition.entities {
-            for attribute in entity.attributes where attribute.allowsExternalBinaryDataStorage {
-                names.insert(attribute.name)
+        for entity in entities {
+            for attribute in entity.ownAttributes where attribute.definition.allowsExternalBinaryDataStorage {
+                names.insert(String(attribute.elementName))
             }
         }
         return names

@@ -20,6 +20,9 @@ package struct AutomaticMapping {
     package struct Property {
         package let name: String
         package let isRelationship: Bool
+        /// The property that was matched as a whole: a composite attribute for its elements, where it has no counterpart that
+        /// has elements too.
+        package let matchedName: String
         /// The entity that declares it.
         package let declaringEntity: String
         package let outcome: Outcome
@@ -106,7 +109,8 @@ package struct AutomaticMapping {
         }
     }
 
-    /// The stored properties of a destination entity, own and inherited: attributes, then relationships, each by name.
+    /// The stored properties of a destination entity, own and inherited: attributes, then relationships, each by name. The
+    /// elements of composite attributes stand in their places.
     ///
     /// - Parameter sourceEntity: Nil for an add mapping: everything is new.
     /// - Complexity: O(properties × subentities of their destinations).
@@ -115,33 +119,39 @@ package struct AutomaticMapping {
     ) -> [Property] {
         let new = StoredProperty.all(of: destinationEntity)
         let old = sourceEntity.map(StoredProperty.all(of:)) ?? []
-        let counterparts = CounterpartMatching.match(
-            destinations: new.map(\.renamable), sources: old.map(\.renamable))
-        return zip(new, counterparts).map { property, counterpart in
-            let counterpart = counterpart.map { old[$0] }
-            let expression = counterpart.flatMap { self.expression(of: property, from: $0) }
+        return CompositePairing.pairs(new, old).map { pair in
+            let expression = pair.isPart ? nil : pair.old.flatMap { self.expression(of: pair.new, from: $0) }
             return Property(
-                name: property.name, isRelationship: property.isRelationship,
-                declaringEntity: property.declaringEntity,
-                outcome: outcome(of: property, from: counterpart, expression),
-                replacesNil: counterpart.map { property.replacesNil(of: $0) } ?? false,
+                name: pair.new.name, isRelationship: pair.new.isRelationship, matchedName: pair.matched,
+                declaringEntity: pair.new.declaringEntity, outcome: outcome(of: pair, expression),
+                replacesNil: pair.old.map { pair.new.replacesNil(of: $0) } ?? false,
                 compiledExpression: expression)
         }
     }
 
-    private func outcome(
-        of property: StoredProperty, from counterpart: StoredProperty?, _ expression: ValueExpression?
-    ) -> Outcome {
-        guard let counterpart else { return .new }
-        if let problem = incompatibility(from: counterpart, to: property) {
+    private func outcome(of pair: CompositePairing.Pair, _ expression: ValueExpression?) -> Outcome {
+        guard let counterpart = pair.old else {
+            return pair.filling(nil).map { .mapped($0, from: pair.optional?.old.path ?? "") } ?? .new
+        }
+        if pair.isPart {
+            let problem: Incompatibility =
+                switch counterpart {
+                case .relationship: .kind(from: "a relationship", to: "an attribute")
+                case .attribute, .composite:
+                    .attributeType(from: counterpart.typeLabel, to: AttributeType.composite.label)
+                }
             return .incompatible(problem, from: counterpart.name)
         }
-        return expression.map { .mapped($0, from: counterpart.name) } ?? .new
+        if let problem = incompatibility(from: counterpart, to: pair.new) {
+            return .incompatible(problem, from: counterpart.name)
+        }
+        guard let expression else { return .new }
+        return .mapped(pair.filling(expression, from: counterpart) ?? expression, from: counterpart.name)
     }
 
     /// Nil where the two are not both attributes or both relationships.
     private func expression(of property: StoredProperty, from counterpart: StoredProperty) -> ValueExpression? {
-        let value = ExpressionNode.keyPath(target: .variable("source"), components: [counterpart.name])
+        let value = ExpressionNode.source(counterpart.name)
         switch (property, counterpart) {
         case (.attribute, .attribute): return ValueExpression(node: value)
         case (.relationship(let relationship), .relationship):
@@ -172,18 +182,16 @@ package struct AutomaticMapping {
 
     private func incompatibility(from old: StoredProperty, to new: StoredProperty) -> Incompatibility? {
         switch (old, new) {
-        case (.attribute, .relationship): return .kind(from: "an attribute", to: "a relationship")
-        case (.relationship, .attribute): return .kind(from: "a relationship", to: "an attribute")
-        case (.attribute(let old), .attribute(let new)):
-            guard old.attributeType == new.attributeType else {
-                return .attributeType(from: old.attributeType.label, to: new.attributeType.label)
-            }
-            guard old.attributeType == .composite, let oldName = old.definition.compositeName,
-                let newName = new.definition.compositeName
-            else { return nil }
-            let conflict = CompositeShape(named: oldName, in: source.definition)
-                .firstConflict(with: CompositeShape(named: newName, in: destination.definition))
-            return conflict.map { .compositeElement(path: $0.path, from: $0.old.label, to: $0.new.label) }
+        case (.attribute, .relationship), (.composite, .relationship):
+            return .kind(from: "an attribute", to: "a relationship")
+        case (.relationship, .attribute), (.relationship, .composite):
+            return .kind(from: "a relationship", to: "an attribute")
+        case (.attribute(let old), .attribute(let new)) where old.isElement && new.isElement:
+            guard old.attributeType != new.attributeType else { return nil }
+            let path = old.name.split(separator: ".").dropFirst().joined(separator: ".")
+            return .compositeElement(path: path, from: old.attributeType.label, to: new.attributeType.label)
+        case (.attribute, .attribute), (.attribute, .composite), (.composite, .attribute), (.composite, .composite):
+            return old.typeLabel == new.typeLabel ? nil : .attributeType(from: old.typeLabel, to: new.typeLabel)
         case (.relationship(let old), .relationship(let new)):
             if old.isToMany && !new.isToMany { return .cardinality }
             return destinationIncompatibility(from: old.destination, to: new.destination)
@@ -201,47 +209,6 @@ package struct AutomaticMapping {
         if counterparts.contains(where: { $0.isKin(of: new) }) { return nil }
         return .destination(
             old: old.definition.name, counterpart: counterparts.first?.definition.name, new: new.definition.name)
-    }
-}
-
-/// A property that has a place in the store.
-private enum StoredProperty {
-    case attribute(AttributeDescription)
-    case relationship(RelationshipDescription)
-
-    static func all(of entity: EntityDescription) -> [StoredProperty] {
-        entity.attributes.filter(\.isStored).map(StoredProperty.attribute)
-            + entity.relationships.filter { !$0.isTransient }.map(StoredProperty.relationship)
-    }
-
-    var name: String {
-        switch self {
-        case .attribute(let attribute): attribute.name
-        case .relationship(let relationship): relationship.name
-        }
-    }
-    var isRelationship: Bool {
-        if case .relationship = self { return true }
-        return false
-    }
-    var declaringEntity: String {
-        switch self {
-        case .attribute(let attribute): attribute.entityName
-        case .relationship(let relationship): relationship.entity.definition.name
-        }
-    }
-    var renamable: RenamableName {
-        switch self {
-        case .attribute(let attribute):
-            RenamableName(name: attribute.name, identifier: attribute.definition.renamingIdentifier)
-        case .relationship(let relationship):
-            RenamableName(name: relationship.name, identifier: relationship.definition.renamingIdentifier)
-        }
-    }
-
-    func replacesNil(of old: StoredProperty) -> Bool {
-        guard case .attribute(let new) = self, case .attribute(let old) = old else { return false }
-        return old.isOptional && !new.isOptional && new.definition.defaultValue != nil
     }
 }
 

@@ -18,7 +18,7 @@ struct EntityStructure: Equatable {
         let isExternal: Bool
         let isPreserved: Bool
         let derivation: String?
-        let composite: CompositeShape?
+        let requiringComposite: String?
     }
     private struct Relationship: Equatable {
         let name: String
@@ -52,10 +52,7 @@ struct EntityStructure: Equatable {
                 name: $0.name, isOptional: $0.isOptional, modifier: $0.versionHashModifier, type: $0.attributeType,
                 isExternal: $0.definition.allowsExternalBinaryDataStorage,
                 isPreserved: $0.definition.preservesValueInHistoryOnDeletion,
-                derivation: $0.definition.derivationExpression,
-                composite: $0.definition.compositeName.map {
-                    CompositeShape(named: $0, in: entity.managedObjectModel.definition)
-                })
+                derivation: $0.definition.derivationExpression, requiringComposite: $0.requiringComposite)
         }
         relationships = entity.relationships.filter { !$0.isTransient }.map {
             Relationship(
@@ -63,41 +60,5 @@ struct EntityStructure: Equatable {
                 destination: $0.definition.destinationEntityName, inverse: $0.definition.inverseName,
                 minimum: $0.minCount, maximum: $0.maxCount, isOrdered: $0.isOrdered)
         }
-    }
-}
-
-/// The elements of a composite attribute, flattened: dotted path to type.
-struct CompositeShape: Equatable {
-    /// By path. An element that is a composite itself stands for its own elements.
-    let elements: [String: AttributeType]
-
-    /// Flattens a composite. A model never has one that holds itself.
-    ///
-    /// - Complexity: O(n) in flattened elements; at most ``limit`` of them are looked at.
-    init(named name: String, in model: ModelDefinition) {
-        var elements: [String: AttributeType] = [:]
-        var pending: [(prefix: String, composite: String)] = [("", name)]
-        while let next = pending.popLast(), elements.count < Self.limit {
-            for element in model.composites[next.composite] ?? [] {
-                let path = next.prefix + element.name
-                if element.type == .composite, let inner = element.compositeName {
-                    pending.append((path + ".", inner))
-                } else {
-                    elements[path] = element.type
-                }
-            }
-        }
-        self.elements = elements
-    }
-
-    /// More elements than any composite has; nested composites can multiply without bound.
-    private static let limit = 10_000
-
-    /// The first element, by path, that both have with different types.
-    func firstConflict(with new: CompositeShape) -> (path: String, old: AttributeType, new: AttributeType)? {
-        for (path, type) in elements.sorted(by: { $0.key < $1.key }) {
-            if let other = new.elements[path], other != type { return (path, type, other) }
-        }
-        return nil
     }
 }

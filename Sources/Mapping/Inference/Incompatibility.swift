@@ -36,7 +36,12 @@ package enum Incompatibility: Hashable, Sendable {
     /// Whether an expression that names the source attribute gives values that the attribute takes: numbers of another type,
     /// and the bytes of a transformable attribute.
     var convertsWhereNamed: Bool {
-        guard case .attributeType(let old, let new) = self else { return false }
+        let (old, new): (String, String)
+        switch self {
+        case .attributeType(let before, let after), .compositeElement(_, let before, let after):
+            (old, new) = (before, after)
+        case .kind, .cardinality, .destination, .hierarchies: return false
+        }
         func type(labelled label: String) -> ExpressionType? {
             AttributeType.allCases.first { $0.label == label }.flatMap { ExpressionType($0) }
         }

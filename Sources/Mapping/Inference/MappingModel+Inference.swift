@@ -71,7 +71,7 @@ extension MappingModel {
             for property in properties where unmappable == .refuse {
                 guard case .incompatible(let reason, let origin) = property.outcome else { continue }
                 problems.add(
-                    reason, entity: new[index].definition.name, property: property.name, from: origin,
+                    reason, entity: new[index].definition.name, property: property.matchedName, from: origin,
                     declaredBy: property.declaringEntity)
             }
             mapping.attributeMappings = properties.filter { !$0.isRelationship }.map { $0.propertyMapping() }

@@ -48,10 +48,15 @@ struct EntityKeyPathResolver: KeyPathResolver {
         CollectionPath.length(of: path, from: entities[level])
     }
 
+    func elementPaths(ofCompositeAt path: [String], level: Int) -> [[String]]? {
+        entities[level].elementPaths(ofCompositeAt: path)
+    }
+
     private static func type(
         of path: [String], from entity: EntityDescription
     ) throws(MigrationError) -> AttributeType {
         var current = entity
+        let path = entity.joiningElements(in: path)
         for (index, name) in path.enumerated() {
             if let attribute = current.attribute(named: name) {
                 guard index == path.count - 1 else {
@@ -63,6 +68,7 @@ struct EntityKeyPathResolver: KeyPathResolver {
                 if !attribute.isStored { throw unsupported("\(current).\(name) is not in the store") }
                 return attribute.attributeType
             }
+            if current.composite(named: name) != nil { throw unsupported(ofComposite: name, current, path.last) }
             guard let relationship = current.relationship(named: name) else {
                 // Fetched properties and the like exist for objects only.
                 if current.definition.fetchedProperties.contains(where: { $0.name == name }) {
@@ -75,6 +81,16 @@ struct EntityKeyPathResolver: KeyPathResolver {
             current = relationship.destination
         }
         return .objectID
+    }
+
+    /// A composite at the end of a path is a dictionary, which objects have; no other name can follow it.
+    private static func unsupported(
+        ofComposite name: String, _ entity: EntityDescription, _ last: String?
+    ) -> MigrationError {
+        guard let last, last != name, !last.hasPrefix("@") else {
+            return unsupported("\(entity).\(name) is composite, a dictionary for objects only")
+        }
+        return failure("\(entity).\(name) is composite and has no element \(last)")
     }
 
     private static func failure(_ message: String) -> MigrationError {

@@ -58,7 +58,7 @@ private struct MappingModelReader {
     private struct Listed {
         let key: TextPosition
         let place: TextPosition
-        let expression: ValueExpression?
+        var expression: ValueExpression?
         /// Listed for its userInfo only.
         var isAutomatic = false
         /// What a converted mapping leaves open.
@@ -398,24 +398,38 @@ private struct MappingModelReader {
             mapping.attributeMappings = []
             mapping.relationshipMappings = []
             guard let target else { continue }
+            let listed = Self.expandingComposites(draft.attributes, source: origin, destination: target)
             if let form = mapping.convertedFrom {
                 mapping.convertedFrom = nil
                 if form == .xcode { mapping.dropStraySourceExpression(models.source) }
                 try PropertyCompletion(mapping: mapping, automatic: automatic, path: document.path).complete(
-                    contents(draft.attributes, isRelationship: false)
+                    contents(listed, isRelationship: false)
                         + contents(draft.relationships, isRelationship: true),
                     source: origin, destination: target, matchesAutomatic: form == .compiled)
                 continue
             }
             let properties = automatic.properties(from: origin, to: target)
             mapping.attributeMappings = try mappings(
-                properties.filter { !$0.isRelationship }, listed: draft.attributes, draft)
+                properties.filter { !$0.isRelationship }, listed: listed, draft)
             mapping.relationshipMappings = try mappings(
                 properties.filter(\.isRelationship), listed: draft.relationships, draft)
             if mapping.lacksSources { mapping.takeSources(of: inferred.properties(from: origin, to: target)) }
         }
         try model.validate(source: models.source, destination: models.destination, earlier: earlier, misfits: misfits)
         return model
+    }
+
+    /// What is listed for composite attributes as a whole, listed for each of their elements.
+    private static func expandingComposites(
+        _ listed: [String: Listed], source: EntityDescription?, destination: EntityDescription
+    ) -> [String: Listed] {
+        var expanded = listed.filter { destination.composite(named: $0.key) == nil }
+        for (attribute, composite) in destination.elements(ofListed: Set(listed.keys)) {
+            guard var entry = listed[composite] else { continue }
+            entry.expression = entry.expression?.element(attribute, of: composite, source: source)
+            expanded[attribute] = entry
+        }
+        return expanded
     }
 
     /// What a converted mapping lists, as its form would say it.

@@ -29,6 +29,7 @@ struct PropertyCompletion {
     func complete(
         _ listed: [Listed], source: EntityDescription?, destination: EntityDescription, matchesAutomatic: Bool
     ) throws(MigrationError) {
+        let listed = expandingComposites(listed, source: source, destination: destination)
         var remaining: [String: Listed] = [:]
         for item in listed where remaining.updateValue(item, forKey: item.name) != nil {
             throw failure("mapping.duplicateProperty", "The property \(item.name) is mapped twice", item)
@@ -49,6 +50,25 @@ struct PropertyCompletion {
         }
         mapping.attributeMappings = Self.sorted(attributes)
         mapping.relationshipMappings = Self.sorted(relationships)
+    }
+
+    /// What is listed for composite attributes as a whole, listed for each of their elements.
+    private func expandingComposites(
+        _ listed: [Listed], source: EntityDescription?, destination: EntityDescription
+    ) -> [Listed] {
+        let elements = destination.elements(ofListed: Set(listed.lazy.filter { !$0.isRelationship }.map(\.name)))
+        return listed.flatMap { item -> [Listed] in
+            guard !item.isRelationship, destination.composite(named: item.name) != nil else { return [item] }
+            return elements.filter { $0.composite == item.name }.map { attribute, composite in
+                var content = item.content
+                if case .expression(let whole) = content {
+                    content = .expression(whole.element(attribute, of: composite, source: source))
+                }
+                return Listed(
+                    name: attribute, isRelationship: false, content: content, userInfo: item.userInfo, place: item.place
+                )
+            }
+        }
     }
 
     private static func sorted(_ mappings: [PropertyMapping]) -> [PropertyMapping] {

@@ -100,10 +100,12 @@ struct IndexLayout {
             guard let property = element.propertyName else {
                 return leaveOut("an element is the expression \(element.expression ?? "?")")
             }
-            guard let column = column(of: property, entity, table) else {
-                return leaveOut("\(property) has no column")
+            for property in entity.attributeNames(of: property) {
+                guard let column = column(of: property, entity, table) else {
+                    return leaveOut("\(property) has no column")
+                }
+                terms.append(.init(column: column, isAscending: element.isAscending))
             }
-            terms.append(.init(column: column, isAscending: element.isAscending))
         }
         var condition: String?
         if let predicate = index.partialIndexPredicate, !predicate.isEmpty {
@@ -124,9 +126,10 @@ struct IndexLayout {
         var found: [StoreIndex] = []
         for constraint in entity.definition.uniquenessConstraints where !constraint.isEmpty {
             // The parent's index covers the whole table (cdp1: Car's `numberPlate`, nothing for SportCar).
-            if inherited.contains(constraint) { continue }
-            let columns = constraint.compactMap { column(of: $0, entity, table) }
-            guard columns.count == constraint.count else {
+            let properties = constraint.flatMap(entity.attributeNames(of:))
+            if inherited.contains(properties) { continue }
+            let columns = properties.compactMap { column(of: $0, entity, table) }
+            guard columns.count == properties.count else {
                 notes.append(
                     "Uniqueness constraint \(constraint.joined(separator: ", ")) of \(entity.definition.name) "
                         + "is left out: a property has no column")
@@ -136,7 +139,7 @@ struct IndexLayout {
             found.append(
                 StoreIndex(
                     name: names.take(name), terms: columns.map { .init(column: $0, isAscending: true) },
-                    purpose: .unique(entity: entity.index, attributes: constraint)))
+                    purpose: .unique(entity: entity.index, attributes: properties)))
         }
         return found
     }

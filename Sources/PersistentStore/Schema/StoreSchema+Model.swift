@@ -66,8 +66,8 @@ extension StoreSchema {
 
     private static func unstorable(_ model: ManagedObjectModel, _ numbering: EntityNumbering) -> [PropertyReference] {
         numbering.order.flatMap { index in
-            model.entity(at: index).definition.attributes.sortedByName(\.name)
-                .filter { !$0.isTransient && ColumnClass.of($0.type) == nil && $0.type != .undefined }
+            model.entity(at: index).ownAttributes
+                .filter { $0.isStored && ColumnClass.of($0.attributeType) == nil }
                 .map { PropertyReference(entity: index, name: $0.name) }
         }
     }
@@ -82,17 +82,11 @@ extension StoreSchema {
     package func refuseUnstorable(_ path: String) throws(MigrationError) {
         guard let reference = unstorableAttributes.first else { return }
         let entity = model.entity(at: reference.entity)
-        let attribute = entity.attribute(named: reference.name)
-        let isComposite = attribute?.attributeType == .composite
+        let type = entity.attribute(named: reference.name)?.attributeType.label ?? "?"
         throw MigrationError(
             "model.unstorableAttribute", .configuration,
-            isComposite
-                ? "Core Data keeps the elements of a composite attribute in columns of their own, and no known store shows how it "
-                    + "names and orders them: a store that guesses would be read wrongly or not at all"
-                : "How Core Data stores an attribute of type \(attribute?.attributeType.label ?? "?") is not known",
-            remedy: isComposite
-                ? "Make the attribute transient in the destination model, or put one attribute of a simple type for each element "
-                    + "in its place" : "Make the attribute transient or replace it by attributes of simple types",
+            "How Core Data stores an attribute of type \(type) is not known",
+            remedy: "Make the attribute transient or replace it by attributes of simple types",
             context: .init(path: path, entity: entity.definition.name, property: reference.name))
     }
 }

@@ -24,7 +24,7 @@ package struct StoreSchema: Sendable {
     package internal(set) var indexes: [[StoreIndex]]
     /// CREATE statements of the triggers of derived attributes.
     let triggers: [String]
-    /// Attributes that are not transient and whose type has no known column form: composites and object ids. A
+    /// Attributes that are not transient and whose type has no known column form: object ids. A
     /// store of such a model cannot be written.
     package let unstorableAttributes: [PropertyReference]
     /// One sentence for each index or trigger that Core Data would make and this schema leaves out, and for each name whose

@@ -91,14 +91,12 @@ struct TableLayout {
         // Names are given entity by entity, attributes before relationships; the hidden and order columns' names
         // follow from those.
         for index in entities {
-            // With regard to case, unlike all other names (knowledgeC of macOS 10.13: ZURL before ZCITY for `URL`, `city`).
-            let attributes = model.entity(at: index).definition.attributes.sorted {
-                $0.name.unicodeScalars.lexicographicallyPrecedes($1.name.unicodeScalars)
-            }
-            for attribute in attributes where !attribute.isTransient {
-                guard let (columnClass, type) = ColumnClass.of(attribute.type) else { continue }
+            // With regard to case, unlike all other names (knowledgeC of macOS 10.13: ZURL before ZCITY for `URL`, `city`). The
+            // elements of a composite attribute stand in its place, under their own names without its own (MetaCocktails).
+            for attribute in model.entity(at: index).ownAttributes where !attribute.isTransient {
+                guard let (columnClass, type) = ColumnClass.of(attribute.attributeType) else { continue }
                 add(
-                    columnClass, names.take("Z" + attribute.name.uppercased()), type,
+                    columnClass, names.take("Z" + attribute.elementName.uppercased()), type,
                     .attribute(PropertyReference(entity: index, name: attribute.name)))
             }
             for relationship in ownRelationships(index) {

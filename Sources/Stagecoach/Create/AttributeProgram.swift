@@ -209,7 +209,9 @@ final class AttributeProgram {
         of expression: ValueExpression, _ slots: SourceSlots
     ) -> (attribute: AttributeDescription?, isDirect: Bool) {
         guard let path = expression.node.withoutBytesCast.sourceKeyPath else { return (nil, false) }
-        return (slots.attribute(forKeyPath: path), path.count == 1)
+        return (
+            slots.attribute(forKeyPath: path), mapping.source.map { $0.joiningElements(in: path).count == 1 } ?? true
+        )
     }
 
     /// Fills the attribute columns of one destination row.

@@ -110,6 +110,7 @@ struct SourceSlots: KeyPathResolver {
     mutating func slot(forKeyPath path: [String]) throws(MigrationError) -> (slot: Int, type: AttributeType) {
         var current = entity
         var steps: [ToOneStep] = []
+        let path = entity.joiningElements(in: path)
         for (position, name) in path.enumerated() {
             if let attribute = current.attribute(named: name) {
                 guard position == path.count - 1 else {
@@ -128,6 +129,11 @@ struct SourceSlots: KeyPathResolver {
             guard let relationship = current.relationship(named: name) else {
                 if ObjectKeys.contains(name) {
                     throw MigrationError("expression.unsupported", .configuration, "\(name) is a key of objects")
+                }
+                if current.composite(named: name) != nil, position == path.count - 1 {
+                    throw MigrationError(
+                        "expression.unsupported", .configuration,
+                        "\(current).\(name) is composite, a dictionary for objects only")
                 }
                 throw unknown(path, "The source entity \(current) has no property \(name)")
             }
@@ -172,6 +178,7 @@ struct SourceSlots: KeyPathResolver {
     /// The attribute at the end of a key path over to-one relationships; nil where there is none.
     func attribute(forKeyPath path: [String]) -> AttributeDescription? {
         var current = entity
+        let path = entity.joiningElements(in: path)
         for name in path.dropLast() {
             guard let relationship = current.relationship(named: name) else { return nil }
             current = relationship.destination
@@ -189,6 +196,10 @@ struct SourceSlots: KeyPathResolver {
 
     func collectionLength(of path: [String], level: Int) -> Int? {
         CollectionPath.length(of: path, from: entities[level])
+    }
+
+    func elementPaths(ofCompositeAt path: [String], level: Int) -> [[String]]? {
+        entities[level].elementPaths(ofCompositeAt: path)
     }
 
     mutating func slot(

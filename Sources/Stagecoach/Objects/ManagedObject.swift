@@ -123,7 +123,7 @@ open class ManagedObject: NSObject {
     /// the other context is recorded and ends the run when the policy's method returns.
     open func setValue(_ value: Any?, forKey key: String) {
         if let context { return context.setValue(value, of: self, key: key) }
-        detached?[key] = ValueBridge.unwrapped(value)
+        setDetached(value, key)
     }
 
     /// The same as `value(forKey:)`: there are no accessors to go around.
@@ -147,9 +147,13 @@ open class ManagedObject: NSObject {
 
     /// Sets the property at the end of a key path on the object before it; nothing where that is nil.
     open func setValue(_ value: Any?, forKeyPath path: String) {
-        guard let dot = path.lastIndex(of: ".") else { return setValue(value, forKey: path) }
-        let key = String(path[path.index(after: dot)...])
-        switch self.value(forKeyPath: String(path[..<dot])) {
+        guard path.contains("."), entity.attribute(named: path) == nil,
+            entity.composite(named: path) == nil
+        else { return setValue(value, forKey: path) }
+        var names = path.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        names = entity.joiningElements(in: names)
+        let key = names.removeLast()
+        switch self.value(forKeyPath: names.joined(separator: ".")) {
         case let object as ManagedObject: object.setValue(value, forKey: key)
         case let set as NSSet: for case let object as ManagedObject in set { object.setValue(value, forKey: key) }
         case let set as NSOrderedSet:
@@ -185,7 +189,24 @@ extension ManagedObject: ExpressionObject {
         return try context.readValue(of: self, key: key)
     }
 
-    private func detachedValue(_ key: String) -> Any? { detached?[key] ?? extraValue(key)?.value }
+    private func detachedValue(_ key: String) -> Any? {
+        if let composite = entity.composite(named: key) {
+            return CompositeValue.dictionary(of: composite, in: entity) { detached?[$0] }
+        }
+        return detached?[key] ?? extraValue(key)?.value
+    }
+
+    /// Keeps a value; a dictionary that fits its composite attribute as the values of its elements. What does not fit is an
+    /// error of the context that takes the object in.
+    private func setDetached(_ value: Any?, _ key: String) {
+        if let composite = entity.composite(named: key),
+            let values = try? CompositeValue.elements(of: value, composite, in: entity)
+        {
+            for (name, value) in values { detached?[name] = ValueBridge.unwrapped(value) }
+        } else {
+            detached?[key] = ValueBridge.unwrapped(value)
+        }
+    }
 
     package var expressionEntityName: String? { entity.definition.name }
     package var expressionEntity: EntityDescription? { entity }
@@ -220,9 +241,4 @@ extension ManagedObject: ExpressionObject {
         default: nil
         }
     }
-}
-
-extension EntityDescription {
-    /// Whether the entity has a property of a name, inherited or own.
-    func hasProperty(_ name: String) -> Bool { attribute(named: name) != nil || relationship(named: name) != nil }
 }

@@ -130,7 +130,7 @@ extension ManagedObjectContext {
     }
 
     private func names(_ properties: [Any]?, of entity: EntityDescription) throws -> [String] {
-        guard let properties else { return entity.attributes.map(\.name) }
+        guard let properties else { return entity.declaredAttributes.map(\.name) }
         return try properties.map { property in
             let name: String
             switch property {
@@ -143,7 +143,7 @@ extension ManagedObjectContext {
                     "A fetch request gives values of properties, not of a \(type(of: property))",
                     remedy: "Name properties in propertiesToFetch", context: .init(entity: entity.definition.name))
             }
-            guard entity.attribute(named: name) != nil || entity.relationship(named: name) != nil else {
+            guard entity.hasProperty(named: name) else {
                 throw MigrationError(
                     "fetch.unknownKey", .data, "The entity \(entity) has no property \(name)",
                     context: .init(entity: entity.definition.name, property: name))

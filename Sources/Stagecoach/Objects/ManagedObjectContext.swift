@@ -372,6 +372,11 @@ public final class ManagedObjectContext {
             return try backing?.value(of: object, key: key)
         } catch let error as MigrationError where error.code == "object.unknownKey" {
             // Properties first: they cost no look at these names.
+            if let composite = object.entity.composite(named: key) {
+                return try CompositeValue.dictionary(of: composite, in: object.entity) {
+                    try backing?.value(of: object, key: $0)
+                }
+            }
             guard let extra = object.extraValue(key) else { throw error }
             return extra.value
         }
@@ -380,6 +385,22 @@ public final class ManagedObjectContext {
     func setValue(_ value: Any?, of object: ManagedObject, key: String) {
         do {
             try backing?.setValue(value, of: object, key: key)
+        } catch let error as MigrationError where error.code == "object.unknownKey" {
+            guard let composite = object.entity.composite(named: key) else { return failures.record(error) }
+            setValue(value, of: object, composite)
+        } catch {
+            failures.record(error)
+        }
+    }
+
+    /// Sets every element of a composite attribute, or none where the value is no dictionary that fits it.
+    private func setValue(_ value: Any?, of object: ManagedObject, _ composite: CompositeDescription) {
+        do {
+            let values = try CompositeValue.elements(of: value, composite, in: object.entity)
+            for (name, value) in values { try backing?.setValue(value, of: object, key: name) }
+        } catch let error as MigrationError {
+            failures.record(
+                error.inside(.init(entity: object.entity.definition.name, objectID: object.objectID.shortName)))
         } catch {
             failures.record(error)
         }

@@ -10,7 +10,12 @@ struct ObjectValidation {
     /// - Throws: `validation.…` (65), the first rule that is broken.
     func run() throws {
         for attribute in object.entity.attributes where !attribute.isTransient {
-            try check(attribute.definition, object.value(forKey: attribute.name))
+            let value = object.value(forKey: attribute.name)
+            if value == nil, attribute.requiringComposite.flatMap(object.value(forKey:)) != nil {
+                throw failure(
+                    "validation.missing", "An element that its composite requires has no value", attribute.name)
+            }
+            try check(attribute.definition, value)
         }
         for relationship in object.entity.relationships where !relationship.isTransient {
             try check(relationship)

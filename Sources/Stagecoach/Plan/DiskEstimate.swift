@@ -42,7 +42,7 @@ struct RowSizes {
         var bytes = 8 + Double(destination.tables[table].columns.count)
         for planned in mapping.attributes {
             guard let expression = planned.expression else { continue }
-            let path = expression.node.sourceKeyPath
+            let path = expression.node.sourceKeyPath.map { mapping.source?.joiningElements(in: $0) ?? $0 }
             if !isEmpty, let path, path.count == 1, let attribute = mapping.source?.attribute(named: path[0]),
                 let column = layout.schema.column(of: attribute), sampled.indices.contains(column)
             {

@@ -165,14 +165,19 @@ struct ReadProperties {
 
     /// Notes what a key path reads of objects of some entities; collection operators change no object.
     private mutating func follow(_ path: [String], from start: Set<Int>, _ scope: ReadScope) -> Set<Int> {
+        guard schema.model.definition.composites.isEmpty || start.count <= 1 else {
+            // Names of composites and their elements join in one way for each entity.
+            return start.reduce(into: []) { $0.formUnion(follow(path, from: [$1], scope)) }
+        }
         var current = start
+        let path = start.first.map { schema.model.entity(at: $0).joiningElements(in: path) } ?? path
         for name in path where !name.hasPrefix("@") && name != "self" {
             var next: Set<Int> = []
             for index in current {
                 let entity = schema.model.entity(at: index)
-                if let attribute = entity.attribute(named: name) {
-                    note(attribute.reference, index, scope)
-                } else if let relationship = entity.relationship(named: name) {
+                let attributes = entity.attributeNames(of: name).compactMap(entity.attribute(named:))
+                for attribute in attributes { note(attribute.reference, index, scope) }
+                if let relationship = entity.relationship(named: name) {
                     note(relationship.reference, index, scope)
                     next.formUnion(relationship.destination.withDescendants.map(\.index))
                 }
@@ -206,7 +211,7 @@ struct ReadProperties {
             // A message without arguments may be a property's name; others give the objects of a collection.
             let isProperty = objects.contains {
                 let entity = schema.model.entity(at: $0)
-                return entity.attribute(named: selector) != nil || entity.relationship(named: selector) != nil
+                return entity.hasProperty(named: selector)
             }
             return arguments.isEmpty && isProperty ? follow([selector], from: objects, scope) : objects
         }

@@ -49,7 +49,8 @@ struct UnmappedValues {
     private func label(_ name: String?, of entity: EntityDescription) -> String? {
         guard let name else { return nil }
         let declaring =
-            entity.attribute(named: name)?.entityName ?? entity.relationship(named: name)?.entity.definition.name
+            entity.attributeNames(of: name).first.flatMap(entity.attribute(named:))?.entityName
+            ?? entity.relationship(named: name)?.entity.definition.name
         return declaring.map { "\($0).\(name)" }
     }
 
@@ -68,9 +69,12 @@ struct UnmappedValues {
         func members(_ table: String, _ column: String) -> String {
             rows("EXISTS (SELECT 1 FROM \(table.sqlIdentifier) m WHERE m.\(column.sqlIdentifier) = t.\"Z_PK\")")
         }
-        if let attribute = entity.attribute(named: name) {
-            guard let column = schema.column(of: attribute) else { return nil }
-            return try count(rows("t.\(own.columns[column].sqlIdentifier) IS NOT NULL"))
+        let attributes = entity.attributeNames(of: name).compactMap(entity.attribute(named:))
+        if !attributes.isEmpty {
+            let columns = attributes.compactMap(schema.column(of:))
+            guard !columns.isEmpty else { return nil }
+            let conditions = columns.map { "t.\(own.columns[$0].sqlIdentifier) IS NOT NULL" }
+            return try count(rows("(\(conditions.joined(separator: " OR ")))"))
         }
         guard let relationship = entity.relationship(named: name) else { return nil }
         switch schema.storage(of: relationship) {

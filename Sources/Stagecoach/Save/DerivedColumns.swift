@@ -31,9 +31,11 @@ enum DerivedColumns {
         _ attribute: AttributeDescription, _ mapping: EntityMapping, from source: ManagedObjectModel
     ) -> Bool {
         func origin(_ name: String) -> AttributeDescription? {
-            guard let path = mapping.attributeMapping(named: name)?.valueExpression?.node.sourceKeyPath, path.count == 1
-            else { return nil }
-            return mapping.sourceEntityName.flatMap { source.entity(named: $0) }?.attribute(named: path[0])
+            guard let path = mapping.attributeMapping(named: name)?.valueExpression?.node.sourceKeyPath else {
+                return nil
+            }
+            return mapping.sourceEntityName.flatMap { source.entity(named: $0) }?
+                .attribute(named: path.joined(separator: "."))
         }
         guard !mapping.hasPolicy, let old = origin(attribute.name), old.attributeType == attribute.attributeType,
             let form = attribute.definition.derivationExpression.flatMap(DerivationForm.init),

@@ -11,6 +11,8 @@ struct RowRules {
         let property: String
         let type: AttributeType?
         let isRequired: Bool
+        /// Columns of the optional composite in which the value is required: where all are NULL, the composite is nil.
+        var composite: [Int] = []
         var minimum: NumberBound?
         var maximum: NumberBound?
         var minimumLength: Int?
@@ -33,8 +35,10 @@ struct RowRules {
         let isRequired: Bool
         let hasBounds: Bool
         let hasLengths: Bool
+        let composite: [Int]
 
         init(_ rule: Rule) {
+            composite = rule.composite
             column = rule.column
             isRequired = rule.isRequired
             hasBounds = rule.minimum != nil || rule.maximum != nil
@@ -50,6 +54,18 @@ struct RowRules {
             case .reference: true
             case .text, .blob, .huge: !hasLengths
             }
+        }
+
+        /// Whether the value is missing with the whole composite that it is required in.
+        func isInNilComposite(_ batch: borrowing RowBatch, row: Int) -> Bool {
+            guard !composite.isEmpty else { return false }
+            for column in composite {
+                switch batch[row, column].kind {
+                case .null, .absent: continue
+                default: return false
+                }
+            }
+            return true
         }
     }
 
@@ -85,8 +101,8 @@ struct RowRules {
             if typed?.contains(column) ?? true {
                 types.add(attribute, column: column, isExcused: excuses && copied[column] != nil)
             }
-            let old = copied[column]?.definition
-            let rule = try RowRules.rule(attribute.definition, column: column, old: old, entity: entityName)
+            var rule = try RowRules.rule(attribute, column: column, old: copied[column])
+            rule.composite = entity.attributesRequiring(attribute).compactMap(schema.column(of:))
             if !rule.isEmpty { rules.append(rule) }
         }
         for relationship in entity.relationships where !relationship.isOptional {
@@ -108,11 +124,14 @@ struct RowRules {
     }
 
     private static func rule(
-        _ attribute: AttributeDefinition, column: Int, old: AttributeDefinition?, entity: String
+        _ description: AttributeDescription, column: Int, old: AttributeDescription?
     ) throws(MigrationError) -> Rule {
+        let attribute = description.definition
         var ofSource: Set<ValidationRule> = []
         if let old {
-            if !old.isOptional { ofSource.insert(.required) }
+            let isRequiredInBoth = old.requiringComposite != nil && description.requiringComposite != nil
+            if !old.isOptional || isRequiredInBoth { ofSource.insert(.required) }
+            let old = old.definition
             if old.minimum == attribute.minimum { ofSource.insert(.minimum) }
             if old.maximum == attribute.maximum { ofSource.insert(.maximum) }
             if old.minimumLength == attribute.minimumLength { ofSource.insert(.minimumLength) }
@@ -120,7 +139,7 @@ struct RowRules {
             if old.regularExpression == attribute.regularExpression { ofSource.insert(.pattern) }
         }
         var rule = Rule(
-            column: column, property: attribute.name, type: attribute.type, isRequired: !attribute.isOptional,
+            column: column, property: attribute.name, type: attribute.type, isRequired: description.isRequired,
             ofSource: ofSource)
         rule.minimum = attribute.minimum.flatMap(NumberBound.init)
         rule.maximum = attribute.maximum.flatMap(NumberBound.init)
@@ -128,21 +147,23 @@ struct RowRules {
         rule.maximumLength = attribute.maximumLength
         rule.markerBytes = attribute.allowsExternalBinaryDataStorage ? 1 : 0
         if let text = attribute.regularExpression {
-            rule.pattern = try TextRule(text, entity: entity, property: attribute.name)
+            rule.pattern = try TextRule(text, entity: description.entityName, property: attribute.name)
         }
         return rule
     }
 
     var isEmpty: Bool { rules.isEmpty && types.isEmpty }
 
-    /// The columns that have rules for their values, beside that of their type.
-    var columns: Set<Int> { Set(rules.map(\.column)) }
+    /// The columns whose values rules look at, beside those of their types.
+    var columns: Set<Int> { Set(rules.flatMap { [$0.column] + $0.composite }) }
 
     /// The first of some rows of which a glance does not show that it keeps all rules, as almost all rows do:
     /// ``check(_:row:found:)`` tells.
     func firstToCheck(_ batch: borrowing RowBatch, _ rows: Range<Int>) -> Int? {
         for row in rows {
-            for glance in glances where !glance.passes(batch[row, glance.column].kind) { return row }
+            for glance in glances where !glance.passes(batch[row, glance.column].kind) {
+                if !glance.isInNilComposite(batch, row: row) { return row }
+            }
             if types.isBroken(by: batch.cells(ofRow: row)) { return row }
         }
         return nil
@@ -164,7 +185,7 @@ struct RowRules {
         for index in glances.indices {
             let glance = glances[index]
             let cell = batch[row, glance.column]
-            if glance.passes(cell.kind) { continue }
+            if glance.passes(cell.kind) || glance.isInNilComposite(batch, row: row) { continue }
             let rule = rules[index]
             func broken(_ kind: ValidationRule, _ bound: String? = nil) throws {
                 let isOfSource = rule.ofSource.contains(kind)

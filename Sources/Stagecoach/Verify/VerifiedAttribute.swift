@@ -71,7 +71,9 @@ struct VerifiedAttribute {
         _ expression: ValueExpression, _ property: PropertyMapping?, _ attribute: AttributeDescription,
         _ mapping: VerifiedMapping, _ plan: VerificationPlan
     ) -> Way {
-        if let path = expression.node.withoutBytesCast.sourceKeyPath, path.count == 1,
+        if let path = expression.node.withoutBytesCast.sourceKeyPath.map({
+            mapping.source?.joiningElements(in: $0) ?? $0
+        }), path.count == 1,
             let old = mapping.source?.attribute(named: path[0]), let column = plan.source.schema.column(of: old),
             old.attributeType == attribute.attributeType && expression.node.withoutBytesCast == expression.node
                 || old.attributeType.isBytes && attribute.attributeType.isBytes

@@ -143,6 +143,9 @@ final class VerifiedObjects {
             guard file.count <= source.valueLimit else { throw VerificationObstacle("an external value is too large") }
             return Data(try file.contents())
         }
+        if let composite = object.entity.composite(named: name) {
+            return try CompositeValue.dictionary(of: composite, in: object.entity) { try value(of: object, $0) }
+        }
         guard let relationship = object.entity.relationship(named: name) else {
             switch name {
             case "objectID": return VerifiedObjectID(object, storeUUID: source.metadata.uuid)

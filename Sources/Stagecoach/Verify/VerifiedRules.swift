@@ -16,6 +16,8 @@ struct VerifiedRules {
         let column: Int32
         let property: String
         let isRequired: Bool
+        /// Columns of the optional composite in which the value is required.
+        var composite: [Int32] = []
         let type: AttributeType?
         let minimum: NumberBound?
         let maximum: NumberBound?
@@ -38,7 +40,10 @@ struct VerifiedRules {
             }
             rules.append(
                 Rule(
-                    column: Int32(column + 1), property: attribute.name, isRequired: !attribute.isOptional,
+                    column: Int32(column + 1), property: attribute.name, isRequired: attribute.isRequired,
+                    composite: entity.attributesRequiring(attribute).compactMap(schema.column(of:)).map {
+                        Int32($0 + 1)
+                    },
                     type: attribute.attributeType, minimum: definition.minimum.flatMap(NumberBound.init),
                     maximum: definition.maximum.flatMap(NumberBound.init), minimumLength: definition.minimumLength,
                     maximumLength: definition.maximumLength, pattern: pattern,
@@ -62,7 +67,11 @@ struct VerifiedRules {
                 found.append(Broken(property: rule.property, expected: expected, found: cell.shown))
             }
             switch cell {
-            case .null: if rule.isRequired { note("a value") }
+            case .null:
+                let isInNilComposite =
+                    !rule.composite.isEmpty
+                    && rule.composite.allSatisfy { if case .null = VerifiedCell(row, $0) { true } else { false } }
+                if rule.isRequired, !isInNilComposite { note("a value") }
             case .integer, .real:
                 guard rule.type != nil else { break }
                 let number = cell.number

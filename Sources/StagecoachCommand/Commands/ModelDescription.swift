@@ -63,7 +63,7 @@ struct ModelDescription: Encodable {
                 name: name, parent: entity.superentity?.definition.name, isAbstract: entity.isAbstract,
                 renamingIdentifier: Self.renaming(entity.renamingIdentifier, name),
                 versionHash: hashes[name].map { $0.map { Self.hexadecimal($0) }.joined() },
-                attributes: entity.attributes.map {
+                attributes: entity.attributesAndComposites.map {
                     Attribute(
                         name: $0.name, type: $0.attributeType.label, isOptional: $0.isOptional,
                         isTransient: $0.isTransient, renamingIdentifier: Self.renaming($0.renamingIdentifier, $0.name))

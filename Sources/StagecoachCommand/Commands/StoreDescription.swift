@@ -237,7 +237,10 @@ enum StoreFeatures {
         var features: [String] = []
         for entity in model?.entities ?? [] {
             let name = entity.definition.name
-            for attribute in entity.definition.attributes {
+            for composite in entity.composites where entity.declares(composite) {
+                features.append("composite attribute \(name).\(composite.path)")
+            }
+            for attribute in entity.ownAttributes.map(\.definition) {
                 if attribute.derivationExpression != nil {
                     features.append("derived attribute \(name).\(attribute.name)")
                 }

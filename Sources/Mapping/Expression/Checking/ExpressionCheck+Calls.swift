@@ -38,7 +38,9 @@ extension ExpressionCheck {
             if object.isOpen { return .unknown }
             guard arguments.isEmpty else { throw unknownMessage(selector, receiver) }
             return try follow([selector], from: receiver)
-        case .dictionary(let value):
+        case .dictionary, .composite:
+            var value = ExpressionKind.unknown
+            if case .dictionary(let known) = receiver { value = known }
             switch selector {
             case "count": return .value(.integer)
             case "description": return .value(.text)

@@ -17,6 +17,9 @@ extension ExpressionCheck {
             case .dictionary(let value):
                 current = name == "@count" ? .value(.integer) : value
                 attribute = nil
+            case .composite(let composite, let entity):
+                current = name == "@count" ? .value(.integer) : try element(name, of: composite, entity)
+                attribute = nil
             case .null: return .null
             case .either(let first, let second):
                 return .either(
@@ -62,6 +65,21 @@ extension ExpressionCheck {
             "mapping.unknownKeyPath", "\(way) has no property \(name)", at: ".\(name)", remedy: object.keysInWords)
     }
 
+    /// An element of a composite attribute.
+    private func element(
+        _ name: String, of composite: CompositeDescription, _ entity: EntityDescription
+    ) throws(ExpressionMistake) -> ExpressionKind {
+        let path = "\(composite.path).\(name)"
+        if let attribute = entity.attribute(named: path) {
+            return ExpressionType(attribute.attributeType).map(ExpressionKind.value) ?? .unknown
+        }
+        if let inner = entity.composite(named: path) { return .composite(inner, entity) }
+        let names = composite.elements.map(\.name).sorted().joined(separator: ", ")
+        throw mistake(
+            "mapping.unknownKeyPath", "The composite \(entity).\(composite.path) has no element \(name)", at: name,
+            remedy: names.isEmpty ? nil : "It has \(names)")
+    }
+
     private func property(
         _ name: String, _ side: ExpressionKind.Side, _ entity: EntityDescription?
     ) throws(ExpressionMistake) -> ExpressionKind {
@@ -69,6 +87,7 @@ extension ExpressionCheck {
         if let attribute = entity.attribute(named: name) {
             return ExpressionType(attribute.attributeType).map(ExpressionKind.value) ?? .unknown
         }
+        if let composite = entity.composite(named: name) { return .composite(composite, entity) }
         if let relationship = entity.relationship(named: name) {
             let object = ExpressionKind.object(side, relationship.destination)
             return relationship.isToMany ? .collection(object, isOrdered: relationship.isOrdered) : object
@@ -76,7 +95,7 @@ extension ExpressionCheck {
         if let kind = KnownObject.objectKeys[name] { return kind }
         // Attributes of subentities are there in their objects.
         let isBelow = entity.withDescendants.contains {
-            $0.attribute(named: name) != nil || $0.relationship(named: name) != nil
+            $0.hasProperty(named: name)
         }
         guard
             isBelow || entity.definition.fetchedProperties.contains(where: { $0.name == name })

@@ -40,7 +40,7 @@ extension ExpressionCheck {
                 try mistyped(
                     "\(alternative.label) does not fit an attribute of type \(type.label)", at: text,
                     remedy: Self.remedy(for: object, text, type))
-            case .dictionary:
+            case .dictionary, .composite:
                 try mistyped(
                     "the expression gives a dictionary, and an attribute of type \(type.label) takes one value",
                     at: text, remedy: "Name one of its keys: \(text).<key>")

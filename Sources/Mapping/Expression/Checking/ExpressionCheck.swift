@@ -172,7 +172,7 @@ struct ExpressionCheck {
         let found = try kind(of: node)
         let isCollection = found.isAlways { kind in
             switch kind {
-            case .collection, .dictionary: true
+            case .collection, .dictionary, .composite: true
             default: false
             }
         }

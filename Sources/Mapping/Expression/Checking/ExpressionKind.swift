@@ -18,6 +18,8 @@ indirect enum ExpressionKind: Sendable {
     case service(KnownObject, String)
     /// Values by keys that only the row, or the one who filled it, knows.
     case dictionary(ExpressionKind)
+    /// A composite attribute as a whole: a dictionary of which the model tells the keys.
+    case composite(CompositeDescription, EntityDescription)
     /// The results of a TERNARY.
     case either(ExpressionKind, ExpressionKind)
 
@@ -34,7 +36,7 @@ indirect enum ExpressionKind: Sendable {
             entity.map { "objects of the \(side.rawValue) entity \($0)" } ?? "objects of the \(side.rawValue)"
         case .collection: "a list of values"
         case .service(_, let name): "the object \(name)"
-        case .dictionary: "a dictionary"
+        case .dictionary, .composite: "a dictionary"
         case .either(let first, _): first.label
         }
     }
@@ -81,7 +83,7 @@ indirect enum ExpressionKind: Sendable {
     /// Whether it is an object with a property of a name.
     func hasProperty(_ name: String) -> Bool {
         guard case .object(_, let entity?) = self else { return false }
-        return entity.attribute(named: name) != nil || entity.relationship(named: name) != nil
+        return entity.hasProperty(named: name)
     }
 
     var isCollection: Bool { if case .collection = self { true } else { false } }

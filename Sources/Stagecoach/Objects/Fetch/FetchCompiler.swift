@@ -215,7 +215,7 @@ struct FetchCompiler {
 
     /// - Throws: `fetch.unknownKey` (65) where the entity has no such property.
     func checkKey(_ key: String) throws(MigrationError) {
-        guard entity.hasProperty(key) || ManagedObject.extraKeys.contains(key) else {
+        guard entity.hasProperty(named: key) || ManagedObject.extraKeys.contains(key) else {
             throw MigrationError(
                 "fetch.unknownKey", .data, "The entity \(entity) has no property \(key)", context: context)
         }

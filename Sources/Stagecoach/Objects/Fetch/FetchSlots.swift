@@ -42,6 +42,7 @@ struct FetchSlots: KeyPathResolver {
 
     /// The column of an attribute at the end of a key path; nil where no column holds it.
     func column(ofAttribute path: [String]) -> (column: SelectedColumn, attribute: AttributeDescription)? {
+        let path = entity.joiningElements(in: path)
         guard let name = path.last, let (steps, last) = follow(path.dropLast()),
             let attribute = last.attribute(named: name), let column = schema.column(of: attribute)
         else { return nil }

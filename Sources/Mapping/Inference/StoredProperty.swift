@@ -1,0 +1,96 @@
+import ManagedModel
+
+/// A property that has a place in the store, or a composite attribute, whose elements have one each.
+enum StoredProperty {
+    case attribute(AttributeDescription)
+    case composite(EntityDescription, CompositeDescription)
+    case relationship(RelationshipDescription)
+
+    /// The properties of an entity as its model declares them: attributes, then relationships.
+    static func all(of entity: EntityDescription) -> [StoredProperty] {
+        entity.declaredAttributes.compactMap { property(entity, $0.name) }
+            + entity.relationships.filter { !$0.isTransient }.map(StoredProperty.relationship)
+    }
+
+    /// The attribute or composite of a name or path; nil where it has no place in the store.
+    static func property(_ entity: EntityDescription, _ path: String) -> StoredProperty? {
+        if let composite = entity.composite(named: path) {
+            return composite.definition.isTransient ? nil : .composite(entity, composite)
+        }
+        return entity.attribute(named: path).flatMap { $0.isStored ? .attribute($0) : nil }
+    }
+
+    var name: String {
+        switch self {
+        case .attribute(let attribute): attribute.name
+        case .composite(_, let composite): composite.path
+        case .relationship(let relationship): relationship.name
+        }
+    }
+    var isRelationship: Bool {
+        if case .relationship = self { return true }
+        return false
+    }
+    var declaringEntity: String {
+        switch self {
+        case .attribute(let attribute): attribute.entityName
+        case .composite(let entity, let composite):
+            composite.attributes.first.flatMap(entity.attribute(named:))?.entityName ?? entity.definition.name
+        case .relationship(let relationship): relationship.entity.definition.name
+        }
+    }
+
+    /// The name of its type; that of a relationship says so.
+    var typeLabel: String {
+        switch self {
+        case .attribute(let attribute): attribute.attributeType.label
+        case .composite: AttributeType.composite.label
+        case .relationship: "a relationship"
+        }
+    }
+
+    /// What it is matched by: an element by its own name and identifier within its composite.
+    var renamable: RenamableName {
+        switch self {
+        case .attribute(let attribute):
+            RenamableName(
+                name: String(attribute.elementName),
+                identifier: attribute.definition.renamingIdentifier.flatMap {
+                    $0.split(separator: ".").last.map(String.init)
+                })
+        case .composite(_, let composite):
+            RenamableName(name: composite.definition.name, identifier: composite.definition.renamingIdentifier)
+        case .relationship(let relationship):
+            RenamableName(name: relationship.name, identifier: relationship.definition.renamingIdentifier)
+        }
+    }
+
+    /// A composite's elements, in declared order; empty for other properties.
+    var elements: [StoredProperty] {
+        guard case .composite(let entity, let composite) = self else { return [] }
+        return composite.elements.compactMap { Self.property(entity, "\(composite.path).\($0.name)") }
+    }
+
+    /// The attributes that it is stored in.
+    var attributes: [StoredProperty] {
+        guard case .composite = self else { return [self] }
+        return elements.flatMap(\.attributes)
+    }
+
+    func replacesNil(of old: StoredProperty) -> Bool {
+        guard case .attribute(let new) = self, case .attribute(let old) = old else { return false }
+        return old.isOptional && !new.isOptional && new.definition.defaultValue != nil
+    }
+}
+
+extension AttributeDescription {
+    /// Whether it is an element of a composite.
+    var isElement: Bool { name.contains(".") }
+}
+
+extension ExpressionNode {
+    /// `$source.<name>`; an element of a composite by its path.
+    static func source(_ name: String) -> ExpressionNode {
+        .keyPath(target: .variable("source"), components: name.split(separator: ".").map(String.init))
+    }
+}
