@@ -272,6 +272,9 @@ public final class Migration {
         progress.expect(bytes: prepared.plan.disk.destination, at: area.storePath)
         // Where objects may be rejected, everything may be loaded twice.
         progress.expect(rows: try prepared.expectedRows() * (options.onInvalid == .reject ? 2 : 1))
+        // Mapping models that have run say nothing of links any more.
+        let oneSided = try OneSidedLinks.count(
+            in: prepared.source, prepared.layout, turns: prepared.turns.map { Array($0.mappings[$0.earlier...]) })
         do {
             let done = try load(
                 session, prepared: prepared, existing: existing, area: area, mode: .publish(rejectFile))
@@ -287,8 +290,6 @@ public final class Migration {
             session.counts.created = session.counts.created.filter { $0.value > 0 }
             try session.counts.checkBalance()
             session.counts.links = session.linksWritten.reduce(0, +)
-            let oneSided = try OneSidedLinks.count(
-                in: prepared.source, prepared.layout, turns: prepared.turns.map { Array($0.mappings[$0.earlier...]) })
             session.counts.oneSidedLinks = oneSided.isEmpty ? nil : oneSided
             try PublicationCheck(session: session, isAppended: appends).run(area.storePath)
             let bytes = try FileSize.bytes(of: area.storePath)

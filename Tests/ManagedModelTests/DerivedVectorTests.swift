@@ -105,7 +105,12 @@ struct DerivedVectorTests {
         var back = RelationshipDefinition(name: property.inverse ?? "", destinationEntityName: entity.name)
         back.inverseName = property.name
         back.isToMany = true
-        guard property.inverse != nil else { return }
+        guard property.inverse != nil else {
+            if !definition.entities.contains(where: { $0.name == name }) {
+                definition.entities.append(EntityDefinition(name: name))
+            }
+            return
+        }
         if let place = definition.entities.firstIndex(where: { $0.name == name }) {
             definition.entities[place].relationships.append(back)
         } else {

@@ -153,6 +153,31 @@ struct CarriedObjectTests {
         #expect(result.verified.differences.isEmpty, "\(result.verified.differences)")
     }
 
+    @Test("A trigger of a table that is not there keeps nobody from reading the store, and is named")
+    func brokenTrigger() throws {
+        let folder = try TemporaryFolder()
+        let old = try Self.version()
+        let path = try Self.source(old, folder, [Self.index])
+        let connection = try Connection(path: path, flags: SQLITE_OPEN_READWRITE)
+        if let handle = connection.handle { _ = stagecoach_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 0) }
+        try connection.execute(
+            """
+            PRAGMA writable_schema=ON; INSERT INTO sqlite_master VALUES ('trigger', 'orphan', 'gone', 0,
+            'CREATE TRIGGER orphan AFTER INSERT ON gone BEGIN SELECT 1; END')
+            """)
+        try connection.close()
+        let migration = Migration(
+            from: path, model: old, mapping: try .inferred(from: old, to: old), to: folder.file("new.sqlite"),
+            model: old)
+        let report = try migration.run()
+        #expect(report.counts.created == ["Folder": 1, "Note": 3])
+        #expect(
+            report.notes.contains { $0.contains("no such table: main.gone") && $0.hasSuffix("trigger orphan") },
+            "\(report.notes)")
+        let verified = try StoreVerification(migration).run()
+        #expect(verified.differences.isEmpty, "\(verified.differences)")
+    }
+
     @Test(
         "Full-text tables over a table of the model, or kept by a trigger, are filled; others are named with their rows"
     )

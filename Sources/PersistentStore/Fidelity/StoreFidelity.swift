@@ -52,6 +52,8 @@ package struct StoreFidelity: Sendable, Codable, Equatable {
         let schema: StoreSchema
         /// Objects that are taken over from the source as they stand: CREATE statements by name.
         let carried: [String: String]
+        /// Names of the triggers of R-trees that are taken over: an older form has fewer of them.
+        private(set) var treeTriggers: Set<String> = []
         /// Where rules for the source's own model say something else than the source has.
         let disagreements: [String]
 
@@ -66,6 +68,11 @@ package struct StoreFidelity: Sendable, Codable, Equatable {
             let indexes = try source.carriedIndexes(for: self.schema, from: layout)
             var carried = try source.carriedObjects(for: self.schema, from: layout).statements
             for index in indexes {
+                if index.index.isTree {
+                    for event in ["INSERT", "UPDATE", "DELETE"] {
+                        treeTriggers.insert("\(index.index.treeName)_\(event)")
+                    }
+                }
                 for sql in index.statements { carried[FrameworkForm.name(of: sql)] = sql }
             }
             self.carried = carried
@@ -117,6 +124,8 @@ package struct StoreFidelity: Sendable, Codable, Equatable {
             for difference in best.differences {
                 if let found = difference.found, witness?.carried[difference.name] == found {
                     equal.count(difference.subject)
+                } else if difference.found == nil, witness?.treeTriggers.contains(difference.name) ?? false {
+                    continue
                 } else {
                     add(difference)
                 }

@@ -119,8 +119,10 @@ package final class DestinationStore {
         firstStamp = try connection.integer("PRAGMA user_version") ?? 0
         stamp = firstStamp
         let virtual = try connection.prepare(
-            "SELECT name FROM sqlite_master WHERE sql LIKE 'CREATE VIRTUAL TABLE%' LIMIT 1")
-        if try virtual.step() {
+            "SELECT name FROM sqlite_master WHERE sql LIKE 'CREATE VIRTUAL TABLE%'")
+        while try virtual.step() {
+            // Those of the model are filled anew.
+            if schema.trees.contains(where: { $0.index.treeName == virtual.text(0) }) { continue }
             throw MigrationError(
                 "destination.virtualTable", .configuration,
                 "The destination has the index \(virtual.text(0) ?? ""), which only Core Data can keep up",
@@ -567,8 +569,24 @@ package final class DestinationStore {
         precondition(maximumKeys.count == schema.tables.count, "one maximum key a table")
         try resume()
         try refreshDerivedAttributes()
+        try refillTrees()
         try updatePrimaryKeys(maximumKeys)
         try commit()
+    }
+
+    /// Fills the R-trees that an appended store has, as their own triggers would have.
+    private func refillTrees() throws(MigrationError) {
+        for tree in schema.trees where try connection.hasTable(tree.index.treeName) {
+            let table = schema.tables[tree.table]
+            let name = tree.index.treeName
+            let trigger = try connection.prepare(
+                "SELECT sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = \(SQLName.literal(table.name)) "
+                    + "AND name = \(SQLName.literal("\(name)_INSERT"))")
+            let own = try trigger.step() ? trigger.text(0) : nil
+            trigger.reset()
+            try connection.execute("DELETE FROM \(SQLName.quoted(name))")
+            try connection.execute(own.flatMap { TreeTrigger.fill($0, name, table.name) } ?? tree.fill(on: table))
+        }
     }
 
     private func updatePrimaryKeys(_ maximumKeys: [Int64]) throws(MigrationError) {
