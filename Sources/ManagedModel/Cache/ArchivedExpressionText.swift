@@ -49,7 +49,7 @@ enum ArchivedExpressionText {
     }
 
     private static func constant(_ object: ArchivedObject) throws(MigrationError) -> String? {
-        guard object.field("NSConstantValueClassName") == nil else { return nil }
+        guard try object.value("NSConstantValueClassName").isNull else { return nil }
         let value = try object.value("NSConstantValue")
         if value.isNull { return "NULL" }
         if let text = try value.string() { return text.utf8.count <= longestText ? quoted(text) : nil }

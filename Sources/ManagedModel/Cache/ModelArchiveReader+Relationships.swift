@@ -84,7 +84,9 @@ extension ModelArchiveReader {
         else { throw Self.malformed("A fetch index has no name, or is archived as a \(value.kindName)") }
         var index = FetchIndexDefinition(name: name)
         if let predicate = try object.object("NSPartialIndexPredicate") {
-            index.partialIndexPredicate = try ArchivedExpressionText.predicate(predicate, &tree)
+            // Without its predicate it would be an index of all objects.
+            index.partialIndexPredicate =
+                try ArchivedExpressionText.predicate(predicate, &tree) ?? "(a predicate that cannot be read)"
         }
         for element in try elements(object, "NSIndexElements") ?? [] {
             guard let element = element.object else {
@@ -100,10 +102,14 @@ extension ModelArchiveReader {
     ) throws(MigrationError) -> FetchIndexElement {
         var element = FetchIndexElement(propertyName: nil)
         let property = try object.value("NSPropertyName")
-        if let description = property.object, description.isKind(of: "NSExpressionDescription") {
-            if let expression = try description.object("NSExpression") {
-                element.expression = try ArchivedExpressionText.expression(expression, &tree)
-            }
+        // An expression stands beside a name that is made up for it (Photos: `expression1` for `entity`).
+        let descriptions = [property.object, try object.value("NSIndexedProperty").object]
+        if let description = descriptions.lazy.compactMap(\.self).first(where: {
+            $0.isKind(of: "NSExpressionDescription")
+        }),
+            let expression = try description.object("NSExpression")
+        {
+            element.expression = try ArchivedExpressionText.expression(expression, &tree)
         } else {
             element.propertyName = try propertyName(property, in: "The fetch index \(index)")
         }

@@ -83,6 +83,31 @@ extension ModelArchiveWriter {
             ])
     }
 
+    /// An expression that a fetch index is over, in the form of Photos (`entity`, named `expression1`), and its name; nil for
+    /// one that has no known form.
+    mutating func expressionDescription(
+        _ text: String, of entity: EntityDescription
+    ) -> (name: Reference, description: Reference)? {
+        let expression: Reference
+        if text.uppercased() == "SELF" {
+            expression = selfExpression()
+        } else if let derived = try? derivation(text) {
+            expression = derived
+        } else {
+            return nil
+        }
+        indexExpressions += 1
+        let name = builder.string("expression\(indexExpressions)")
+        let description = builder.object(
+            ClassName("NSExpressionDescription", "NSPropertyDescription"),
+            [
+                "_P": .integer(247), "NSIsOptional": .boolean(true), "NSIsReadOnly": .boolean(true),
+                "NSExpressionType": .integer(0), "NSEntity": entities[entity.index].field,
+                "NSPropertyName": name.field, "NSRenamingIdentifier": name.field, "NSExpression": expression.field,
+            ])
+        return (name, description)
+    }
+
     private mutating func selfExpression() -> Reference {
         builder.object(ClassName("NSSelfExpression", "NSExpression"), ["NSExpressionType": .integer(1)])
     }

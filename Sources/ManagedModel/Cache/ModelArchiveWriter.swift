@@ -19,6 +19,8 @@ struct ModelArchiveWriter {
     private(set) var entities: [Reference] = []
     /// By entity index and property name, inherited ones included.
     private(set) var properties: [[String: Reference]] = []
+    /// Expressions of fetch indexes so far: each gets a name by its number.
+    var indexExpressions = 0
 
     init(_ model: ManagedObjectModel) {
         self.model = model
@@ -157,14 +159,18 @@ struct ModelArchiveWriter {
     private mutating func fetchIndex(_ index: FetchIndexDefinition, of entity: EntityDescription) -> Reference {
         let reference = builder.reserve()
         let partial = index.partialIndexPredicate.flatMap(IndexPredicate.init)
-        let elements = index.elements.map { element in
-            builder.object(
-                ClassName("NSFetchIndexElementDescription"),
-                [
-                    "NSPropertyName": builder.string(element.propertyName ?? element.expression ?? "").field,
-                    "NSFetchIndexElementType": .integer(element.isRTree ? 1 : 0),
-                    "NSAscending": .boolean(element.isAscending), "NSFetchIndexDescription": reference.field,
-                ])
+        var elements: [Reference] = []
+        for element in index.elements {
+            let described =
+                element.propertyName == nil ? expressionDescription(element.expression ?? "", of: entity) : nil
+            var fields: Fields = [
+                "NSPropertyName": (described?.name ?? builder.string(element.propertyName ?? element.expression ?? ""))
+                    .field,
+                "NSFetchIndexElementType": .integer(element.isRTree ? 1 : 0),
+                "NSAscending": .boolean(element.isAscending), "NSFetchIndexDescription": reference.field,
+            ]
+            if let described { fields["NSIndexedProperty"] = described.description.field }
+            elements.append(builder.object(ClassName("NSFetchIndexElementDescription"), fields))
         }
         builder.fill(
             reference, ClassName("NSFetchIndexDescription"),

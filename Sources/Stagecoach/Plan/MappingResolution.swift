@@ -55,6 +55,7 @@ struct MappingResolution {
             filterNeedsObjects: try needsObjects(filter, mapping, sourceEntity),
             sourceExpression: try sourceExpression(of: mapping, sourceEntity), attributes: attributes)
         planned.modelPath = model.path
+        planned.followsSource = model.rulesOfTheSource == .warn
         return planned
     }
 

@@ -11,6 +11,8 @@ final class PlannedMapping {
     let mapping: EntityMapping
     /// The file of the mapping model, for errors about it.
     var modelPath: String?
+    /// True where the mapping model is one that was inferred: what rows of the source break is left as it stands.
+    var followsSource = false
     /// Nil for an add mapping.
     let source: EntityDescription?
     /// Table index in the source schema.
