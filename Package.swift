@@ -10,6 +10,10 @@ let strict: [SwiftSetting] = [
         .when(platforms: [.linux], configuration: .release)),
 ]
 
+// Tests are compiled without optimisation even where `-Xswiftc -O` asks for it: what they test is optimised, and their own code
+// would take half of the build.
+let tests = strict + [.unsafeFlags(["-Xfrontend", "-Onone"], .when(configuration: .debug))]
+
 // Swift's libraries linked into a program, and C++'s (Sources/Linking): it starts in two thirds of the time and needs no Swift
 // where it runs. No library that it loads asks for its symbols. Functions that migrations run lie together
 // (Benchmarks/FunctionOrder/make): 4 MB less in memory, and a tenth of a start's page faults.
@@ -104,52 +108,52 @@ let package = Package(
                 "SpillStorage", "Stagecoach", "CSQLite",
             ],
             path: "Tests/TestSupport", swiftSettings: strict),
-        .testTarget(name: "RowsTests", dependencies: ["Rows", "TestSupport"], swiftSettings: strict),
+        .testTarget(name: "RowsTests", dependencies: ["Rows", "TestSupport"], swiftSettings: tests),
         .testTarget(
             name: "ArchivesTests", dependencies: ["Archives", "Diagnostics", "TestSupport"],
-            swiftSettings: strict),
+            swiftSettings: tests),
         .testTarget(
             name: "ManagedModelTests",
             dependencies: ["ManagedModel", "Mapping", "Archives", "Diagnostics", "TestSupport", "CSQLite"],
-            swiftSettings: strict),
+            swiftSettings: tests),
         .testTarget(
             name: "MappingTests",
             dependencies: ["Mapping", "Archives", "ManagedModel", "Rows", "Diagnostics", "TestSupport"],
-            swiftSettings: strict),
+            swiftSettings: tests),
         .testTarget(
             name: "PersistentStoreTests",
             dependencies: [
                 "PersistentStore", "ManagedModel", "Rows", "Archives", "Diagnostics", "TestSupport", "CSQLite",
             ],
-            swiftSettings: strict),
+            swiftSettings: tests),
         .testTarget(
             name: "SpillStorageTests", dependencies: ["SpillStorage", "Rows", "Diagnostics", "TestSupport"],
-            swiftSettings: strict),
+            swiftSettings: tests),
         .testTarget(
             name: "DatabasePagesTests",
             dependencies: ["DatabasePages", "SpillStorage", "Rows", "Diagnostics", "TestSupport", "CSQLite"],
-            swiftSettings: strict),
+            swiftSettings: tests),
         .testTarget(
             name: "StagecoachTests",
             dependencies: [
                 "Stagecoach", "Mapping", "ManagedModel", "PersistentStore", "SpillStorage", "Rows",
                 "Diagnostics", "TestSupport", "CSQLite",
             ],
-            swiftSettings: strict),
+            swiftSettings: tests),
         .testTarget(
             name: "StagecoachCommandTests",
             dependencies: [
                 "StagecoachCommand", "Stagecoach", "ManagedModel", "Mapping", "PersistentStore", "SpillStorage",
                 "Diagnostics", "TestSupport",
             ],
-            swiftSettings: strict),
+            swiftSettings: tests),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
                 "TestSupport", "ManagedModel", "Mapping", "PersistentStore", "Stagecoach",
                 "Diagnostics", "SpillStorage", "CSQLite",
             ],
-            swiftSettings: strict),
+            swiftSettings: tests),
 
         // Benchmarks.
         .executableTarget(

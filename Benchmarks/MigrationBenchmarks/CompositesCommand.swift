@@ -14,7 +14,7 @@ enum CompositesCommand {
         let arguments = try Arguments(list, options: ["rows", "rounds", "nil", "folder"], flags: ["keep", "required"])
         let rows = try arguments.number("rows") ?? 1_000_000
         let rounds = try arguments.number("rounds") ?? 3
-        let share = try arguments.number("nil") ?? 30
+        let share = arguments.text("nil").map { Int($0) ?? 0 } ?? 30
         let folder = arguments.text("folder") ?? "composites-\(getpid()).bench"
         try BenchmarkFolder.make(folder)
         let models = [

@@ -47,6 +47,9 @@ extension Migration {
         let mappings: [PlannedMapping]
         let census: SourceCensus
         let left: LeftBehindPlan
+        /// What a fresh destination takes over of the source's schema: fetch indexes, and what is beside the model.
+        let carriedIndexes: [CarriedIndex]
+        let carried: CarriedObjects
         let plan: MigrationPlan
         /// Tables of CloudKit's sync in the source; 0 where it is not mirrored.
         let mirroringTables: Int
@@ -205,6 +208,14 @@ extension Migration {
             inputs: inputs, models: models, memory: .init(limit: limit, least: MemoryShares.least + all.bytes),
             disk: disk(models, descriptions.map(\.destinationBytes), existing: appends ? place : nil),
             repairs: MigrationPlan.Repair.list(layout))
+        let carriedIndexes = appends ? [] : try source.carriedIndexes(for: schema, from: layout)
+        let carried =
+            try appends
+            ? source.leftObjects(beside: layout) : source.carriedObjects(for: schema, from: layout)
+        // What a store that stands has of names and indexes is its own.
+        let taken = Set(carriedIndexes.map(\.index.note))
+        let layoutNotes = (appends ? [] : schema.notes.filter { !taken.contains($0) }) + carried.notes
+        plan.layout = layoutNotes.isEmpty ? nil : layoutNotes
         try options.plan?.check(decisions: plan)
         // No rows were looked at where an earlier run has done so.
         if !describes, let earlier, !earlier.states.isEmpty {
@@ -213,8 +224,8 @@ extension Migration {
         return Prepared(
             limit: limit, budget: budget, source: source, layout: layout, schema: schema, turns: turns,
             mappings: mappings, census: census,
-            left: LeftBehindPlan(mappings: mappings, layout: layout, census: census), plan: plan,
-            mirroringTables: mirroringTables)
+            left: LeftBehindPlan(mappings: mappings, layout: layout, census: census),
+            carriedIndexes: carriedIndexes, carried: carried, plan: plan, mirroringTables: mirroringTables)
     }
 
     /// Rows of each table that are looked at, at either end, to estimate the destination's bytes: fewer where the plan is not

@@ -272,6 +272,9 @@ public final class Migration {
         progress.expect(bytes: prepared.plan.disk.destination, at: area.storePath)
         // Where objects may be rejected, everything may be loaded twice.
         progress.expect(rows: try prepared.expectedRows() * (options.onInvalid == .reject ? 2 : 1))
+        // Mapping models that have run say nothing of links any more.
+        let oneSided = try OneSidedLinks.count(
+            in: prepared.source, prepared.layout, turns: prepared.turns.map { Array($0.mappings[$0.earlier...]) })
         do {
             let done = try load(
                 session, prepared: prepared, existing: existing, area: area, mode: .publish(rejectFile))
@@ -287,6 +290,7 @@ public final class Migration {
             session.counts.created = session.counts.created.filter { $0.value > 0 }
             try session.counts.checkBalance()
             session.counts.links = session.linksWritten.reduce(0, +)
+            session.counts.oneSidedLinks = oneSided.isEmpty ? nil : oneSided
             try PublicationCheck(session: session, isAppended: appends).run(area.storePath)
             let bytes = try FileSize.bytes(of: area.storePath)
             progress.complete(bytes: bytes)
@@ -309,7 +313,8 @@ public final class Migration {
                     mirroring: MirroredSource.note(
                         session.source, tables: prepared.mirroringTables, isAppended: existing != nil),
                     repairs: prepared.plan.repairs ?? [], unmapped: prepared.plan.unmapped,
-                    madeIndexes: done.madeIndexes, unknownHashes: appends ? [] : unknownHashes(prepared))
+                    layout: (prepared.plan.layout ?? []) + done.missing,
+                    unknownHashes: appends ? [] : unknownHashes(prepared))
                     + prepared.plan.unevaluated,
                 unmapped: prepared.plan.unmapped.isEmpty ? nil : prepared.plan.unmapped,
                 repairs: prepared.plan.repairs, leftBehind: left, sourceObjects: prepared.census.total)
@@ -412,8 +417,8 @@ public final class Migration {
         var historyNote: String?
         /// Nil where the first invalid object would have ended the run.
         var rejects: RejectReport?
-        /// Notes about indexes that the source gave, and that were made.
-        var madeIndexes: Set<String> = []
+        /// A sentence for each object of the schema that could not be made.
+        var missing: [String] = []
 
         /// Adds a mapping model's work.
         mutating func add(_ work: PlannedWork, isStaged: Bool, _ schema: StoreSchema, _ model: ManagedObjectModel) {
@@ -442,7 +447,8 @@ public final class Migration {
         let store = try PrivateStore(in: area, session: session, isAppended: existing != nil, resuming: resumed)
         session.checkpoints?.fill(store.destination)
         if existing == nil {
-            store.destination.carriedIndexes = try prepared.source.carriedIndexes(for: schema, from: prepared.layout)
+            store.destination.carriedIndexes = prepared.carriedIndexes
+            store.destination.carried = prepared.carried
         }
         store.destination.derived = DerivedSelection(
             anew: DerivedColumns.anew(mappingModels, source: sourceModel, destination: destinationModel),
@@ -543,7 +549,7 @@ public final class Migration {
                     session: session, uuid: uuid, isAppended: existing != nil, history: history.copy
                 ).finish(store.destination)
             }
-            loaded.madeIndexes = store.destination.madeIndexes
+            loaded.missing = store.destination.missing
         }
         return loaded
     }

@@ -38,8 +38,10 @@ struct RealStoreSchema {
     }
 
     func differences() -> [String] {
-        guard let schema = try? schema() else { return ["the source's names cannot be read"] }
-        let expected = Self.statements(schema)
+        guard let (schema, carried) = try? schema() else { return ["the source's names cannot be read"] }
+        var expected = Self.statements(schema)
+        // What stands beside the model in the source stands in the copy.
+        expected.others.merge(carried) { first, _ in first }
         var lines = sqlDifferences(found: file.tables, expected: expected.tables)
         lines += sqlDifferences(
             found: file.indexes.merging(file.triggers) { first, _ in first }, expected: expected.others)
@@ -48,22 +50,27 @@ struct RealStoreSchema {
             return "\(number)|\(entity.definition.name)|\(entity.superentity.map(schema.number(of:)) ?? 0)"
         }
         if file.entities != rows { lines.append("Z_PRIMARYKEY is \(file.entities), expected \(rows)") }
-        if let real { lines += differences(from: real) }
+        if let real { lines += differences(from: real, beside: carried) }
         return lines
     }
 
-    /// The destination's schema with the names that the source has for the same things.
-    private func schema() throws -> StoreSchema {
+    /// The destination's schema with the names that the source has for the same things, and what is taken over from it beside
+    /// the model: statements by name.
+    private func schema() throws -> (StoreSchema, [String: String]) {
         let store = try SourceStore(
             path: source.path, cacheBytes: 1 << 18, valueLimit: 1 << 20, temporaryDirectory: nil)
-        let schema = try store.namesTakenOver(
-            by: StoreSchema(model: destination), from: store.layout(for: source.model))
+        let layout = try store.layout(for: source.model)
+        let schema = try store.namesTakenOver(by: StoreSchema(model: destination), from: layout)
+        let carried = try store.carriedObjects(for: schema, from: layout).statements
         try store.close()
-        return schema
+        return (schema, carried)
     }
 
     /// Tables byte by byte, indexes where the real store's framework writes today's form.
-    func differences(from real: RealStore) -> [String] {
+    ///
+    /// - Parameter carried: statements that are taken over from the source beside the model, by name: the next store may have
+    ///   lost what they make.
+    func differences(from real: RealStore, beside carried: [String: String] = [:]) -> [String] {
         guard let other = try? RealStoreFile(real.url) else { return ["\(real.name) cannot be read"] }
         var expected = other.tables
         // Framework 519 and before had no model cache.
@@ -90,7 +97,9 @@ struct RealStoreSchema {
             }
         }
         func isCompared(_ sql: String) -> Bool { !eitherName.contains { sql.contains($0) } }
-        let indexes = file.indexes.filter { isCompared($0.value) }
+        let indexes = file.indexes.filter {
+            isCompared($0.value) && (carried[$0.key] == nil || other.indexes[$0.key] != nil)
+        }
         var lines = sqlDifferences(found: found, expected: expected)
         if real.frameworkVersion >= 836 {
             lines +=

@@ -87,7 +87,7 @@ struct UnusualNameTests {
             from: folder.file("old.sqlite"), model: old, mapping: try .inferred(from: old, to: new), to: path,
             model: new, options: options
         ).run()
-        for name in ["odd", "tree", "computed"] {
+        for name in ["odd", "computed"] {
             #expect(report.notes.contains { $0.hasPrefix("Fetch index \(name) of Select is left out") })
         }
         let file = try SourceStore(path: path, cacheBytes: 1 << 16, valueLimit: 1 << 20, temporaryDirectory: nil)

@@ -76,6 +76,17 @@ extension ReferenceMigrator {
                 // Both sides at once, when the pair is met first: by owner's creation, then property name; `link`
                 // unlinks the earlier partners.
                 guard let inverse, relationship.reference.order <= inverse.reference.order else { break }
+                // Decision: a pair that an inferred mapping model copies keeps both columns as they stand.
+                if mappingModel.rulesOfTheSource == .warn, copiesPair(relationship, inverse) {
+                    for side in [relationship, inverse] {
+                        for owner in live(of: side) {
+                            if let target = claim(owner, side.name)?.members.first {
+                                owner.toOne[side.name] = target.object
+                            }
+                        }
+                    }
+                    break
+                }
                 let names = Set([relationship.name, inverse.name]).sorted(by: Self.precedes)
                 for owner in objects where !owner.isDeleted {
                     for name in names {
@@ -98,6 +109,35 @@ extension ReferenceMigrator {
                 arrange(object, relationship, claim(object, relationship.name))
             }
         }
+    }
+
+    /// Whether every mapping copies both sides of a one-to-one pair from one pair of the source.
+    private func copiesPair(_ near: RelationshipDescription, _ far: RelationshipDescription) -> Bool {
+        func original(_ side: RelationshipDescription) -> RelationshipDescription? {
+            let makers = mappings.filter { mapping in
+                !mapping.hasPolicy && mapping.sourceEntityName != nil
+                    && mapping.destinationEntityName.flatMap(destinationModel.entity(named:))?.isKindOf(
+                        entity: side.entity) == true
+            }
+            let read = makers.map { mapping -> RelationshipDescription? in
+                guard let expression = mapping.relationshipMapping(named: side.name)?.valueExpression,
+                    let form = try? RelationshipExpression(expression)
+                else { return nil }
+                switch form {
+                case .lookup(_, let path), .lookupByRelationship(_, let path):
+                    guard path.condition == nil, path.components.count == 1 else { return nil }
+                    let entity = mapping.sourceEntityName.flatMap(source.schema.model.entity(named:))
+                    return entity?.relationship(named: path.components[0])
+                case .constantNil: return nil
+                }
+            }
+            guard let first = read.first, let found = first, !found.isToMany, read.allSatisfy({ $0 == found }) else {
+                return nil
+            }
+            return found
+        }
+        guard let one = original(near), let other = original(far) else { return false }
+        return Self.inverse(of: one) == other
     }
 
     /// Gives the members of a to-many their order and ordering keys.

@@ -155,7 +155,8 @@ extension ReferenceMigrator {
     /// Whether an inferred mapping cannot help that a relationship breaks a rule: the source model had the rule and the
     /// source object broke it.
     ///
-    /// Decision: a reference to a row that does not exist is no member, so what is empty without it was empty.
+    /// Decision: a reference to a row that does not exist is no member, so what is empty without it was empty. Where a member
+    /// may have one owner and could have several, nothing is excused.
     func isOldRule(
         _ rule: ReferenceViolation.Rule, _ object: ReferenceObject, _ relationship: RelationshipDescription
     ) -> Bool {
@@ -165,6 +166,7 @@ extension ReferenceMigrator {
         guard case .function(_, _, let arguments)? = property.valueExpression?.node,
             case .keyPath(.variable("source"), let path)? = arguments.last, path.count == 1,
             let old = origin.source.entity.relationship(named: path[0]),
+            !Self.sharesMembers(old) || Self.sharesMembers(relationship),
             origin.source.related(path[0]).count == object.related(relationship.name).count
         else { return false }
         return switch rule {
@@ -173,6 +175,11 @@ extension ReferenceMigrator {
         case .tooMany: old.maxCount > 0 && old.maxCount <= relationship.maxCount
         default: false
         }
+    }
+
+    private static func sharesMembers(_ relationship: RelationshipDescription) -> Bool {
+        guard let inverse = relationship.inverseRelationship else { return !relationship.isToMany }
+        return inverse.isToMany
     }
 
     private static func violation(

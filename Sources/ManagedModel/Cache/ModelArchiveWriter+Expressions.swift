@@ -114,7 +114,7 @@ extension ModelArchiveWriter {
             ])
     }
 
-    private mutating func selfExpression() -> Reference {
+    mutating func selfExpression() -> Reference {
         builder.object(ClassName("NSSelfExpression", "NSExpression"), ["NSExpressionType": .integer(1)])
     }
 

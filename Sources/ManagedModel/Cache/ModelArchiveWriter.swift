@@ -156,7 +156,11 @@ struct ModelArchiveWriter {
     }
 
     /// An expression as its text says; nil where the text is none.
-    mutating func expression(_ text: String) -> Reference? { archiver?.expression(text).map { graph($0) } }
+    mutating func expression(_ text: String) -> Reference? {
+        if let archived = archiver?.expression(text) { return graph(archived) }
+        // These forms are known without the language.
+        return text.uppercased() == "SELF" ? selfExpression() : try? derivation(text)
+    }
 
     // MARK: Entities
 

@@ -2,7 +2,7 @@ import Foundation
 
 /// An attribute of an entity, own or inherited; an element of a composite attribute has a dotted name (`author.person`).
 public struct AttributeDescription: Sendable, Equatable {
-    /// What the model's file says. An element of a composite that may be nil is optional here: see `requiringComposite`.
+    /// What the model's file says. An element of a composite that may be nil counts as optional here.
     public let definition: AttributeDefinition
     /// Index of the entity that declares it.
     package let declaringEntityIndex: Int

@@ -20,6 +20,9 @@ struct FrameworkForm {
     var tables: [String: String] {
         var found: [String: String] = [:]
         for sql in schema.tableStatements() + schema.fixedTableStatements() { found[Self.name(of: sql)] = sql }
+        for sql in schema.trees.compactMap({ $0.statements(on: schema.tables[$0.table]).first }) {
+            found[Self.name(of: sql)] = sql
+        }
         if isBefore2015 { found["Z_MODELCACHE"] = nil }
         if !hasUniqueIndexes {
             for (table, indexes) in zip(schema.tables, schema.indexes) {
@@ -39,7 +42,7 @@ struct FrameworkForm {
         var found: [String: String] = [:]
         for (table, indexes) in zip(schema.tables, schema.indexes) {
             for index in indexes {
-                let columns = index.terms.map { table.columns[$0.column].name }
+                let columns = index.terms.map(table.name(of:))
                 var sql = index.statement(on: table)
                 switch index.purpose {
                 case .fetch where !hasFetchIndexes:
@@ -62,14 +65,17 @@ struct FrameworkForm {
 
     /// By name.
     var triggers: [String: String] {
-        Dictionary(uniqueKeysWithValues: schema.triggerStatements().map { (Self.name(of: $0), $0) })
+        let trees = schema.trees.flatMap { $0.statements(on: schema.tables[$0.table]).dropFirst() }
+        return Dictionary(
+            (schema.triggerStatements() + trees).map { (Self.name(of: $0), $0) },
+            uniquingKeysWith: { first, _ in first })
     }
 
     /// The name that a CREATE statement gives; quotes around it go.
     static func name(of sql: String) -> String {
         let words = sql.split(separator: " ", maxSplits: 4)
         guard words.count > 3 else { return sql }
-        let rest = sql[(words[1] == "UNIQUE" ? words[3] : words[2]).startIndex...]
+        let rest = sql[(["UNIQUE", "VIRTUAL"].contains(words[1]) ? words[3] : words[2]).startIndex...]
         guard rest.first == "\"" else { return String(rest.prefix { $0 != " " }) }
         // A quote in a quoted name is doubled.
         var name = ""

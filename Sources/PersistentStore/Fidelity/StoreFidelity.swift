@@ -36,10 +36,64 @@ package struct StoreFidelity: Sendable, Codable, Equatable {
         package var versionHashes = 0
     }
 
+    /// What the names of tables and join tables rest on.
+    package struct Names: Sendable, Codable, Equatable {
+        /// Names that a source has for the same entity or relationship.
+        package var asInSource: [String] = []
+        /// Names that follow from the model by rules that no known store contradicts.
+        package var byRule: [String] = []
+        /// Names of join tables of one entity, whose side no rule and no source tells.
+        package var withoutEvidence: [String] = []
+    }
+
+    /// A store of the same entities or an earlier version of them, whose names and objects are better evidence than rules.
+    package struct Witness {
+        /// The schema under the names that stand in the source.
+        let schema: StoreSchema
+        /// Objects that are taken over from the source as they stand: CREATE statements by name.
+        let carried: [String: String]
+        /// Names of the triggers of R-trees that are taken over: an older form has fewer of them.
+        private(set) var treeTriggers: Set<String> = []
+        /// Where rules for the source's own model say something else than the source has.
+        let disagreements: [String]
+
+        /// - Parameters:
+        ///   - schema: of the store that is compared, by rule alone.
+        ///   - source: the other store.
+        ///   - layout: its own.
+        package init(
+            for schema: StoreSchema, source: SourceStore, layout: StoreLayout
+        ) throws(MigrationError) {
+            self.schema = try source.namesTakenOver(by: schema, from: layout)
+            let indexes = try source.carriedIndexes(for: self.schema, from: layout)
+            var carried = try source.carriedObjects(for: self.schema, from: layout).statements
+            for index in indexes {
+                if index.index.isTree {
+                    for event in ["INSERT", "UPDATE", "DELETE"] {
+                        treeTriggers.insert("\(index.index.treeName)_\(event)")
+                    }
+                }
+                for sql in index.statements { carried[FrameworkForm.name(of: sql)] = sql }
+            }
+            self.carried = carried
+            disagreements = try source.disagreements(with: self.schema, from: layout)
+        }
+
+        /// Sentences about names that are taken over or have no evidence, and about what rules say otherwise than the source.
+        package var notes: [String] {
+            let byRule = Set(StoreSchema(model: schema.model).notes)
+            return schema.notes.filter { !byRule.contains($0) } + disagreements
+        }
+
+        /// The CREATE statements of what is taken over from the source, by name.
+        package var statements: [String: String] { carried }
+    }
+
     /// Differences that are kept; further ones are counted.
     package static let mostDifferences = 1000
 
     package private(set) var equal = Equal()
+    package private(set) var names = Names()
     package private(set) var differences: [Difference] = []
     /// Differences beyond those that are kept.
     package private(set) var furtherDifferences = 0
@@ -50,10 +104,13 @@ package struct StoreFidelity: Sendable, Codable, Equatable {
 
     /// Compares a store with its model.
     ///
+    /// - Parameter witness: what its source says; nil where none is at hand.
     /// - Throws: what reading throws; differences are no errors.
     /// - Complexity: O(rows), one scan of each entity table.
-    package init(of store: SourceStore, model: ManagedObjectModel) throws(MigrationError) {
-        let schema = StoreSchema(model: model)
+    package init(
+        of store: SourceStore, model: ManagedObjectModel, witness: Witness? = nil
+    ) throws(MigrationError) {
+        let schema = witness?.schema ?? StoreSchema(model: model)
         notes = schema.notes
         let objects = try StoredObjects(store.connection)
         // A migrated store has today's form beside the source's framework version.
@@ -63,15 +120,44 @@ package struct StoreFidelity: Sendable, Codable, Equatable {
         ].map { SchemaComparison(of: objects, with: $0) }
         let best = forms.min { $0.differences.count < $1.differences.count }
         if let best {
-            for difference in best.differences { add(difference) }
             equal = best.equal
+            for difference in best.differences {
+                if let found = difference.found, witness?.carried[difference.name] == found {
+                    equal.count(difference.subject)
+                } else if difference.found == nil, witness?.treeTriggers.contains(difference.name) ?? false {
+                    continue
+                } else {
+                    add(difference)
+                }
+            }
+            for (name, sql) in (witness?.carried ?? [:]).sorted(by: { $0.key < $1.key })
+            where objects.all[name] == nil {
+                add(Difference(subject: Self.subject(of: sql), name: name, expected: sql, found: nil))
+            }
             notes += best.notes
+        }
+        notes += witness?.disagreements ?? []
+        for name in schema.tables.map(\.name) + schema.joinTables.map(\.name) {
+            if schema.sourceNames.contains(name) {
+                names.asInSource.append(name)
+            } else if schema.joinTables.contains(where: {
+                $0.name == name && $0.isOnOneEntity && $0.alternativeName != nil
+            }) {
+                names.withoutEvidence.append(name)
+            } else {
+                names.byRule.append(name)
+            }
         }
         if objects.isTruncated { notes.append("The file has more than \(StoredObjects.most) tables and indexes") }
         try compareFile(store)
         compareMetadata(store.metadata, model)
         try compareNumbers(store, schema)
         try compareCache(store, hasCache: version == 0 || version > 519)
+    }
+
+    private static func subject(of sql: String) -> Subject {
+        let words = sql.uppercased().split(separator: " ").prefix(3)
+        return words.contains("TRIGGER") ? .trigger : words.contains("INDEX") ? .index : .table
     }
 
     private mutating func add(_ difference: Difference) {
@@ -222,4 +308,60 @@ package struct StoreFidelity: Sendable, Codable, Equatable {
             compare(.modelCache, "Z_MODELCACHE", "the model of the version hashes", line)
         }
     }
+}
+
+extension StoreFidelity.Equal {
+    /// Counts an object that stands as the source has it.
+    mutating func count(_ subject: StoreFidelity.Subject) {
+        switch subject {
+        case .table: tables += 1
+        case .index: indexes += 1
+        case .trigger: triggers += 1
+        case .file, .metadata, .primaryKey, .rows, .modelCache: break
+        }
+    }
+}
+
+extension SourceStore {
+    /// Where rules for this store's model say something else than the store has, of tables that another schema has too: the
+    /// rules that made the one made the other.
+    ///
+    /// - Parameters:
+    ///   - schema: of the other store.
+    ///   - layout: this store's.
+    /// - Returns: a sentence each, the first ``mostDisagreements`` of them.
+    func disagreements(with schema: StoreSchema, from layout: StoreLayout) throws(MigrationError) -> [String] {
+        let counterparts = ModelCounterparts(of: schema, in: layout)
+        var same: Set<String> = []
+        for (index, table) in layout.tables.enumerated() {
+            guard let own = schema.tables.firstIndex(where: { $0.name.uppercased() == table.name.uppercased() }),
+                let equal = counterparts.equalColumns(ofTable: own, index),
+                equal.count == schema.tables[own].columns.count + 1, equal.count == table.columns.count + 1
+            else { continue }
+            same.insert(table.name)
+        }
+        for (index, table) in layout.joinTables.enumerated() {
+            let own = schema.joinTables.first { $0.name.uppercased() == table.name.uppercased() }
+            if let own, counterparts.isEqual(own, index) { same.insert(table.name) }
+        }
+        let objects = try blamingData { () throws(MigrationError) in try StoredObjects(connection) }
+        let comparison = [metadata.frameworkVersion ?? 0, .max].map { version in
+            SchemaComparison(of: objects, with: FrameworkForm(version: version, schema: layout.schema))
+        }.min { $0.differences.count < $1.differences.count }
+        var lines: [String] = []
+        for difference in comparison?.differences ?? [] {
+            // What the source alone has is beside its model.
+            guard let expected = difference.expected,
+                let words = SQLTokens(expected)?.words, !words.isDisjoint(with: Set(same.map { $0.uppercased() }))
+            else { continue }
+            lines.append(
+                "The source has \(difference.found ?? "no \(difference.subject.rawValue) \(difference.name)") "
+                    + "where rules for its model say \(expected)")
+        }
+        let further = lines.count - SourceStore.mostDisagreements
+        return Array(lines.prefix(SourceStore.mostDisagreements))
+            + (further > 0 ? ["The source differs in \(further) more places from what rules for its model say"] : [])
+    }
+
+    private static let mostDisagreements = 20
 }

@@ -12,6 +12,11 @@ extension SourceStore {
 }
 
 extension SourceStore {
+    /// Steps a query; what is wrong with it is wrong with the data.
+    package func stepping(_ statement: Statement) throws(MigrationError) -> Bool {
+        try blamingData { () throws(MigrationError) in try statement.step() }
+    }
+
     /// Registers the functions of texts for ``query(_:)``.
     package func addTextFunctions() throws(MigrationError) { try connection.addTextFunctions() }
 }

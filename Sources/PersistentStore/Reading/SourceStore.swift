@@ -152,14 +152,18 @@ package final class SourceStore {
             let file = try DatabaseFile.read(path: path)
             let before = try StoreFingerprint.take(path: file.path)
             let connection = try Connection.openSource(path: file.path, vfs: vfs)
-            do {
+            do throws(MigrationError) {
                 sqlite3_limit(connection.handle, SQLITE_LIMIT_LENGTH, metadataLimit)
                 try connection.execute("PRAGMA temp_store=\(vfs.temporaryDirectory == nil ? "MEMORY" : "FILE")")
                 try connection.execute("PRAGMA query_only=1")
                 // An index made on the fly would need memory without bound.
                 try connection.execute("PRAGMA automatic_index=0")
                 try connection.execute("BEGIN")
-                _ = try connection.integer("SELECT count(*) FROM sqlite_master")
+                do throws(MigrationError) {
+                    _ = try connection.integer("SELECT count(*) FROM sqlite_master")
+                } catch {
+                    guard error.category == .data, try connection.passOverBrokenTriggers() else { throw error }
+                }
                 try connection.execute("PRAGMA mmap_size=0")
                 try connection.execute("PRAGMA cache_size=-\(max(64, cacheBytes / 1024))")
                 try connection.execute("PRAGMA cell_size_check=1")
@@ -245,5 +249,25 @@ extension Connection {
         let statement = try prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ? COLLATE NOCASE")
         statement.bind(name, at: 1)
         return try statement.step()
+    }
+
+    /// Loads a schema without the triggers and views of it that SQLite cannot understand: a trigger of a table that is not there
+    /// keeps it from reading anything.
+    ///
+    /// - Returns: false where anything else is missing then.
+    fileprivate func passOverBrokenTriggers() throws(MigrationError) -> Bool {
+        guard let handle else { return false }
+        _ = stagecoach_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 0)
+        defer { _ = stagecoach_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1) }
+        // What cannot be understood is left out then; nothing is written.
+        try execute("PRAGMA writable_schema=ON")
+        let missing = try integer(
+            """
+            SELECT count(*) FROM sqlite_master AS m WHERE m.type NOT IN ('trigger', 'view') AND NOT EXISTS (
+            SELECT 1 FROM pragma_table_list AS t WHERE m.type = 'table' AND t.schema = 'main' AND t.name = m.name
+            UNION ALL SELECT 1 FROM pragma_index_list(m.tbl_name) AS i WHERE m.type = 'index' AND i.name = m.name)
+            """)
+        try execute("PRAGMA writable_schema=OFF")
+        return missing == 0
     }
 }

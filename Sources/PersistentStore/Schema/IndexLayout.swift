@@ -6,6 +6,7 @@ struct IndexLayout {
     private(set) var indexes: [[StoreIndex]] = []
     private(set) var notes: [String] = []
     private(set) var leftOut: [LeftOutIndex] = []
+    private(set) var trees: [StoreTree] = []
 
     private let model: ManagedObjectModel
     private let tables: [EntityTable]
@@ -57,7 +58,7 @@ struct IndexLayout {
     private mutating func fetchIndexes(_ entity: EntityDescription, _ table: EntityTable) -> [StoreIndex] {
         var indexes = entity.definition.indexes
         var names = Set(indexes.map(\.name))
-        var covered = Set(indexes.map { index in index.elements.map(\.propertyName) })
+        var covered = Set(indexes.map { index in index.elements.map { $0.propertyName ?? $0.expression } })
         func add(_ name: String, _ properties: [String]) {
             guard covered.insert(properties).inserted, names.insert(name).inserted else { return }
             var index = FetchIndexDefinition(name: name)
@@ -77,48 +78,107 @@ struct IndexLayout {
     private mutating func fetchIndex(
         _ index: FetchIndexDefinition, _ entity: EntityDescription, _ table: EntityTable
     ) -> StoreIndex? {
-        func leaveOut(_ reason: String) -> StoreIndex? {
-            let note = "Fetch index \(index.name) of \(entity.definition.name) is left out: \(reason)"
-            notes.append(note)
-            leftOut.append(
-                LeftOutIndex(
-                    definition: index, entity: entity.index, name: "Z_\(entity.definition.name)_\(index.name)",
-                    treeName: "Z_RT_\(entity.definition.name)_\(index.name)",
-                    isTree: index.elements.contains(where: \.isRTree), note: note))
-            return nil
-        }
-        guard !index.elements.isEmpty else { return leaveOut("it has no elements") }
-        // The relationship's own index is there already (absent in 101 of 101 cases: Accounts, WhatsApp, Viber, Photos).
-        if index.elements.count == 1, index.partialIndexPredicate?.isEmpty ?? true,
-            let property = index.elements[0].propertyName, entity.relationship(named: property)?.isToMany == false
-        {
-            return nil
-        }
+        guard !index.elements.isEmpty else { return leaveOut(index, entity, "it has no elements") }
+        let relationships = index.elements.map { $0.propertyName.flatMap(entity.relationship(named:)) }
+        let isPartial = !(index.partialIndexPredicate ?? "").isEmpty
+        // The relationship's own index is there already (absent in 101 of 101 cases: Accounts, WhatsApp, Viber, Photos), and a
+        // to-many has no column to be indexed (Photos: `byAlbumsIndex`).
+        if index.elements.count == 1, !isPartial, relationships[0]?.isToMany == false { return nil }
+        if relationships.contains(where: { $0?.isToMany ?? false }) { return nil }
+        if index.elements.contains(where: \.isRTree) { return layTree(index, entity, table) }
         var terms: [StoreIndex.Term] = []
         for element in index.elements {
-            if element.isRTree { return leaveOut("R-tree indexes are made by Core Data's own virtual table") }
-            guard let property = element.propertyName else {
-                return leaveOut("an element is the expression \(element.expression ?? "?")")
-            }
-            for property in entity.attributeNames(of: property) {
-                guard let column = column(of: property, entity, table) else {
-                    return leaveOut("\(property) has no column")
+            // A composite attribute stands for its elements.
+            let names: [String?] = element.propertyName.map { entity.attributeNames(of: $0) } ?? [nil]
+            for name in names {
+                var part = element
+                part.propertyName = name
+                guard let column = place(of: part, entity, table) else {
+                    return leaveOut(
+                        index, entity,
+                        name.map { "\($0) has no column" }
+                            ?? "an element is the expression \(element.expression ?? "?")")
                 }
                 terms.append(.init(column: column, isAscending: element.isAscending))
             }
         }
         var condition: String?
-        if let predicate = index.partialIndexPredicate, !predicate.isEmpty {
+        if let predicate = index.partialIndexPredicate, isPartial {
             let translated = PartialIndexPredicate.sql(predicate) { name in
                 guard let column = column(of: name, entity, table) else { return nil }
                 return (SQLName.quoted(table.columns[column].name), entity.attribute(named: name)?.attributeType)
             }
-            guard let translated else { return leaveOut("its predicate \(predicate) has no certain form in SQL") }
+            guard let translated else {
+                return leaveOut(index, entity, "its predicate \(predicate) has no certain form in SQL")
+            }
             condition = translated
         }
         return StoreIndex(
             name: names.take("Z_\(entity.definition.name)_\(index.name)"), terms: terms,
             purpose: .fetch(entity: entity.index), condition: condition)
+    }
+
+    private mutating func leaveOut(
+        _ index: FetchIndexDefinition, _ entity: EntityDescription, _ reason: String
+    ) -> StoreIndex? {
+        let left = LeftOutIndex(
+            index, of: entity,
+            note: "Fetch index \(index.name) of \(entity.definition.name) is left out: \(reason)")
+        notes.append(left.note)
+        leftOut.append(left)
+        return nil
+    }
+
+    /// An R-tree, which is no index of the table.
+    private mutating func layTree(
+        _ index: FetchIndexDefinition, _ entity: EntityDescription, _ table: EntityTable
+    ) -> StoreIndex? {
+        guard index.elements.allSatisfy(\.isRTree) else {
+            return leaveOut(index, entity, "only some of its elements are of an R-tree")
+        }
+        guard index.elements.count <= StoreTree.mostCoordinates else {
+            return leaveOut(index, entity, "an R-tree has at most \(StoreTree.mostCoordinates) elements")
+        }
+        guard (index.partialIndexPredicate ?? "").isEmpty else {
+            return leaveOut(index, entity, "an R-tree has no predicate")
+        }
+        var columns: [Int] = []
+        for element in index.elements {
+            let attribute = element.propertyName.flatMap(entity.attribute(named:))
+            guard let attribute, let column = table.attributeColumns[attribute.reference],
+                attribute.attributeType.isNumeric || attribute.attributeType == .date
+            else {
+                let subject = element.propertyName ?? element.expression ?? "?"
+                return leaveOut(index, entity, "\(subject) is no attribute with numbers in a column")
+            }
+            columns.append(column)
+        }
+        guard Set(columns).count == columns.count else {
+            return leaveOut(index, entity, "an attribute is in it twice")
+        }
+        let tree = StoreTree(
+            index: LeftOutIndex(
+                index, of: entity,
+                note: "Fetch index \(index.name) of \(entity.definition.name) is left out: SQLite here has no R-trees"),
+            table: tables.firstIndex { $0.name == table.name } ?? 0, columns: columns)
+        trees.append(tree)
+        return nil
+    }
+
+    /// The column of an element: of a property, of the object id (`Z_PK COLLATE BINARY ASC`), or of the entity (Photos:
+    /// `Z_ENT COLLATE BINARY ASC`, for the expression `entity`).
+    private func place(of element: FetchIndexElement, _ entity: EntityDescription, _ table: EntityTable) -> Int? {
+        guard let subject = element.propertyName ?? element.expression else { return nil }
+        if element.propertyName != nil, let column = column(of: subject, entity, table) { return column }
+        let isProperty =
+            element.propertyName != nil
+            && (entity.attribute(named: subject) != nil || entity.relationship(named: subject) != nil)
+        switch subject {
+        case _ where isProperty: return nil
+        case "entity", "self.entity", "SELF.entity": return EntityTable.entityColumn
+        case "self", "SELF", "objectID", "self.objectID", "SELF.objectID": return StoreIndex.Term.key
+        default: return element.propertyName == nil ? column(of: subject, entity, table) : nil
+        }
     }
 
     private mutating func uniqueIndexes(_ entity: EntityDescription, _ table: EntityTable) -> [StoreIndex] {

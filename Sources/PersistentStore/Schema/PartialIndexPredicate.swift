@@ -2,9 +2,10 @@ import ManagedModel
 
 /// Turns the predicate of a partial fetch index into SQL, where both surely mean the same.
 ///
-/// Read: comparisons (`==`, `=`, `<`, `<=`, `>`, `>=`) of a stored property with a number, a Boolean or a quoted
-/// string, `== nil`, `!= nil`, joined by AND, OR and parentheses. Everything else (`!=` with a value, NOT, key paths,
-/// functions), where predicates and SQL differ on NULL or case, gives nil and the index is left out.
+/// Read: comparisons (`==`, `=`, `!=`, `<>`, `<`, `<=`, `>`, `>=`) of a stored property with a number, a Boolean or a quoted
+/// string, `== nil`, `!= nil`, joined by AND, OR and parentheses, in the forms that stores have (`ZFAVORITE = 1`, `<> 0`,
+/// `IS NOT NULL`). Everything else (NOT, key paths, functions), where predicates and SQL differ on case or whose form is not
+/// known, gives nil and the index is left out.
 struct PartialIndexPredicate {
     /// The SQL name of a property's column and its attribute type (nil for a to-one); nil where it has no column.
     typealias ColumnLookup = (String) -> (name: String, type: AttributeType?)?
@@ -115,7 +116,10 @@ struct PartialIndexPredicate {
         guard case .word(let property) = tokens.popFirst(), let (name, type) = column(property),
             case .symbol(let symbol) = tokens.popFirst(), let value = tokens.popFirst()
         else { return nil }
-        let comparators = ["==": "=", "=": "=", "<": "<", ">": ">", "<=": "<=", "=<": "<=", ">=": ">=", "=>": ">="]
+        let comparators = [
+            "==": "=", "=": "=", "<": "<", ">": ">", "<=": "<=", "=<": "<=", ">=": ">=", "=>": ">=",
+            "!=": "<>", "<>": "<>",
+        ]
         if case .word(let word) = value, ["NIL", "NULL"].contains(word.uppercased()) {
             switch symbol {
             case "==", "=": return name + " IS NULL"
@@ -127,12 +131,12 @@ struct PartialIndexPredicate {
         switch value {
         case .number(let number) where type.isNumeric: return "\(name) \(comparator) \(number)"
         // Only equality: the order of strings depends on collation and locale.
-        case .string(let string) where type == .string && comparator == "=":
-            return "\(name) = \(SQLName.literal(string))"
-        case .word(let word) where type == .boolean && comparator == "=":
+        case .string(let string) where type == .string && ["=", "<>"].contains(comparator):
+            return "\(name) \(comparator) \(SQLName.literal(string))"
+        case .word(let word) where type == .boolean && ["=", "<>"].contains(comparator):
             switch word.uppercased() {
-            case "YES", "TRUE": return name + " = 1"
-            case "NO", "FALSE": return name + " = 0"
+            case "YES", "TRUE": return "\(name) \(comparator) 1"
+            case "NO", "FALSE": return "\(name) \(comparator) 0"
             default: return nil
             }
         default: return nil

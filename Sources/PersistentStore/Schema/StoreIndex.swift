@@ -16,9 +16,12 @@ package struct StoreIndex: Sendable, Equatable {
 
     /// A column of an index.
     package struct Term: Sendable, Equatable {
-        /// Index into the table's columns.
+        /// Index into the table's columns, or ``key``.
         package var column: Int
         package var isAscending: Bool
+
+        /// The place of Z_PK, which is none of the table's columns: a fetch index over the object id.
+        package static let key = -1
     }
 
     package var name: String
@@ -26,6 +29,8 @@ package struct StoreIndex: Sendable, Equatable {
     package var purpose: Purpose
     /// SQL condition of a partial index.
     package var condition: String?
+    /// The CREATE statement as the source has it, where it says the same with other blanks.
+    var text: String?
 
     package var isUnique: Bool {
         if case .unique = purpose { true } else { false }
@@ -35,10 +40,11 @@ package struct StoreIndex: Sendable, Equatable {
 extension StoreIndex {
     /// The CREATE statement, in the form of framework 1044 and later.
     func statement(on table: EntityTable) -> String {
+        if let text { return text }
         var text = isUnique ? "CREATE UNIQUE INDEX " : "CREATE INDEX "
         text += SQLName.quoted(name) + " ON " + SQLName.quoted(table.name) + " ("
         let columns = terms.map { term in
-            let column = SQLName.quoted(table.columns[term.column].name)
+            let column = SQLName.quoted(table.name(of: term))
             return switch purpose {
             case .relationship, .entity: column
             case .fetch, .unique: column + " COLLATE BINARY " + (term.isAscending ? "ASC" : "DESC")
@@ -50,7 +56,14 @@ extension StoreIndex {
     }
 }
 
-/// A fetch index of the model that the schema leaves out, because its form in a file is not known.
+extension EntityTable {
+    /// The name of the column that a term of an index is over.
+    func name(of term: StoreIndex.Term) -> String {
+        term.column == StoreIndex.Term.key ? "Z_PK" : columns[term.column].name
+    }
+}
+
+/// A fetch index of the model that is no index of a table: one whose form in a file is not known, or an R-tree.
 package struct LeftOutIndex: Sendable, Equatable {
     package var definition: FetchIndexDefinition
     /// Index of the entity that declares it.
@@ -62,4 +75,13 @@ package struct LeftOutIndex: Sendable, Equatable {
     package var isTree: Bool
     /// The sentence about it in ``StoreSchema/notes``.
     package var note: String
+
+    init(_ definition: FetchIndexDefinition, of entity: EntityDescription, note: String) {
+        self.definition = definition
+        self.entity = entity.index
+        name = "Z_\(entity.definition.name)_\(definition.name)"
+        treeName = "Z_RT_\(entity.definition.name)_\(definition.name)"
+        isTree = definition.elements.contains(where: \.isRTree)
+        self.note = note
+    }
 }

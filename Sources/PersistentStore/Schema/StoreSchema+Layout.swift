@@ -27,6 +27,6 @@ extension StoreSchema {
             model: model, entityNumbers: numbers, entityByNumber: layout.entityByFileNumber, tables: tables,
             tableByEntity: tableByEntity, joinTables: joinTables, relationshipStorage: relationshipStorage,
             indexes: indexes, triggers: triggers,
-            unstorableAttributes: unstorableAttributes, notes: notes, leftOutIndexes: leftOutIndexes)
+            unstorableAttributes: unstorableAttributes, notes: notes, leftOutIndexes: leftOutIndexes, trees: trees)
     }
 }

@@ -29,7 +29,7 @@ extension StoreSchema {
             tableByEntity: layout.tableByEntity, joinTables: joins.tables, relationshipStorage: storage,
             indexes: indexes.indexes, triggers: triggers.statements,
             unstorableAttributes: Self.unstorable(model, numbering), notes: indexes.notes + triggers.notes,
-            leftOutIndexes: indexes.leftOut)
+            leftOutIndexes: indexes.leftOut, trees: indexes.trees)
     }
 
     private static func storage(

@@ -8,6 +8,7 @@ extension SourceStore {
     /// - A join table of a pair of relationships on one entity keeps the side that names it: no rule tells it.
     /// - A join table keeps the digits at its columns' names where the rule gives both versions the same.
     /// - A table of the same entities has an index over Z_ENT where this store has one.
+    /// - An index that says the same has the same text.
     ///
     /// Entities and relationships are the same where their renaming identifiers are. Numbers in names are the destination's.
     ///
@@ -22,6 +23,7 @@ extension SourceStore {
     ) throws(MigrationError) -> StoreSchema {
         var names = TakenOverNames(schema: schema, layout: layout)
         names.takeJoinTables()
+        names.noteTables()
         // A table that the file lacks is no evidence.
         let missing = Set(layout.damages.filter { $0.part == .table }.map(\.table))
         for (table, root) in names.tablesOfSameEntities where !missing.contains(layout.tables[root].name) {
@@ -29,6 +31,12 @@ extension SourceStore {
             let statement = try connection.prepare(
                 "SELECT 1 FROM sqlite_master WHERE type = 'index' AND name = \(SQLName.literal(index))")
             if try !statement.step() { names.leaveOutEntityIndex(of: table) }
+        }
+        let texts = try connection.prepare(
+            "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL")
+        while try texts.step() {
+            guard let name = texts.text(0), let sql = texts.text(1) else { continue }
+            names.takeText(sql, ofIndex: name)
         }
         return names.schema
     }
@@ -38,30 +46,15 @@ extension SourceStore {
 private struct TakenOverNames {
     private(set) var schema: StoreSchema
     let layout: StoreLayout
-    private let entities: [String: EntityDescription]
+    private let counterparts: ModelCounterparts
 
     init(schema: StoreSchema, layout: StoreLayout) {
         self.schema = schema
         self.layout = layout
-        entities = Dictionary(
-            layout.schema.model.entities.map { ($0.renamingIdentifier ?? $0.name, $0) },
-            uniquingKeysWith: { first, _ in first })
+        counterparts = ModelCounterparts(of: schema, in: layout)
     }
 
     private var source: StoreSchema { layout.schema }
-
-    private func counterpart(_ entity: EntityDescription) -> EntityDescription? {
-        entities[entity.renamingIdentifier ?? entity.name]
-    }
-
-    private func relationship(_ reference: PropertyReference) -> RelationshipDescription? {
-        schema.model.entity(at: reference.entity).relationship(named: reference.name)
-    }
-
-    private func counterpart(_ reference: PropertyReference) -> RelationshipDescription? {
-        guard let own = relationship(reference), let entity = counterpart(own.entity) else { return nil }
-        return entity.relationships.first { $0.renamingIdentifier == own.renamingIdentifier }
-    }
 
     // MARK: - Join tables
 
@@ -88,12 +81,14 @@ private struct TakenOverNames {
             }
             if found.sides[0].relationship != join.sides[0].relationship { swapOwners(ofJoinTable: index) }
             schema.joinTables[index] = found
+            schema.sourceNames.insert(found.name)
         }
     }
 
     /// The table as the source names the same pair; nil where it has none whose name can be told.
     private func standing(_ join: JoinTable) -> JoinTable? {
-        guard let near = counterpart(join.sides[0].relationship), let far = counterpart(join.sides[1].relationship),
+        guard let near = counterparts.relationship(join.sides[0].relationship),
+            let far = counterparts.relationship(join.sides[1].relationship),
             near.inverseRelationship == far, near != far, case .join(let table, let owner) = source.storage(of: near)
         else { return nil }
         let file = layout.joinTables[table]
@@ -156,13 +151,23 @@ private struct TakenOverNames {
         }
     }
 
+    /// Notes the entity tables that have the same name in the source.
+    mutating func noteTables() {
+        for table in schema.tables {
+            guard let root = counterparts.entity(schema.model.entity(at: table.root)),
+                layout.tables[source.tableIndex(of: root)].name == table.name
+            else { continue }
+            schema.sourceNames.insert(table.name)
+        }
+    }
+
     // MARK: - Indexes over Z_ENT
 
     /// The destination's tables with an index over Z_ENT whose entities are those of one of the source's tables.
     var tablesOfSameEntities: [(table: Int, source: Int)] {
         schema.tables.indices.compactMap { table in
             guard schema.indexes[table].contains(where: { $0.purpose == .entity }) else { return nil }
-            let known = schema.tables[table].entities.map { counterpart(schema.model.entity(at: $0)) }
+            let known = schema.tables[table].entities.map { counterparts.entity(schema.model.entity(at: $0)) }
             guard let first = known[0] else { return nil }
             let root = source.tableIndex(of: first)
             guard Set(known.compactMap { $0?.index }) == Set(source.tables[root].entities),
@@ -174,5 +179,19 @@ private struct TakenOverNames {
 
     mutating func leaveOutEntityIndex(of table: Int) {
         schema.indexes[table].removeAll { $0.purpose == .entity }
+    }
+
+    // MARK: - Texts
+
+    /// Keeps the blanks of an index that says the same in the source: framework 973 has two of them before WHERE.
+    mutating func takeText(_ sql: String, ofIndex name: String) {
+        func words(_ text: String) -> [Substring] { text.split(separator: " ") }
+        for table in schema.indexes.indices {
+            for index in schema.indexes[table].indices where schema.indexes[table][index].name == name {
+                let own = schema.indexes[table][index].statement(on: schema.tables[table])
+                guard own != sql, !sql.contains("'"), words(own) == words(sql) else { return }
+                schema.indexes[table][index].text = sql
+            }
+        }
     }
 }

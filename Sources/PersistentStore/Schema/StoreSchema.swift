@@ -30,8 +30,12 @@ package struct StoreSchema: Sendable {
     /// One sentence for each index or trigger that Core Data would make and this schema leaves out, and for each name whose
     /// ground should be known.
     package internal(set) var notes: [String]
+    /// Names of tables and join tables that stand in a source for the same entity or relationship.
+    package internal(set) var sourceNames: Set<String> = []
     /// Fetch indexes that are left out, each with its note.
     package let leftOutIndexes: [LeftOutIndex]
+    /// R-trees, by the Z_ENT of the entity that declares them.
+    package let trees: [StoreTree]
 
     /// The table of an entity.
     package func tableIndex(of entity: EntityDescription) -> Int { tableByEntity[entity.index] }

@@ -162,9 +162,9 @@ extension DestinationStore {
         guard let indexSorts = filling.indexSorts else { return [] }
         let description = schema.tables[table]
         let found = schema.indexes[table].compactMap { index -> SortableIndex? in
-            guard index.condition == nil, !index.terms.isEmpty, index.terms.count <= IndexSorter.mostTerms else {
-                return nil
-            }
+            guard index.condition == nil, !index.terms.isEmpty, index.terms.count <= IndexSorter.mostTerms,
+                !index.terms.contains(where: { $0.column == StoreIndex.Term.key })
+            else { return nil }
             let terms = index.terms.map { term in
                 IndexTerm(
                     slot: term.column, affinity: ColumnAffinity(declaredType: description.columns[term.column].type),

@@ -122,6 +122,7 @@ extension DestinationStore {
 
     /// Gives up a store that is complete already.
     package func closeComplete() throws(MigrationError) {
+        if !isAppending { try noteMissing() }
         try suspend()
         try connection.close()
     }

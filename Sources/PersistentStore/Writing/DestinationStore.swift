@@ -20,8 +20,10 @@ package final class DestinationStore {
         /// True where pages fill empty tables of a fresh file; else SQLite inserts. No statement of the connection may be
         /// under way while a table's writer is at work.
         package var writesPages = false
-        /// Indexes of the source's that are made as they stand, once the rows are in.
+        /// Fetch indexes that are made as they stand in the source, once the rows are in.
         package var carriedIndexes: [CarriedIndex] = []
+        /// Objects beside the model that are made as they stand in the source, once the rows are in.
+        package var carried = CarriedObjects()
         /// Derived attributes that are computed when the rows are in.
         package var derived = DerivedSelection()
         /// True where indexes of tables without rows wait until the end: later mapping models may fill them.
@@ -46,8 +48,8 @@ package final class DestinationStore {
         get { filling[keyPath: property] }
         set { filling[keyPath: property] = newValue }
     }
-    /// Notes of the schema about indexes that were made after all.
-    package private(set) var madeIndexes: Set<String> = []
+    /// A sentence for each object of the schema that the source has or the model asks for and that could not be made.
+    package private(set) var missing: [String] = []
     /// Tables and join tables that have their indexes, and those whose indexes are away while rows come.
     var indexed: Set<Int> = []
     var indexedJoins: Set<Int> = []
@@ -117,8 +119,10 @@ package final class DestinationStore {
         firstStamp = try connection.integer("PRAGMA user_version") ?? 0
         stamp = firstStamp
         let virtual = try connection.prepare(
-            "SELECT name FROM sqlite_master WHERE sql LIKE 'CREATE VIRTUAL TABLE%' LIMIT 1")
-        if try virtual.step() {
+            "SELECT name FROM sqlite_master WHERE sql LIKE 'CREATE VIRTUAL TABLE%'")
+        while try virtual.step() {
+            // Those of the model are filled anew.
+            if schema.trees.contains(where: { $0.index.treeName == virtual.text(0) }) { continue }
             throw MigrationError(
                 "destination.virtualTable", .configuration,
                 "The destination has the index \(virtual.text(0) ?? ""), which only Core Data can keep up",
@@ -497,24 +501,57 @@ package final class DestinationStore {
         return try connection.integer("SELECT 1 FROM \(SQLName.quoted(table)) LIMIT 1") == nil
     }
 
-    /// Brings derived counts up to date, as their triggers would have, and makes the triggers. They call functions of Apple's process: no row may be written
-    /// afterwards.
+    /// Brings derived counts up to date, as their triggers would have, and makes the triggers, R-trees and what is taken over
+    /// from the source. Triggers call functions of Apple's process: no row may be written afterwards.
     package func createTriggers() throws(MigrationError) {
         try resume()
         try refreshDerivedAttributes()
-        for index in filling.carriedIndexes where try make(index) { madeIndexes.insert(index.index.note) }
+        filling.indexSorts?.space.release()
+        for index in filling.carriedIndexes { try make(index.statements, fill: index.fill) }
+        for tree in treesByRule {
+            let table = schema.tables[tree.table]
+            try make(tree.statements(on: table), fill: tree.fill(on: table))
+        }
+        for object in filling.carried.objects where object.kind != .trigger { try make(object) }
         for statement in schema.triggerStatements() { try connection.execute(statement) }
+        for object in filling.carried.objects where object.kind == .trigger { try make(object) }
+        try noteMissing()
     }
 
-    /// Makes an index of the source's, unless SQLite here does not know what it uses.
-    private func make(_ carried: CarriedIndex) throws(MigrationError) -> Bool {
-        for (number, sql) in carried.statements.enumerated() {
+    /// The R-trees that are not taken over from the source.
+    private var treesByRule: [StoreTree] {
+        schema.trees.filter { tree in !filling.carriedIndexes.contains { $0.index.treeName == tree.index.treeName } }
+    }
+
+    /// Makes an index or an R-tree with its triggers, unless SQLite here does not know what it uses.
+    private func make(_ statements: [String], fill: String?) throws(MigrationError) {
+        for (number, sql) in statements.enumerated() {
             // A statement that cannot be prepared has changed nothing.
-            guard let statement = try? connection.prepare(sql) else { return false }
+            guard let statement = try? connection.prepare(sql) else { return }
             try statement.run()
-            if number == 0, let fill = carried.fill { try connection.execute(fill) }
+            if number == 0, let fill { try connection.execute(fill) }
         }
-        return true
+    }
+
+    private func make(_ object: CarriedObjects.Object) throws(MigrationError) {
+        // A build that fails cannot be rolled back.
+        if let breaks = object.breaks, try connection.integer(breaks) != nil { return }
+        guard let statement = try? connection.prepare(object.sql) else { return }
+        try statement.run()
+        for sql in object.fill { try connection.execute(sql) }
+    }
+
+    /// Looks which of the wanted objects the file has not got.
+    func noteMissing() throws(MigrationError) {
+        let list = try connection.prepare("SELECT name FROM sqlite_master")
+        var names: Set<String> = []
+        while try list.step() { names.insert(list.text(0) ?? "") }
+        let trees = filling.carriedIndexes.map(\.index) + treesByRule.map(\.index)
+        missing = trees.filter { !names.contains($0.isTree ? $0.treeName : $0.name) }.map(\.note)
+        missing += filling.carried.objects.filter { !names.contains($0.name) }.map { object in
+            "The \(object.kind.rawValue) \(object.name) of the source is left behind: "
+                + (object.breaks == nil ? "SQLite here cannot make it" : "rows of the copy share its values")
+        }
     }
 
     private func refreshDerivedAttributes() throws(MigrationError) {
@@ -532,8 +569,24 @@ package final class DestinationStore {
         precondition(maximumKeys.count == schema.tables.count, "one maximum key a table")
         try resume()
         try refreshDerivedAttributes()
+        try refillTrees()
         try updatePrimaryKeys(maximumKeys)
         try commit()
+    }
+
+    /// Fills the R-trees that an appended store has, as their own triggers would have.
+    private func refillTrees() throws(MigrationError) {
+        for tree in schema.trees where try connection.hasTable(tree.index.treeName) {
+            let table = schema.tables[tree.table]
+            let name = tree.index.treeName
+            let trigger = try connection.prepare(
+                "SELECT sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = \(SQLName.literal(table.name)) "
+                    + "AND name = \(SQLName.literal("\(name)_INSERT"))")
+            let own = try trigger.step() ? trigger.text(0) : nil
+            trigger.reset()
+            try connection.execute("DELETE FROM \(SQLName.quoted(name))")
+            try connection.execute(own.flatMap { TreeTrigger.fill($0, name, table.name) } ?? tree.fill(on: table))
+        }
     }
 
     private func updatePrimaryKeys(_ maximumKeys: [Int64]) throws(MigrationError) {
@@ -546,8 +599,10 @@ package final class DestinationStore {
     }
 
     private func commit() throws(MigrationError) {
-        // An R-tree keeps statements of its own until the connection closes.
-        let hasTrees = filling.carriedIndexes.contains { $0.fill != nil }
+        // A virtual table keeps statements of its own until the connection closes.
+        let hasTrees =
+            !schema.trees.isEmpty || filling.carriedIndexes.contains { $0.fill != nil }
+            || filling.carried.objects.contains { $0.kind == .virtualTable }
         precondition(hasTrees || sqlite3_next_stmt(connection.handle, nil) == nil, "a writer is not finished")
         if stamp != firstStamp { try connection.execute("PRAGMA user_version=\(firstStamp)") }
         try willCommit?()

@@ -55,6 +55,7 @@ struct MappingResolution {
             filterNeedsObjects: try needsObjects(filter, mapping, sourceEntity),
             sourceExpression: try sourceExpression(of: mapping, sourceEntity), attributes: attributes)
         planned.modelPath = model.path
+        planned.followsSource = model.rulesOfTheSource == .warn
         return planned
     }
 
@@ -226,15 +227,19 @@ struct MappingResolution {
             planned.append(
                 PlannedRelationship(
                     relationship: relationship, storage: destination.storage(of: relationship), value: value,
-                    refusal: property?.refusal, keepsMembers: keepsMembers(value, among: all)))
+                    refusal: property?.refusal, keepsMembers: keepsMembers(value, of: relationship, among: all)))
         }
         return planned
     }
 
-    private func keepsMembers(_ value: RelationshipValue?, among all: [PlannedMapping]) -> Bool {
+    private func keepsMembers(
+        _ value: RelationshipValue?, of relationship: RelationshipDescription, among all: [PlannedMapping]
+    ) -> Bool {
         guard case .lookup(let argument, let candidates)? = value, let old = argument.singleRelationship else {
             return false
         }
+        // Of several objects that had one member together, one keeps it.
+        if old.sharesMembers, !relationship.sharesMembers { return false }
         let known = earlier + all
         let migrated = Set(
             candidates.compactMap { candidate -> Int? in

@@ -53,6 +53,8 @@ public struct MigrationCounts: Sendable, Codable, Equatable {
     public var nilReferences: [NilReferences]?
     /// The objects of ``surplusToOne`` by relationship; nil where there are none.
     public var furtherObjects: [FurtherObjects]?
+    /// Links of one-to-one pairs that stand on one side only in the source; nil where there are none.
+    public var oneSidedLinks: [OneSidedLinks]?
     /// Links written to join tables.
     public var links = 0
     /// External binary values referred to.

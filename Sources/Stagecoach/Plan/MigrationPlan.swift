@@ -23,6 +23,9 @@ public struct MigrationPlan: Sendable, Codable, Equatable {
     public var repairs: [Repair]?
     /// Data of the source that no entity mapping takes along; nil where there is none.
     public var leftBehind: LeftBehind?
+    /// Names that are taken over from the source or chosen by a rule without evidence, and what the source's schema has beside
+    /// the model: taken over or left behind, with the reason. A sentence each; nil where there is nothing to say.
+    public var layout: [String]?
 
     /// The passes of all mapping models.
     public var passes: [Pass] { models.flatMap(\.passes) }

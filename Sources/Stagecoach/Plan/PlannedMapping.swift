@@ -11,6 +11,8 @@ final class PlannedMapping {
     let mapping: EntityMapping
     /// The file of the mapping model, for errors about it.
     var modelPath: String?
+    /// True where the mapping model is one that was inferred: what rows of the source break is left as it stands.
+    var followsSource = false
     /// Nil for an add mapping.
     let source: EntityDescription?
     /// Table index in the source schema.
@@ -137,8 +139,8 @@ struct PlannedRelationship {
     let value: RelationshipValue?
     /// Why the expression's objects do not fit, where nobody may evaluate it: the error of the object that does.
     var refusal: MigrationError?
-    /// Whether every object that the source relationship can have is migrated to one that this relationship may have:
-    /// then it lacks only what the source lacked.
+    /// True where every object that the source relationship can have is migrated to one that this relationship may have, and
+    /// that no other object takes away: then the relationship lacks only members that the source lacked.
     let keepsMembers: Bool
 
     var name: String { relationship.name }
@@ -149,6 +151,14 @@ struct PlannedRelationship {
         case .lookup, .dynamic: true
         case nil, .some(.none): false
         }
+    }
+}
+
+extension RelationshipDescription {
+    /// True where several objects may have the same member.
+    var sharesMembers: Bool {
+        guard let inverse = inverseRelationship else { return !isToMany }
+        return inverse.isToMany
     }
 }
 

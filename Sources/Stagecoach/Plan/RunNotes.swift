@@ -8,8 +8,7 @@ enum RunNotes {
         source: SourceStore, foreign: ForeignTables, existing: ExistingStore? = nil,
         missing: [ExternalFiles.Missing] = [],
         history: String? = nil, mirroring: String? = nil, repairs: [MigrationPlan.Repair] = [],
-        unmapped: [MigrationPlan.Unmapped] = [],
-        madeIndexes: Set<String> = [],
+        unmapped: [MigrationPlan.Unmapped] = [], layout: [String] = [],
         unknownHashes: [String] = []
     ) -> [String] {
         var notes = repairs.map(\.sentence) + unmapped.map(\.sentence)
@@ -42,12 +41,15 @@ enum RunNotes {
             let further = foreign.furtherCount > 0 ? " and \(foreign.furtherCount) more" : ""
             notes.append(
                 "Tables that are no part of the source model are left behind: "
-                    + foreign.names.joined(separator: ", ") + further)
+                    + zip(foreign.names, foreign.rows).map { name, rows in
+                        name + (rows.map { " (\($0) row\($0 == 1 ? "" : "s"))" } ?? "")
+                    }.joined(separator: ", ") + further)
         }
         if counts.strays > 0 {
             notes.append("\(counts.strays) source rows are of no entity of the source model and were not migrated")
         }
         notes += (counts.nilReferences ?? []).map(\.sentence) + (counts.furtherObjects ?? []).map(\.sentence)
+        notes += (counts.oneSidedLinks ?? []).map(\.sentence)
         if counts.missingExternalFiles > 0 {
             let named = missing.map { "\($0.entity)/p\($0.key).\($0.attribute): \($0.file)" }
             notes.append(
@@ -58,8 +60,7 @@ enum RunNotes {
         if let existing, existing.historyTransactions > 0 {
             notes.append("The destination's persistent history does not tell of the objects that were added")
         }
-        // What a store that stands has of indexes and triggers is its own.
-        if existing == nil { notes += schema.notes.filter { !madeIndexes.contains($0) } }
+        notes += layout
         if let history { notes.append(history) }
         if !unknownHashes.isEmpty {
             notes.append(

@@ -87,7 +87,7 @@ struct LinkPlanner {
         }
         if inverse.isToMany {
             planOneToMany(relationship, inverse: inverse, owners: owners, into: &plan)
-        } else if isMirroredSplit(relationship, inverse) {
+        } else if isMirroredSplit(relationship, inverse) || keepsBothColumns(relationship) {
             for (mapping, planned) in owners { plan.direct[mapping.index, default: []].append(direct(planned)) }
         } else if inverse == relationship || isFirst(relationship, of: inverse) {
             // A pair is one task; the side whose entity and name come first carries it.
@@ -174,6 +174,11 @@ struct LinkPlanner {
             case .lookup(.object, let secondCandidates)? = other[0].planned.value
         else { return false }
         return firstCandidates == [other[0].mapping.index] && secondCandidates == [one[0].mapping.index]
+    }
+
+    /// True where both columns of a one-to-one pair are copied as they stand, each by its own rows.
+    func keepsBothColumns(_ relationship: RelationshipDescription) -> Bool {
+        CopiedPair(relationship, among: mappings)?.isKept ?? false
     }
 
     /// The inverse, where it names the relationship as its own inverse too.

@@ -108,7 +108,8 @@ struct CountedRelationship {
     init(_ relationship: RelationshipDescription, among mappings: [PlannedMapping]) {
         description = relationship
         label = Self.label(relationship)
-        guard !relationship.isToMany, let inverse = LinkPlanner.mutualInverse(of: relationship), !inverse.isToMany
+        guard !relationship.isToMany, let inverse = LinkPlanner.mutualInverse(of: relationship), !inverse.isToMany,
+            CopiedPair(relationship, among: mappings)?.isKept != true
         else {
             (kept, decidingInverse) = (.first, nil)
             return

@@ -335,7 +335,8 @@ extension MigrationSession {
         guard let table = mapping.destinationTable else { return [] }
         let indexes = destinationSchema.indexes[table]
         let conditions = indexes.compactMap(\.condition)
-        var columns = Set(indexes.flatMap { $0.terms.map(\.column) })
+        var columns = Set(indexes.flatMap { $0.terms.map(\.column) }).subtracting([StoreIndex.Term.key])
+        for tree in destinationSchema.trees where tree.table == table { columns.formUnion(tree.columns) }
         for (column, description) in destinationSchema.tables[table].columns.enumerated()
         where conditions.contains(where: { $0.contains(description.name) }) {
             columns.insert(column)

@@ -36,10 +36,12 @@ struct RowRules {
         let isRequired: Bool
         let hasBounds: Bool
         let hasLengths: Bool
-        let composite: [Int]
+        /// Where the columns of the composite stand in ``RowRules/compositeColumns``. Numbers, not an array, so that a row costs no
+        /// reference counting.
+        let composite: Range<Int>
 
-        init(_ rule: Rule) {
-            composite = rule.composite
+        init(_ rule: Rule, composite: Range<Int>) {
+            self.composite = composite
             column = rule.column
             isRequired = rule.isRequired
             hasBounds = rule.minimum != nil || rule.maximum != nil || !rule.predicates.isEmpty
@@ -58,23 +60,13 @@ struct RowRules {
             case .text, .blob, .huge: !hasLengths
             }
         }
-
-        /// Whether the value is missing with the whole composite that it is required in.
-        func isInNilComposite(_ batch: borrowing RowBatch, row: Int) -> Bool {
-            guard !composite.isEmpty else { return false }
-            for column in composite {
-                switch batch[row, column].kind {
-                case .null, .absent: continue
-                default: return false
-                }
-            }
-            return true
-        }
     }
 
     private var rules: [Rule] = []
     /// In step with the rules.
     private var glances: [Glance] = []
+    /// Columns of the optional composites that hold required elements, one rule's after the other's.
+    private var compositeColumns: [Int] = []
     private var types = TypeRules()
     private let entity: Int
     private let entityName: String
@@ -123,7 +115,11 @@ struct RowRules {
                     column: column, property: relationship.name, type: nil, isRequired: true,
                     ofSource: isOld ? [.required] : []))
         }
-        glances = rules.map(Glance.init)
+        for rule in rules {
+            let first = compositeColumns.count
+            compositeColumns += rule.composite
+            glances.append(Glance(rule, composite: first..<compositeColumns.count))
+        }
     }
 
     private static func rule(
@@ -170,11 +166,24 @@ struct RowRules {
     func firstToCheck(_ batch: borrowing RowBatch, _ rows: Range<Int>) -> Int? {
         for row in rows {
             for glance in glances where !glance.passes(batch[row, glance.column].kind) {
-                if !glance.isInNilComposite(batch, row: row) { return row }
+                if !isInNilComposite(glance, batch, row: row) { return row }
             }
             if types.isBroken(by: batch.cells(ofRow: row)) { return row }
         }
         return nil
+    }
+
+    /// Whether a value is missing with the whole composite that it is required in.
+    @inline(__always)
+    private func isInNilComposite(_ glance: Glance, _ batch: borrowing RowBatch, row: Int) -> Bool {
+        guard !glance.composite.isEmpty else { return false }
+        for index in glance.composite {
+            switch batch[row, compositeColumns[index]].kind {
+            case .null, .absent: continue
+            default: return false
+            }
+        }
+        return true
     }
 
     /// Checks one row.
@@ -193,7 +202,7 @@ struct RowRules {
         for index in glances.indices {
             let glance = glances[index]
             let cell = batch[row, glance.column]
-            if glance.passes(cell.kind) || glance.isInNilComposite(batch, row: row) { continue }
+            if glance.passes(cell.kind) || isInNilComposite(glance, batch, row: row) { continue }
             let rule = rules[index]
             func broken(_ kind: ValidationRule, _ bound: String? = nil) throws {
                 let isOfSource = rule.ofSource.contains(kind)

@@ -28,7 +28,13 @@ struct LinkPair {
     var label: String { "\(near.entity.definition.name).\(near.name)" }
 
     /// All pairs of a model's stored relationships, in its order.
-    static func all(in model: ManagedObjectModel, schema: StoreSchema) -> [LinkPair] {
+    ///
+    /// - Parameter keepsColumns: whether both columns of a one-to-one relationship are copied as they stand; nil: it cannot be
+    ///   told.
+    static func all(
+        in model: ManagedObjectModel, schema: StoreSchema,
+        keepsColumns: (RelationshipDescription) -> Bool? = { _ in false }
+    ) -> [LinkPair] {
         var pairs: [LinkPair] = []
         // Columns of to-ones that a to-many claims which is not their inverse.
         var shared: Set<PropertyReference> = []
@@ -58,11 +64,18 @@ struct LinkPair {
                 case (true, true): kind = .manyToMany
                 case (false, false): kind = .oneToOne
                 }
+                let isKept = kind == .oneToOne ? keepsColumns(relationship) : false
+                if isKept == true {
+                    pairs.append(LinkPair(index: pairs.count, near: relationship, far: nil, kind: .plainToOne))
+                    continue
+                }
                 if kind != .oneToMany, relationship != inverse, !Self.isFirst(relationship, inverse) { continue }
                 pairs.append(
                     LinkPair(
                         index: pairs.count, near: relationship, far: inverse, kind: kind,
-                        obstacle: kind == .oneToOne && relationship == inverse ? "it is its own inverse" : nil))
+                        obstacle: isKept == nil
+                            ? "its mapping models treat its two sides in different ways"
+                            : kind == .oneToOne && relationship == inverse ? "it is its own inverse" : nil))
             }
         }
         for index in pairs.indices where shared.contains(pairs[index].near.reference) {

@@ -40,7 +40,7 @@ final class RerunVerification {
             "The policies ran again into a private store, and what they made there was compared: that trusts the policies, and is not independent of the engine"
         )
         var columns: [Int: Set<Int>] = [:]
-        for pair in LinkPair.all(in: schema.model, schema: schema) where isOpen[pair.index] == true {
+        for pair in scene.plan.linkPairs where isOpen[pair.index] == true {
             for end in [pair.near, pair.far].compactMap({ $0 }) {
                 switch schema.storage(of: end) {
                 case .toOne(let table, let column, let entityColumn, let orderColumn):

@@ -26,7 +26,13 @@ struct StructureVerification {
 
     /// Tables, indexes, triggers, metadata and model cache as the model predicts them.
     func compareSchema() throws {
-        let fidelity = try StoreFidelity(of: scene.destination, model: model)
+        let witness =
+            scene.isAppended
+            ? nil
+            : try StoreFidelity.Witness(
+                for: StoreSchema(model: model), source: scene.source, layout: scene.plan.source)
+        for note in witness?.notes ?? [] { findings.note(note) }
+        let fidelity = try StoreFidelity(of: scene.destination, model: model, witness: witness)
         for difference in fidelity.differences {
             let kind: VerificationReport.Kind =
                 switch difference.subject {
@@ -46,6 +52,13 @@ struct StructureVerification {
             // Older frameworks cached no model, and an append adds none.
             if scene.isAppended, kind == .modelCache, difference.found == nil {
                 findings.note("The store has no cached model, as it had none before the append")
+                continue
+            }
+            // What stands in the source is not made where the rows of the copy break it, or on the way through other versions.
+            if kind == .schema, difference.found == nil, let sql = witness?.statements[difference.name],
+                scene.takesSteps || sql.uppercased().hasPrefix("CREATE UNIQUE")
+            {
+                findings.note("The source's \(difference.subject.rawValue) \(difference.name) is not there")
                 continue
             }
             // A hash that cannot be computed is never invented.
@@ -164,7 +177,7 @@ struct StructureVerification {
     /// Of a one-to-one both sides have to name each other.
     private func compareInverse(_ relationship: RelationshipDescription, _ table: Int, _ column: Int) throws {
         guard let inverse = relationship.inverseRelationship, !inverse.isTransient, !inverse.isToMany,
-            inverse.inverseRelationship == relationship,
+            inverse.inverseRelationship == relationship, scene.plan.keepsColumns(relationship) == false,
             case .toOne(let other, let back, _, _) = schema.storage(of: inverse)
         else { return }
         let (rows, target) = (layout.tables[table], layout.tables[other])

@@ -61,6 +61,50 @@ final class VerificationPlan {
                 return model
             }, source: source.schema.model, destination: destination.schema.model))
 
+    /// The pairs of the destination's relationships.
+    private(set) lazy var linkPairs = LinkPair.all(
+        in: destination.schema.model, schema: destination.schema, keepsColumns: keepsColumns)
+
+    /// Whether both columns of a one-to-one relationship are copied as they stand in every turn; nil where in some only.
+    func keepsColumns(_ relationship: RelationshipDescription) -> Bool? {
+        guard let inverse = relationship.inverseRelationship else { return false }
+        var answers: Set<Bool> = []
+        for turn in 0..<turns {
+            let own = own(turn).filter { mapping in
+                [relationship, inverse].contains { mapping.destination?.isKindOf(entity: $0.entity) ?? false }
+            }
+            guard !own.isEmpty else { continue }
+            let (near, far) = (original(of: relationship, own), original(of: inverse, own))
+            answers.insert(
+                own.allSatisfy { $0.excuses && $0.obstacle == nil } && near != nil && far != nil
+                    && near?.inverseRelationship == far && far?.inverseRelationship == near)
+        }
+        return answers.count > 1 ? nil : answers.first ?? false
+    }
+
+    /// The to-one relationship of the source that every mapping copies into a relationship.
+    private func original(
+        of relationship: RelationshipDescription, _ mappings: [VerifiedMapping]
+    ) -> RelationshipDescription? {
+        var found: Set<PropertyReference> = []
+        var original: RelationshipDescription?
+        for mapping in mappings where mapping.destination?.isKindOf(entity: relationship.entity) ?? false {
+            guard let expression = mapping.mapping.relationshipMapping(named: relationship.name)?.valueExpression
+            else { return nil }
+            let path: SourcePath
+            switch try? RelationshipExpression(expression) {
+            case .lookup(_, let argument), .lookupByRelationship(_, let argument): path = argument
+            case .constantNil, nil: return nil
+            }
+            guard path.condition == nil, path.components.count == 1,
+                let read = mapping.source?.relationship(named: path.components[0]), !read.isToMany
+            else { return nil }
+            found.insert(read.reference)
+            original = read
+        }
+        return found.count == 1 ? original : nil
+    }
+
     /// Whether a derived attribute is computed from the destination's own rows and not copied.
     func isDerived(_ attribute: AttributeDescription, of mapping: VerifiedMapping) -> Bool {
         guard let form = attribute.definition.derivationExpression.flatMap(DerivationForm.init),

@@ -84,7 +84,7 @@ struct VerificationShares {
         expected = plan.mappings.reduce(0) { $0 + (plan.sourceTable($1).map { rows(plan.source.tables[$0]) } ?? 0) }
         tables = keys.map { $0 * 3 }
         let model = plan.destination.schema
-        links = LinkPair.all(in: model.model, schema: model).map { pair in
+        links = plan.linkPairs.map { pair in
             let near = keys[model.tableIndex(of: pair.near.entity)]
             return 2 * (near + (pair.far.map { keys[model.tableIndex(of: $0.entity)] } ?? 0))
         }

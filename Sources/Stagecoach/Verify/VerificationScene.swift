@@ -32,6 +32,8 @@ final class VerificationScene {
     /// True where objects were rejected, as a reject file says or as far as rows were compared.
     var hasRejects: Bool { rejects.count > 0 || findings.report.compared.takenForRejected > 0 }
 
+    /// Whether the way leads through private stores of other versions.
+    var takesSteps: Bool { obstacle != nil }
     var isAppended: Bool { options.appendsToExisting }
     var hasPolicies: Bool { plan.mappings.contains { $0.obstacle != nil } }
 
@@ -217,7 +219,7 @@ final class VerificationScene {
             }
         }
         findings.report.mappings = lines
-        for pair in LinkPair.all(in: plan.destination.schema.model, schema: plan.destination.schema) {
+        for pair in plan.linkPairs {
             guard obstacle == nil else {
                 rerun?.isOpen[pair.index] = true
                 continue

@@ -313,7 +313,9 @@ package enum CommandCatalog {
             Bundle.momd:Version) or a mapping model (.xcmappingmodel, .cdm, JSON). Nothing is changed.
 
             With --fidelity PATH is a store, and its tables, indexes and triggers, metadata, entity numbers and keys are
-            compared with what Core Data makes for its model. The exit code is 0 where all are equal, else 65.
+            compared with what Core Data makes for its model. The exit code is 0 where all are equal, else 65. With --source the
+            store that it was migrated from is a second witness: names, indexes and triggers that stand there for the same
+            entities and relationships are better evidence than rules, and places where the two disagree are named.
             """,
         operands: ["PATH"],
         options: [
@@ -325,6 +327,9 @@ package enum CommandCatalog {
                 help:
                     "An .xcdatamodeld or .momd: say which of its versions wrote the store, and how that is known. With --fidelity: the version that wrote it; left out: the store's cached model."
             ),
+            .init(
+                "source", .text, "STORE",
+                help: "With --fidelity: the store that it was migrated from, which is compared with too."),
             .init(
                 "repair", .flag,
                 help: "Count the objects of a damaged store as a command with --repair reads them."),

@@ -21,16 +21,32 @@ enum FidelityCommand {
                 "model.noCache", .configuration, "The store has no cached model",
                 remedy: "Name the model version that wrote it with --model", context: .init(path: path))
         }
+        let fitting = model.model.fitting(storeHashes: store.metadata.versionHashes) ?? model.model
         let outline = FidelityOutline(
             path: path, model: arguments[option: "model"] ?? "cached model",
             fidelity: try StoreFidelity(
-                of: store, model: model.model.fitting(storeHashes: store.metadata.versionHashes) ?? model.model))
+                of: store, model: fitting,
+                witness: try arguments[option: "source"].map { try witness($0, for: fitting) }))
         try store.checkUnchanged()
         console.output.write(
             arguments.has("json") ? try JSONText.text(outline) : FidelityWording.text(outline))
         guard !outline.fidelity.isEqual else { return }
         throw MigrationError(
             "fidelity.differences", .data, FidelityWording.verdict(outline.fidelity), context: .init(path: path))
+    }
+
+    /// What the source of a store says, by its cached model.
+    private static func witness(_ path: String, for model: ManagedObjectModel) throws -> StoreFidelity.Witness {
+        let source = try ModelArgument.open(path)
+        guard let cached = try source.cachedModel() else {
+            throw MigrationError(
+                "model.noCache", .configuration, "The source has no cached model",
+                remedy: "Leave --source out: the store is then compared with its model alone",
+                context: .init(path: path))
+        }
+        let own = cached.fitting(storeHashes: source.metadata.versionHashes) ?? cached
+        return try StoreFidelity.Witness(
+            for: StoreSchema(model: model), source: source, layout: try source.layout(for: own))
     }
 }
 

@@ -9,6 +9,7 @@ enum InspectCommand {
     /// - Throws: errors of reading what it is.
     static func run(_ arguments: ParsedArguments, console: Console) throws {
         if arguments.has("fidelity") { return try FidelityCommand.run(arguments, console: console) }
+        if arguments[option: "source"] != nil { throw UsageError.needsOption("--source", other: "--fidelity") }
         let path = arguments.operands[0]
         let json = arguments.has("json")
         func show(_ value: some Encodable, _ text: () -> String) throws {

@@ -13,6 +13,9 @@ enum FidelityWording {
             ["equal triggers", Figures.count(fidelity.equal.triggers)],
             ["equal entity numbers", Figures.count(fidelity.equal.entities)],
             ["equal version hashes", Figures.count(fidelity.equal.versionHashes)],
+            ["names as in the source", Figures.count(fidelity.names.asInSource.count)],
+            ["names by rule", Figures.count(fidelity.names.byRule.count)],
+            ["names without evidence", names(fidelity.names.withoutEvidence)],
         ]
         var lines = ["Store \(outline.path)"] + TextTable(rows: facts, alignments: [.left, .left]).lines(indent: 2)
         if !fidelity.notes.isEmpty { lines += ["", "Notes"] + fidelity.notes.map { "  " + $0 } }
@@ -30,6 +33,10 @@ enum FidelityWording {
             }
         }
         return lines.map(\.printable).joined(separator: "\n") + "\n"
+    }
+
+    private static func names(_ names: [String]) -> String {
+        names.isEmpty ? "0" : "\(Figures.count(names.count)): \(names.joined(separator: ", "))"
     }
 
     /// One line that says how many differences there are.

@@ -21,6 +21,7 @@ enum PlanWording {
         if let repairs = plan.repairs {
             lines += ["", "  Missing in the store"] + repairs.map { "    \($0.sentence)" }
         }
+        if let layout = plan.layout { lines += ["", "  Layout"] + layout.map { "    \($0)" } }
         if let chain = outline.chain {
             lines += ChainWording.way(chain)
             if chain.runs.count > 1 { lines += ["", "Migration 1 of \(chain.runs.count)"] }

@@ -7,6 +7,8 @@ package struct ForeignTables: Sendable, Equatable {
 
     /// By name, ``most`` at the most.
     package var names: [String] = []
+    /// The rows of those that are named; nil where they cannot be counted.
+    package var rows: [Int64?] = []
     /// How many there are beside those that are named.
     package var furtherCount = 0
 }
@@ -19,10 +21,10 @@ enum CoreDataTables {
     /// Whether a table belongs to CloudKit mirroring.
     static func isMirroring(_ name: String) -> Bool { name.uppercased().hasPrefix("ANSCK") }
 
-    /// Whether a table is SQLite's own, of persistent history, or of an R-tree index.
+    /// Whether a table is SQLite's own, or of persistent history.
     static func isBookkeeping(_ name: String) -> Bool {
         let name = name.uppercased()
-        return history.contains(name) || name.hasPrefix("SQLITE_") || name.hasPrefix("Z_RT_")
+        return history.contains(name) || name.hasPrefix("SQLITE_")
     }
 }
 
@@ -38,23 +40,30 @@ extension SourceStore {
         }
     }
 
-    /// The tables that belong neither to the model nor to Core Data's own bookkeeping, history, R-trees and mirroring.
+    /// The tables that belong neither to the model nor to Core Data's own bookkeeping, history and mirroring; virtual tables
+    /// left out.
     ///
     /// - Throws: `store.damaged`, `store.io`.
-    /// - Complexity: O(tables).
+    /// - Complexity: O(tables), O(rows of those that are named).
     package func foreignTables(beside layout: StoreLayout) throws(MigrationError) -> ForeignTables {
         var known = Set(FixedTables.names)
         for table in layout.tables { known.insert(table.name.uppercased()) }
         for table in layout.joinTables { known.insert(table.name.uppercased()) }
         return try blamingData { () throws(MigrationError) in
             var found = ForeignTables()
+            let virtual = try connection.virtualTables()
             let statement = try connection.prepare("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
             while try statement.step() {
                 guard let name = statement.text(0) else { continue }
-                if known.contains(name.uppercased()) || CoreDataTables.isBookkeeping(name) { continue }
-                if CoreDataTables.isMirroring(name) { continue }
+                if known.contains(name.uppercased()) || CoreDataTables.isBookkeeping(name)
+                    || virtual.contains(name.uppercased()) || ForeignObjects.isShadow(name, of: virtual)
+                    || CoreDataTables.isMirroring(name)
+                {
+                    continue
+                }
                 if found.names.count < ForeignTables.most {
                     found.names.append(name)
+                    found.rows.append(try? connection.integer("SELECT count(*) FROM \(SQLName.quoted(name))"))
                 } else {
                     found.furtherCount += 1
                 }

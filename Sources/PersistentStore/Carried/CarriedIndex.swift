@@ -1,8 +1,8 @@
 import Diagnostics
 import ManagedModel
 
-/// An index of a source store that a destination takes over as it stands: Core Data's form of it is not known well enough to
-/// be predicted, but the source has it, of the same entity.
+/// A fetch index of the model that a destination takes over as it stands in the source, of the same entity: an R-tree, whose
+/// triggers may have an older form than today's, or an index whose form is not known well enough to be predicted.
 package struct CarriedIndex: Sendable, Equatable {
     package let index: LeftOutIndex
     /// CREATE statements, in order: of an R-tree its virtual table and its triggers.
@@ -12,7 +12,7 @@ package struct CarriedIndex: Sendable, Equatable {
 }
 
 extension SourceStore {
-    /// The indexes that a fresh destination's schema leaves out and that this store has: of an entity of the same name in a
+    /// The R-trees, and the indexes that a fresh destination's schema leaves out, that this store has: of an entity of the same name in a
     /// table of the same name, declared alike, over attributes that have the same names, types and columns.
     ///
     /// - Parameters:
@@ -22,7 +22,7 @@ extension SourceStore {
         for schema: StoreSchema, from layout: StoreLayout
     ) throws(MigrationError) -> [CarriedIndex] {
         var found: [CarriedIndex] = []
-        for index in schema.leftOutIndexes {
+        for index in schema.leftOutIndexes + schema.trees.map(\.index) {
             let entity = schema.model.entity(at: index.entity)
             let table = schema.tables[schema.tableIndex(of: entity)].name
             guard let old = layout.schema.model.entity(named: entity.definition.name),

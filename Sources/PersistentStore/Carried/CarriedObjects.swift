@@ -1,0 +1,207 @@
+import Diagnostics
+
+/// Views, indexes, triggers and virtual tables of a source store beside its model: which of them a fresh destination takes over
+/// as they stand, and which stay behind, with the reason.
+///
+/// One is taken over where all that it names is in the destination under the same name with the same meaning, and SQLite
+/// compiles it over the destination's tables. Nothing of it runs while rows are loaded.
+package struct CarriedObjects: Sendable {
+    /// An object that is taken over.
+    struct Object: Sendable, Equatable {
+        let kind: ForeignObject.Kind
+        let name: String
+        /// The CREATE statement, as in the source.
+        let sql: String
+        /// What fills a virtual table from the rows; nil for everything else.
+        var fill: [String] = []
+        /// A query that gives a row where the destination's rows break a unique index; nil for everything else.
+        var breaks: String?
+    }
+
+    /// An object that stays behind.
+    struct Left: Sendable, Equatable {
+        let kind: ForeignObject.Kind
+        let name: String
+        let reason: String
+    }
+
+    /// In the order in which they are made.
+    private(set) var objects: [Object] = []
+    private(set) var left: [Left] = []
+    private(set) var furtherCount = 0
+
+    /// Nothing is taken over, and nothing is left.
+    package init() {}
+
+    /// The CREATE statements of what is taken over, by name.
+    package var statements: [String: String] {
+        Dictionary(objects.map { ($0.name, $0.sql) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// Names that are told for one reason.
+    private static let mostNames = 20
+
+    /// A sentence for all that is taken over, and one for each reason for what is not.
+    package var notes: [String] {
+        var notes: [String] = []
+        let kinds: [ForeignObject.Kind] = [.trigger, .view, .index, .virtualTable]
+        for kind in kinds {
+            let names = objects.filter { $0.kind == kind }.map(\.name)
+            guard !names.isEmpty else { continue }
+            notes.append("Taken over from the source as \(Self.subject(kind, names)): \(Self.list(names))")
+        }
+        var reasons: [String] = []
+        for object in left where !reasons.contains(object.reason) { reasons.append(object.reason) }
+        for reason in reasons {
+            for kind in kinds {
+                let names = left.filter { $0.kind == kind && $0.reason == reason }.map(\.name)
+                guard !names.isEmpty else { continue }
+                notes.append(
+                    "Left behind, as the model does not ask for \(names.count == 1 ? "it" : "them") and \(reason): "
+                        + "\(Self.count(kind, names)) \(Self.list(names))")
+            }
+        }
+        if furtherCount > 0 {
+            notes.append(
+                "\(furtherCount) further objects of the source's schema are left behind: it has more than are looked at"
+            )
+        }
+        return notes
+    }
+
+    private static func subject(_ kind: ForeignObject.Kind, _ names: [String]) -> String {
+        (names.count == 1 ? "it stands, " : "they stand, ") + count(kind, names)
+    }
+
+    private static func count(_ kind: ForeignObject.Kind, _ names: [String]) -> String {
+        let plural = kind == .index ? "indexes" : "\(kind.rawValue)s"
+        return names.count == 1 ? "the \(kind.rawValue)" : "\(names.count) \(plural)"
+    }
+
+    private static func list(_ names: [String]) -> String {
+        names.prefix(mostNames).joined(separator: ", ")
+            + (names.count > mostNames ? " and \(names.count - mostNames) more" : "")
+    }
+
+    mutating func take(_ object: ForeignObject, fill: [String] = [], breaks: String? = nil) {
+        objects.append(Object(kind: object.kind, name: object.name, sql: object.sql, fill: fill, breaks: breaks))
+    }
+
+    mutating func leave(_ object: ForeignObject, _ reason: String) {
+        left.append(Left(kind: object.kind, name: object.name, reason: reason))
+    }
+
+    mutating func leaveFurther(_ count: Int) { furtherCount += count }
+}
+
+extension SourceStore {
+    /// Decides which objects beside the model a fresh destination takes over.
+    ///
+    /// - Parameters:
+    ///   - schema: the destination's.
+    ///   - layout: this store's.
+    ///   - carried: indexes of the model that the destination takes over already.
+    /// - Throws: what reading the file's schema throws; an object that cannot be taken over is no error.
+    /// - Complexity: O(objects of both schemas); a scratch database in memory where there is any.
+    package func carriedObjects(
+        for schema: StoreSchema, from layout: StoreLayout
+    ) throws(MigrationError) -> CarriedObjects {
+        let foreign = try foreignObjects(beside: layout)
+        var carried = CarriedObjects()
+        carried.leaveFurther(foreign.furtherCount)
+        guard !foreign.objects.isEmpty else { return carried }
+        let meaning = CarriedMeaning(schema: schema, layout: layout)
+        var candidates: [CarriedCandidate] = []
+        for object in foreign.objects {
+            // What the destination makes under the name is its own.
+            if meaning.isMade(object.name) { continue }
+            switch meaning.candidate(object) {
+            case .success(let candidate): candidates.append(candidate)
+            case .failure(let refusal): carried.leave(object, refusal.reason)
+            }
+        }
+        guard !candidates.isEmpty else { return carried }
+        let scratch = try ScratchSchema(schema)
+        defer { scratch.close() }
+        try scratch.check(candidates, source: self, into: &carried)
+        return carried
+    }
+
+    /// Says that nothing beside the model comes along, because the destination stands already.
+    package func leftObjects(beside layout: StoreLayout) throws(MigrationError) -> CarriedObjects {
+        let foreign = try foreignObjects(beside: layout)
+        var carried = CarriedObjects()
+        for object in foreign.objects { carried.leave(object, "the destination keeps its own schema") }
+        carried.leaveFurther(foreign.furtherCount)
+        return carried
+    }
+}
+
+/// An object whose names mean the same in the destination.
+struct CarriedCandidate {
+    let object: ForeignObject
+    let tokens: SQLTokens
+}
+
+/// Why an object stays behind: a clause that goes on after "and".
+struct CarriedRefusal: Error {
+    let reason: String
+}
+
+/// What the names of a source's schema mean in a destination's.
+struct CarriedMeaning {
+    private let counterparts: ModelCounterparts
+    /// Columns of the source's tables that mean the same in the destination, by table; nil where the table does not. In upper
+    /// case.
+    private var equal: [String: Set<String>?] = [:]
+    /// All columns of the source's tables. In upper case.
+    private var columns: [String: Set<String>] = [:]
+    /// Names that the destination's own schema has. In upper case.
+    private var made: Set<String>
+    /// Columns with numbers of entities.
+    private var numberColumns: Set<String> = ["Z_ENT"]
+
+    init(schema: StoreSchema, layout: StoreLayout) {
+        counterparts = ModelCounterparts(of: schema, in: layout)
+        let form = FrameworkForm(version: .max, schema: schema)
+        made = Set((Array(form.tables.keys) + form.indexes.keys + form.triggers.keys).map { $0.uppercased() })
+        for index in schema.leftOutIndexes { made.insert(index.name.uppercased()) }
+        for (index, table) in layout.tables.enumerated() {
+            let name = table.name.uppercased()
+            columns[name] = Set(table.columns.map { $0.uppercased() } + ["Z_PK"])
+            let own = schema.tables.firstIndex { $0.name.uppercased() == name }
+            equal[name] = .some(own.flatMap { counterparts.equalColumns(ofTable: $0, index) })
+            for (column, name) in zip(layout.schema.tables[index].columns, table.columns) {
+                if case .toOneEntity = column.role { numberColumns.insert(name.uppercased()) }
+            }
+        }
+        for (index, table) in layout.joinTables.enumerated() {
+            let name = table.name.uppercased()
+            let all = Set(table.sides.flatMap { [$0.column, $0.orderColumn].compactMap { $0?.uppercased() } })
+            columns[name] = all
+            let own = schema.joinTables.first { $0.name.uppercased() == name }
+            equal[name] = .some(own.map { counterparts.isEqual($0, index) } ?? false ? all : nil)
+        }
+    }
+
+    func isMade(_ name: String) -> Bool { made.contains(name.uppercased()) }
+
+    func candidate(_ object: ForeignObject) -> Result<CarriedCandidate, CarriedRefusal> {
+        func refuse(_ reason: String) -> Result<CarriedCandidate, CarriedRefusal> {
+            .failure(CarriedRefusal(reason: reason))
+        }
+        guard object.sql.utf8.count <= ForeignObjects.longest, let tokens = SQLTokens(object.sql) else {
+            return refuse("its text is not understood")
+        }
+        let words = tokens.words
+        for table in words.intersection(columns.keys).sorted() {
+            guard let same = equal[table] ?? nil else { return refuse("\(table) is not the same in the new version") }
+            let changed = words.intersection(columns[table] ?? []).subtracting(same)
+            if let column = changed.min() { return refuse("\(table).\(column) is not the same in the new version") }
+        }
+        if tokens.compares(numberColumns), !counterparts.hasEqualNumbers {
+            return refuse("it compares numbers of entities, which are others in the new version")
+        }
+        return .success(CarriedCandidate(object: object, tokens: tokens))
+    }
+}

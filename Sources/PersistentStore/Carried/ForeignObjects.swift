@@ -1,0 +1,129 @@
+import Diagnostics
+
+/// A view, an index, a trigger or a virtual table of a store that its model does not ask for.
+struct ForeignObject {
+    enum Kind: String {
+        case index
+        case virtualTable = "virtual table"
+        case view
+        case trigger
+    }
+
+    let kind: Kind
+    let name: String
+    /// The table or view that an index or trigger is of.
+    let subject: String
+    let sql: String
+}
+
+/// What stands in a store's schema beside the tables of its model.
+struct ForeignObjects {
+    /// Objects that are looked at.
+    static let most = 10_000
+    /// Characters of the longest statement that is looked at.
+    static let longest = 1 << 20
+
+    private(set) var objects: [ForeignObject] = []
+    /// Names of virtual tables, in upper case.
+    private(set) var virtualTables: Set<String> = []
+    /// Objects beyond ``most``.
+    private(set) var furtherCount = 0
+
+    /// Ends of the names of tables that virtual tables keep their content in.
+    private static let shadows = [
+        "_node", "_rowid", "_parent", "_content", "_segments", "_segdir", "_docsize", "_stat", "_data", "_idx",
+        "_config",
+    ]
+
+    /// True for a table that a virtual table keeps its content in.
+    static func isShadow(_ table: String, of virtualTables: Set<String>) -> Bool {
+        let name = table.uppercased()
+        return shadows.contains { end in
+            name.hasSuffix(end.uppercased()) && virtualTables.contains(String(name.dropLast(end.count)))
+        }
+    }
+
+    /// - Parameter known: names of indexes and triggers of the store's model, in upper case.
+    fileprivate init(
+        _ connection: Connection, known: Set<String>, tables: Set<String>
+    ) throws(MigrationError) {
+        virtualTables = try connection.virtualTables()
+        let statement = try connection.prepare(
+            "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid")
+        while try statement.step() {
+            guard let name = statement.text(1), let subject = statement.text(2), let sql = statement.text(3),
+                let kind = Self.kind(statement.text(0), sql)
+            else { continue }
+            let isBookkeeping =
+                CoreDataTables.isMirroring(subject) || CoreDataTables.isMirroring(name)
+                || CoreDataTables.isBookkeeping(subject) || known.contains(name.uppercased())
+                || Self.isShadow(subject, of: virtualTables)
+            if isBookkeeping || kind == .virtualTable && tables.contains(name.uppercased()) { continue }
+            guard objects.count < Self.most else {
+                furtherCount += 1
+                continue
+            }
+            objects.append(ForeignObject(kind: kind, name: name, subject: subject, sql: sql))
+        }
+    }
+
+    private static func kind(_ type: String?, _ sql: String) -> ForeignObject.Kind? {
+        switch type {
+        case "index": .index
+        case "view": .view
+        case "trigger": .trigger
+        case "table" where sql.uppercased().hasPrefix("CREATE VIRTUAL TABLE"): .virtualTable
+        default: nil
+        }
+    }
+}
+
+extension Connection {
+    /// Names of a file's virtual tables, in upper case.
+    func virtualTables() throws(MigrationError) -> Set<String> {
+        let statement = try prepare(
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL TABLE%'")
+        var names: Set<String> = []
+        while try statement.step() { if let name = statement.text(0) { names.insert(name.uppercased()) } }
+        return names
+    }
+}
+
+extension SourceStore {
+    /// The views, indexes, triggers and virtual tables that the model does not ask for, of Core Data's tables or others; those
+    /// of history and of CloudKit mirroring left out.
+    ///
+    /// - Complexity: O(objects of the file's schema).
+    func foreignObjects(beside layout: StoreLayout) throws(MigrationError) -> ForeignObjects {
+        let schema = layout.schema
+        var known: Set<String> = []
+        for version in [metadata.frameworkVersion ?? 0, .max] {
+            let form = FrameworkForm(version: version, schema: schema)
+            known.formUnion(form.indexes.keys)
+            known.formUnion(form.triggers.keys)
+        }
+        // Names of a file that was altered in place.
+        for (index, table) in layout.tables.enumerated() {
+            known.insert("\(table.name)_Z_ENT_INDEX")
+            for (column, name) in zip(schema.tables[index].columns, table.columns) {
+                switch column.role {
+                case .toOne, .hiddenOwner: known.insert("\(table.name)_\(name)_INDEX")
+                default: break
+                }
+            }
+        }
+        for table in layout.joinTables {
+            for side in table.sides { known.insert("\(table.name)_\(side.column)_INDEX") }
+        }
+        var trees: Set<String> = []
+        for index in schema.leftOutIndexes + schema.trees.map(\.index) {
+            if index.isTree { trees.insert(index.treeName.uppercased()) } else { known.insert(index.name) }
+            for event in ["INSERT", "UPDATE", "DELETE"] where index.isTree {
+                known.insert("\(index.treeName)_\(event)")
+            }
+        }
+        return try blamingData { () throws(MigrationError) in
+            try ForeignObjects(connection, known: Set(known.map { $0.uppercased() }), tables: trees)
+        }
+    }
+}
