@@ -17,7 +17,7 @@ package struct KeyedArchiveBuilder {
         package static let null = Reference(uid: 0)
     }
 
-    /// A class by its names, itself first, then its ancestors.
+    /// A class, given by names: itself first, then its ancestors.
     package struct ClassName: Hashable, Sendable {
         package let names: [String]
 

@@ -128,6 +128,8 @@ private final class SummedFile {
     private let space = SpareMemory.hugePage.take()
     private static let size = LargeMemory.hugePage / 2
 
+    /// Opens the file.
+    ///
     /// - Throws: `store.io` (74).
     init(_ path: String) throws(MigrationError) {
         self.path = path

@@ -8,6 +8,8 @@ import SpillStorage
 final class IndexEntryOrder: EntryOrder {
     private let isAscending: [Bool]
 
+    /// Makes the order of an index.
+    ///
     /// - Parameter isAscending: a flag for each of the index's columns, without the row's id.
     init(isAscending: [Bool]) { self.isAscending = isAscending }
 

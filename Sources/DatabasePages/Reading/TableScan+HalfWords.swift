@@ -46,7 +46,9 @@ struct EntryFields {
     /// The number of fields to look at.
     private let count: Int
 
-    /// - Parameter fields: one field, or two different ones.
+    /// Makes a request for the entries of an index.
+    ///
+    /// - Parameter fields: the fields of the index's columns: one field, or two different ones.
     init(_ fields: [Int], form: HalfWords) {
         precondition(fields.count == 1 || fields.count == 2 && fields[0] != fields[1])
         self.form = form

@@ -46,7 +46,7 @@ package final class TableScan {
         leaf = Leaf(bytes: way.start)
     }
 
-    /// Tells whether a page can be the root of a table whose rows have integer keys; else SQLite must read the table.
+    /// Tells whether a page can be the root of a table with row ids. SQLite must read other tables (WITHOUT ROWID).
     package static func isTable(_ file: PageFile, root: UInt32) throws(MigrationError) -> Bool {
         try file.isRoot(root, .tableLeaf, .tableInterior)
     }

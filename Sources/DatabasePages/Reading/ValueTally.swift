@@ -28,7 +28,7 @@ package final class ValueTally {
     /// True after a record whose header continues in an overflow page: SQLite must count then.
     @exclusivity(unchecked) package private(set) var hasFailed = false
 
-    /// Makes a tally of 0 values.
+    /// Makes an empty tally.
     ///
     /// - Parameters:
     ///   - fields: positions in the record, from 0, each once.

@@ -20,6 +20,8 @@ final class IndexTree {
     @exclusivity(unchecked) var leaf = PageImage(.indexLeaf)
     var levels: [Level] = []
 
+    /// Makes an empty tree.
+    ///
     /// - Parameter root: the index's root page, empty.
     init(root: UInt32, output: PageOutput, map: PointerMap) {
         self.root = root

@@ -24,6 +24,8 @@ final class TableTree {
     var levels: [Level] = []
     @exclusivity(unchecked) var lastKey: Int64?
 
+    /// Makes an empty tree.
+    ///
     /// - Parameter root: the table's root page, empty.
     init(root: UInt32, output: PageOutput, map: PointerMap) {
         self.root = root

@@ -8,7 +8,8 @@ import Diagnostics
 /// 1. The set of the sources' keys. It serves while all pairs have one source entity and one destination entity, sources
 ///   ascend, each source has one destination, and the destinations' keys follow from the sources: the first one + rank, or the
 ///   source's own key. It takes 0 to 0.14 bytes a pair.
-/// 2. ``AscendingPairs``, while destinations ascend too.
+/// 2. ``AscendingPairs``, if the first form does not fit: while there is still one entity on each side, sources never go down
+///   and destinations ascend.
 /// 3. A ``RecordLog`` of (source, sequence, destination). The first pair that fits neither of the other forms converts the
 ///   table, once. The reversed log is made when it is first asked for.
 ///

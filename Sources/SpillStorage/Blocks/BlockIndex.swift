@@ -26,7 +26,7 @@ final class BlockIndex {
     private let page = RawBuffer()
     private var loaded = -1
 
-    /// Makes an empty index. It makes no file until there are more entries than ``kept`` + ``pageEntries``.
+    /// Makes an empty index. It makes no file until there are ``kept`` + ``pageEntries`` entries.
     ///
     /// - Parameters:
     ///   - words: the number of words of a block's first record to keep.

@@ -12,7 +12,7 @@ package protocol FileCalls: Sendable {
     func makeDirectory(_ path: String, mode: UInt32) -> Int
     /// `rmdir`: 0, or the negative error number.
     func removeDirectory(_ path: String) -> Int
-    /// The names in a folder, without `.` and `..`; nil where it cannot be read.
+    /// The names in a folder, without `.` and `..`; nil if it cannot be read.
     func names(in path: String) -> [String]?
     /// `open`: a descriptor, or the negative error number.
     func open(_ path: String, flags: Int32, mode: UInt32) -> Int

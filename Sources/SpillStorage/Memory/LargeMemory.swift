@@ -1,6 +1,6 @@
 import Glibc
 
-/// Memory that is filled from its beginning to its end.
+/// Large blocks of memory that are filled from their beginning to their end.
 ///
 /// If the kernel grants huge pages on request (`madvise` in /sys/kernel/mm/transparent_hugepage/enabled), touching it costs a
 /// fifth, because it comes in pieces of 2 MiB. Other kernels treat it like any memory.

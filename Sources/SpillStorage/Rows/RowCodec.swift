@@ -3,7 +3,7 @@ import Rows
 
 /// Encodes rows and patches as bytes: the content of a block of rows.
 ///
-///     row     length UInt32 of what follows, key Int64, flags UInt8 (1: the row is deleted, no cells), cells
+///     row     length UInt32 of the rest, key Int64, flags UInt8 (1: the row is deleted, no cells), cells
 ///     cell    kind UInt8 (``CellKind``), then
 ///             null, absent  nothing
 ///             integer       zigzag varint
@@ -13,7 +13,7 @@ import Rows
 ///             huge          varint number of the source's column (``HugeReferences``), zigzag varint key, varint length,
 ///                           UInt8 (1: a text)
 ///
-/// Numbers are little-endian; varints have 7 bits a byte, low bits first, the top bit set where another byte follows.
+/// Numbers are little-endian; varints have 7 bits a byte, low bits first, the top bit set if another byte follows.
 enum RowCodec {
     static let headerBytes = 13
     static let deleted: UInt8 = 1
