@@ -1,7 +1,7 @@
 import Diagnostics
 
 extension MigrationError {
-    /// An archive that breaks its format: category `data`.
+    /// Makes the error for an archive that violates its format: category `data`.
     ///
     /// - Parameter message: one sentence without a full stop.
     package static func archive(_ code: Code, _ message: String) -> MigrationError {

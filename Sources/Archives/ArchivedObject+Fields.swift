@@ -1,12 +1,13 @@
 import Diagnostics
 
-/// Typed access to fields. Each gives nil for an absent or null field, and throws `archive.type` for another type.
+/// Typed access to fields. Each method returns nil for a missing or null field, and throws `archive.type` for another type.
 extension ArchivedObject {
     package func string(_ key: String) throws(MigrationError) -> String? {
         try typed(key, "string") { value throws(MigrationError) in try value.string() }
     }
 
-    /// A boolean, or a number as whether it is not zero. False where absent, as archivers leave out false.
+    /// A boolean, or a number as a boolean: true if it is not zero. False if the field is missing, because archivers leave out
+    /// false.
     package func flag(_ key: String) throws(MigrationError) -> Bool {
         try typed(key, "boolean") { value throws(MigrationError) in try value.boolean() } ?? false
     }
@@ -54,7 +55,7 @@ extension ArchivedObject {
 }
 
 extension ArchivedValue {
-    /// What kind of value it is, for messages: a class name or a property list's kind.
+    /// The kind of the value, for messages: a class name or a property list's kind.
     package var kindName: String {
         switch self {
         case .null: "null"

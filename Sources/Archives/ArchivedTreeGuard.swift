@@ -1,7 +1,7 @@
 import Diagnostics
 
-/// Bounds a walk over archived objects that are meant to be a tree, such as expressions: cycles end in the depth
-/// limit, shared subtrees that multiply in the limit of visits.
+/// Bounds a walk over archived objects that should form a tree, such as expressions. A cycle exceeds the limit of depth;
+/// subtrees that are shared too often exceed the limit of visits.
 package struct ArchivedTreeGuard {
     private let maximumDepth: Int
     private let maximumVisits: Int
@@ -13,7 +13,8 @@ package struct ArchivedTreeGuard {
         self.maximumVisits = maximumVisits
     }
 
-    /// Charges bytes that a visit copies, 64 for a visit: a long text that many objects share would multiply too.
+    /// Charges bytes that a visit copies; 64 bytes cost as much as one visit. Without this a long text shared by many objects
+    /// would multiply too.
     ///
     /// - Throws: `archive.limit`.
     package mutating func charge(bytes: Int) throws(MigrationError) {
@@ -23,9 +24,9 @@ package struct ArchivedTreeGuard {
         }
     }
 
-    /// Runs the visit of one object, one level deeper.
+    /// Visits an object, one level deeper.
     ///
-    /// - Throws: `archive.cycle` beyond the depth, `archive.limit` beyond the visits, and what the visit throws.
+    /// - Throws: `archive.cycle` beyond the depth, `archive.limit` beyond the visits, and what the closure throws.
     package mutating func visit<Result>(
         _ object: ArchivedObject, _ body: (inout ArchivedTreeGuard) throws(MigrationError) -> Result
     ) throws(MigrationError) -> Result {

@@ -1,10 +1,10 @@
 import Diagnostics
 
-/// Foundation's collections, one level at a time: members are followed references, not expanded.
+/// Foundation's collections, one level at a time: references to members are followed, and the members are not expanded.
 extension ArchivedValue {
     /// The members of an NSArray, NSSet or NSOrderedSet, or of a plain array; nil for other values.
     ///
-    /// - Throws: `archive.type` where the collection has no members' list, `archive.reference`.
+    /// - Throws: `archive.type` if the collection has no list of members, `archive.reference`.
     /// - Complexity: O(members).
     package func elements() throws(MigrationError) -> [ArchivedValue]? {
         switch self {
@@ -15,7 +15,7 @@ extension ArchivedValue {
             guard object.isKind(of: "NSArray") || object.isKind(of: "NSSet") || object.isKind(of: "NSOrderedSet")
             else { return nil }
             if let members = try object.members("NS.objects") { return members }
-            // NSOrderedSet, and sets of old archivers, number their members.
+            // NSOrderedSet, and the sets of old archivers, have one numbered field for each member.
             var members: [ArchivedValue] = []
             while let field = object.field("NS.object.\(members.count)") {
                 members.append(try object.archive.value(of: field))
@@ -26,7 +26,7 @@ extension ArchivedValue {
 
     /// The entries of an NSDictionary or NSKnownKeysDictionary1, in the archive's order; nil for other values.
     ///
-    /// - Throws: `archive.type` where keys and values do not pair up, `archive.reference`.
+    /// - Throws: `archive.type` if there are more keys than values or the reverse, `archive.reference`.
     /// - Complexity: O(entries).
     package func entries() throws(MigrationError) -> [(key: ArchivedValue, value: ArchivedValue)]? {
         guard case .object(let object) = self, object.isKind(of: "NSDictionary") else { return nil }
@@ -37,7 +37,7 @@ extension ArchivedValue {
         return zip(keys, values).map { ($0, $1) }
     }
 
-    /// Plain members without an archive to follow references in.
+    /// The members of a plain array. There is no archive in which references could be followed.
     private static func plainMembers(_ members: [PropertyListValue]) throws(MigrationError) -> [ArchivedValue] {
         var values: [ArchivedValue] = []
         values.reserveCapacity(members.count)
@@ -52,7 +52,7 @@ extension ArchivedValue {
 }
 
 extension ArchivedObject {
-    /// The references of a field that is a plain array (`NS.objects`), followed; nil where the field is absent.
+    /// The members of a field that is a plain array (`NS.objects`), with references followed; nil if the field is missing.
     package func members(_ key: String) throws(MigrationError) -> [ArchivedValue]? {
         guard let field = field(key) else { return nil }
         guard case .array(let references) = field else {
@@ -64,7 +64,8 @@ extension ArchivedObject {
         return values
     }
 
-    /// `values[i]` belongs to `searchMapping.keys[i]`; a slot that holds the `emptyToken` is empty.
+    /// The entries of an NSKnownKeysDictionary1: `values[i]` belongs to `searchMapping.keys[i]`; a slot with the `emptyToken`
+    /// is empty.
     fileprivate func knownKeysEntries() throws(MigrationError) -> [(key: ArchivedValue, value: ArchivedValue)] {
         guard let mapping = try object("searchMapping"), let keys = try mapping.elements("keys"),
             let values = try elements("values"), keys.count == values.count

@@ -2,16 +2,16 @@ import Diagnostics
 
 import struct Foundation.Decimal
 
-/// A decimal number as NSDecimalNumber archives it: a sign, 128 bits of mantissa, a power of ten.
+/// A decimal number in the form in which NSDecimalNumber archives it: a sign, 128 bits of mantissa, a power of ten.
 package struct ArchivedDecimal: Sendable, Equatable {
     package var isNegative: Bool
-    /// -128...127.
+    /// The power of ten, -128...127.
     package var exponent: Int
     package var mantissa: UInt128
-    /// Archived as negative with length 0.
+    /// True for not a number, which is archived as negative with length 0.
     package var isNaN: Bool
 
-    /// Takes a decimal apart. Nil where its digits do not fit 128 bits, which no Decimal has.
+    /// Takes a decimal apart; nil if its digits do not fit 128 bits, which is true of no Decimal.
     package init?(_ decimal: Decimal) {
         guard !decimal.isNaN else {
             self.init(isNegative: true, exponent: 0, mantissa: 0, isNaN: true)
@@ -31,7 +31,7 @@ package struct ArchivedDecimal: Sendable, Equatable {
         self.isNaN = isNaN
     }
 
-    /// The number; exact.
+    /// The number, exactly.
     package var decimal: Decimal {
         guard !isNaN, let digits = Decimal(string: String(mantissa)) else { return .nan }
         return Decimal(sign: isNegative ? .minus : .plus, exponent: exponent, significand: digits)
@@ -41,10 +41,10 @@ package struct ArchivedDecimal: Sendable, Equatable {
 extension ArchivedValue {
     /// The number of an NSDecimalNumber or NSDecimalNumberPlaceholder; nil for other values.
     ///
-    /// Fields (SwiftGen's `Model 2.mom`): `NS.mantissa` of eight 16-bit words, the lowest first, in the byte order
-    /// of `NS.mantissa.bo` (1 little, 2 big), `NS.length` words in use, `NS.exponent`, `NS.negative`, `NS.compact`.
+    /// Fields: `NS.mantissa` of eight 16-bit words, the lowest first, in the byte order of `NS.mantissa.bo` (1 little, 2 big),
+    /// `NS.length` words in use, `NS.exponent`, `NS.negative`, `NS.compact`.
     ///
-    /// - Throws: `archive.type` where a field is missing or out of range.
+    /// - Throws: `archive.type` if a field is missing or out of range.
     package func decimal() throws(MigrationError) -> ArchivedDecimal? {
         guard case .object(let object) = self, object.isKind(of: "NSDecimalNumber") else { return nil }
         guard let bytes = try object.data("NS.mantissa"), bytes.count == 16,

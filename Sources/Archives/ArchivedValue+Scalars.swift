@@ -2,8 +2,8 @@ import Diagnostics
 
 import struct Foundation.URL
 
-/// Foundation's value classes. Each function gives nil where the value is of another kind, and throws where it is
-/// of the kind but damaged.
+/// Foundation's value classes. Each function returns nil for a value of another kind, and throws for a damaged value of its
+/// kind.
 extension ArchivedValue {
     /// True for the archive's nil and for NSNull.
     package var isNull: Bool {
@@ -36,7 +36,7 @@ extension ArchivedValue {
         }
     }
 
-    /// A boolean, or a number as whether it is not zero.
+    /// A boolean, or a number as a boolean: true if it is not zero.
     package func boolean() throws(MigrationError) -> Bool? {
         switch try number() {
         case .boolean(let flag): flag
@@ -46,7 +46,7 @@ extension ArchivedValue {
         }
     }
 
-    /// An integer; a boolean as 0 or 1; a real where it is a whole number that fits.
+    /// An integer; a boolean as 0 or 1; a real if it is a whole number that fits.
     package func integer() throws(MigrationError) -> Int64? {
         switch try number() {
         case .boolean(let flag): flag ? 1 : 0
@@ -68,7 +68,7 @@ extension ArchivedValue {
         }
     }
 
-    /// A plain number, or the plain number in an NSNumber.
+    /// A plain number, or the number in an NSNumber.
     package func number() throws(MigrationError) -> PropertyListValue? {
         switch self {
         case .null: return nil
@@ -128,7 +128,7 @@ extension ArchivedValue {
         return bytes
     }
 
-    /// The absolute string of an NSURL, its base URLs applied (at most 16 of them).
+    /// The absolute string of an NSURL, after its base URLs are applied (at most 16 URLs in all).
     package func url() throws(MigrationError) -> String? {
         guard case .object(let object) = self, object.isKind(of: "NSURL") else { return nil }
         var relatives: [String] = []
@@ -152,7 +152,7 @@ extension ArchivedValue {
 }
 
 extension ArchivedObject {
-    /// An error that says what is wrong with this object.
+    /// The error that says what is wrong with this object.
     package func damaged(_ what: String) -> MigrationError {
         .archive("archive.type", "Object \(uid) of the archive (\(className)) is \(what)")
     }

@@ -1,15 +1,15 @@
 import Diagnostics
 
-/// Reading and writing of binary property lists (`bplist00`), of which no offset, count or size is trusted.
+/// Reads and writes binary property lists (`bplist00`). No offset, count or size in them is trusted.
 package enum BinaryPropertyList {
-    /// What a property list may cost.
+    /// The limits of a property list.
     package struct Limits: Sendable {
-        /// Bytes of the whole list.
+        /// The size of the whole list in bytes.
         package var bytes: Int
-        /// Values of the expanded tree, a shared value counted at each use; also the most objects, and members of
-        /// all collections together.
+        /// The number of values in the expanded tree, where a shared value counts at each use. It also limits the number of
+        /// objects, and of the members of all collections together.
         package var expandedValues: Int
-        /// Levels of nesting.
+        /// The number of levels of nesting.
         package var depth: Int
 
         package init(bytes: Int = 256 << 20, expandedValues: Int = 8 << 20, depth: Int = 256) {
@@ -21,12 +21,14 @@ package enum BinaryPropertyList {
 
     /// Reads a property list.
     ///
-    /// An object is decoded once, however often it is referred to, and the contents of all objects together may
-    /// not be larger than the file, so that overlapping objects cannot multiply it. Memory is bounded by the file's
-    /// contents and about 100 bytes for each object and member, of which there are at most `limits.expandedValues`.
+    /// An object is decoded once, however many references it has. The contents of all objects together must not be larger than
+    /// the file, so overlapping objects cannot multiply it.
+    ///
+    /// Memory: the file's contents and about 100 bytes for each object and member, of which there are at most
+    /// `limits.expandedValues`.
     ///
     /// - Parameter bytes: the whole list.
-    /// - Throws: `archive.format` (damage), `archive.cycle`, `archive.limit` (size, nesting, bombs of shared
+    /// - Throws: `archive.format` (damage), `archive.cycle`, `archive.limit` (size, nesting, too many uses of shared
     ///   containers).
     /// - Complexity: O(bytes).
     package static func decode(
@@ -38,8 +40,8 @@ package enum BinaryPropertyList {
 
     /// Writes a property list. Equal leaves are written once; equal values give equal bytes.
     ///
-    /// - Throws: `archive.limit` where the value is nested too deeply or has too many parts.
-    /// - Complexity: O(size of the value), dictionaries sorted by key.
+    /// - Throws: `archive.limit` if the value is nested too deeply or has too many parts.
+    /// - Complexity: O(size of the value), and the sorting of dictionaries by key.
     package static func encode(
         _ value: PropertyListValue, limits: Limits = Limits()
     ) throws(MigrationError) -> [UInt8] {

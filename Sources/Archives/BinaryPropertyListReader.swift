@@ -2,13 +2,13 @@ import Diagnostics
 
 /// The decoder behind ``BinaryPropertyList/decode(_:limits:)``.
 ///
-/// Layout: `bplist00`, objects, a table of their offsets, a trailer of 32 bytes (6 unused, offset size, reference
-/// size, count, top object, place of the table), all big-endian.
+/// Layout: `bplist00`, objects, a table of their offsets, a trailer of 32 bytes (6 unused, offset size, reference size, count,
+/// top object, offset of the table), all big-endian.
 struct BinaryPropertyListReader {
-    /// States of an object in `slots`; a greater number is one more than its place in `decodedObjects`.
+    /// The states of an object in `slots`. A positive number is its index in `decodedObjects` plus one.
     private enum Slot {
         static let untouched: Int32 = 0
-        /// An open object that is met again is a cycle.
+        /// The object is being decoded; if it is met again, there is a cycle.
         static let open: Int32 = -1
     }
 
@@ -28,12 +28,12 @@ struct BinaryPropertyListReader {
     private let referenceSize: Int
     private let topObject: Int
     private let tableStart: Int
-    /// Four bytes an object, as most objects of a hostile table are never met.
+    /// Four bytes for each object, because most objects of a hostile table are never used.
     private var slots: [Int32]
     private var decodedObjects: [Decoded] = []
-    /// Bytes of content that objects may still claim.
+    /// The bytes of content that objects may still claim.
     private var remainingContent: Int
-    /// Members that collections may still have, all together.
+    /// The members that all collections together may still have.
     private var remainingMembers: Int
 
     init(_ bytes: [UInt8], limits: BinaryPropertyList.Limits) throws(MigrationError) {
@@ -71,7 +71,7 @@ struct BinaryPropertyListReader {
         try decode(UInt64(topObject), depth: 1).value
     }
 
-    /// A big-endian number of 1 to 8 bytes. The caller has checked that they exist.
+    /// Reads a big-endian number of 1 to 8 bytes. The caller must have checked that they exist.
     private static func unsigned(_ bytes: [UInt8], at position: Int, size: Int) -> UInt64 {
         var value: UInt64 = 0
         for index in position..<position + size { value = value << 8 | UInt64(bytes[index]) }
@@ -166,7 +166,7 @@ struct BinaryPropertyListReader {
         throw .archive("archive.format", "Unknown object marker \(marker) at \(offset) of the property list")
     }
 
-    /// Takes `count` bytes of content: they must lie before the offset table, and inside the file's share.
+    /// Claims `count` bytes of content. They must be before the offset table, and all claims together must not exceed the file.
     private mutating func claim(_ count: Int, at position: inout Int) throws(MigrationError) -> Int {
         guard count <= tableStart - position else {
             throw .archive("archive.format", "An object at \(position) of the property list is cut off")
@@ -180,7 +180,7 @@ struct BinaryPropertyListReader {
         return start
     }
 
-    /// The count of a marker: its low half, or the integer object that follows where that is 15.
+    /// The count of an object: the low half of its marker, or the integer object that follows if that half is 15.
     private mutating func length(_ low: Int, at position: inout Int) throws(MigrationError) -> Int {
         guard low == 0x0F else { return low }
         let marker = bytes[try claim(1, at: &position)]
@@ -213,7 +213,7 @@ struct BinaryPropertyListReader {
         return Double(bitPattern: Self.unsigned(bytes, at: start, size: 8))
     }
 
-    /// A lone surrogate becomes U+FFFD.
+    /// Reads a UTF-16 string. A lone surrogate becomes U+FFFD.
     private mutating func utf16(_ low: Int, at position: inout Int) throws(MigrationError) -> String {
         let count = try length(low, at: &position)
         guard count <= bytes.count / 2 else {
@@ -228,7 +228,7 @@ struct BinaryPropertyListReader {
         return String(decoding: units, as: UTF16.self)
     }
 
-    /// Takes `count` references and returns where they begin.
+    /// Claims the bytes of `count` references. Returns their offset.
     private mutating func claimReferences(_ count: Int, at position: inout Int) throws(MigrationError) -> Int {
         let (size, overflow) = count.multipliedReportingOverflow(by: referenceSize)
         guard !overflow else {
@@ -270,7 +270,7 @@ struct BinaryPropertyListReader {
         try chargeMembers(2 * count)
         var result = Decoded(value: .null)
         var entries: [String: PropertyListValue] = [:]
-        // No capacity is reserved: keys that repeat fail at the first repetition.
+        // No capacity is reserved: a dictionary of repeated keys fails at the first repetition, before it takes much memory.
         for index in 0..<count {
             guard case .string(let key) = try member(at: keys, index, depth: depth, of: &result) else {
                 throw .archive("archive.format", "A dictionary of the property list has a key that is no string")
@@ -290,7 +290,7 @@ struct BinaryPropertyListReader {
     ) throws(MigrationError) -> PropertyListValue {
         let reference = Self.unsigned(bytes, at: start + index * referenceSize, size: referenceSize)
         let decoded = try decode(reference, depth: depth + 1)
-        // Both stay below the limit of one object times the file's length: no overflow, once saturated here.
+        // No overflow: both numbers stay below one object's limit times the file's length, and are capped here.
         owner.expanded = min(owner.expanded + decoded.expanded, limits.expandedValues + 1)
         owner.height = max(owner.height, decoded.height + 1)
         return decoded.value

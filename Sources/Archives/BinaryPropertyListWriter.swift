@@ -1,8 +1,8 @@
 import Diagnostics
 
-/// The encoder behind ``BinaryPropertyList/encode(_:limits:)``. Holds the flattened value and the output.
+/// The encoder behind ``BinaryPropertyList/encode(_:limits:)``. It holds the flattened value and the output.
 struct BinaryPropertyListWriter {
-    /// What makes two leaves the same object. Strings by their code units, not by canonical equivalence.
+    /// The identity of a leaf: equal leaves become one object. Strings compare by code units, not by canonical equivalence.
     private enum LeafKey: Hashable {
         case null
         case boolean(Bool)
@@ -48,7 +48,7 @@ struct BinaryPropertyListWriter {
         return output
     }
 
-    /// Bytes that hold a number: 1, 2, 4 or 8.
+    /// The number of bytes that hold a number: 1, 2, 4 or 8.
     private static func width(_ number: UInt64) -> Int {
         switch number {
         case 0...0xFF: 1
@@ -68,7 +68,7 @@ struct BinaryPropertyListWriter {
             leaves[key] = index
             return index
         }
-        // The container's place comes before its contents', so that the root is object 0.
+        // The container gets its number before its contents, so that the root is object 0.
         let index = try add(.members([], isSet: false))
         switch value {
         case .array(let members), .set(let members):

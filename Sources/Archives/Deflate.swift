@@ -5,13 +5,14 @@ import Diagnostics
 package enum Deflate {
     private static let chunkSize = 64 << 10
 
-    /// Decompresses a stream that fills the bytes exactly.
+    /// Decompresses a stream, which must take up all the bytes.
     ///
     /// - Parameters:
     ///   - bytes: the whole stream.
-    ///   - limit: the most bytes it may give; more is an error.
-    /// - Returns: the contents; memory grows with what is really there, not with the limit.
+    ///   - limit: the most bytes of output; more is an error.
+    /// - Returns: the contents.
     /// - Throws: `archive.deflate` (damaged, cut off, or followed by other data), `archive.limit`.
+    /// - Complexity: memory grows with the contents, not with the limit.
     package static func inflate(_ bytes: [UInt8], limit: Int) throws(MigrationError) -> [UInt8] {
         guard bytes.count <= Int(UInt32.max) else {
             throw .archive("archive.limit", "The compressed data is larger than 4 GiB")
@@ -57,7 +58,7 @@ package enum Deflate {
 
     /// Compresses bytes.
     ///
-    /// - Returns: the stream; equal bytes give equal streams with one version of zlib.
+    /// - Returns: the stream. Equal bytes give equal streams with the same version of zlib.
     /// - Throws: `archive.limit` above 4 GiB, `archive.zlib`.
     package static func deflate(_ bytes: [UInt8]) throws(MigrationError) -> [UInt8] {
         guard bytes.count <= Int(UInt32.max) else {

@@ -2,10 +2,12 @@ import Diagnostics
 
 /// A keyed archive (`NSKeyedArchiver` in a binary property list): a graph of objects, read one object at a time.
 ///
-/// Nothing is instantiated by class name, and nothing is expanded: references stay numbers until they are followed,
-/// so that cycles cost nothing. Holds the decoded property list for as long as it or one of its objects lives.
+/// Nothing is instantiated by class name, and nothing is expanded. References stay numbers until they are followed, so cycles
+/// do no harm.
+///
+/// Memory: the decoded property list, as long as the archive or one of its objects lives.
 package final class KeyedArchive: Sendable {
-    /// The `$objects`; the first stands for nil.
+    /// The `$objects`; the first one stands for nil.
     private let objects: [PropertyListValue]
     /// The `$top` entries.
     private let top: [String: PropertyListValue]
@@ -13,7 +15,7 @@ package final class KeyedArchive: Sendable {
     /// Reads the frame of an archive.
     ///
     /// - Parameter bytes: the whole archive.
-    /// - Throws: what ``BinaryPropertyList/decode(_:limits:)`` throws, `archive.notKeyed` for another property list.
+    /// - Throws: the errors of ``BinaryPropertyList/decode(_:limits:)``, and `archive.notKeyed` for another property list.
     /// - Complexity: O(bytes) time and memory.
     package init(
         decoding bytes: [UInt8], limits: BinaryPropertyList.Limits = .init()
@@ -27,15 +29,15 @@ package final class KeyedArchive: Sendable {
         self.top = top
     }
 
-    /// How many objects the archive holds, the nil object included.
+    /// The number of objects in the archive, the nil object included.
     package var objectCount: Int { objects.count }
 
     /// The names of the `$top` entries, sorted.
     package var topKeys: [String] { top.keys.sorted() }
 
-    /// The entry of a name among the archive's roots.
+    /// The root entry with a name.
     ///
-    /// - Throws: `archive.missing`, and what ``value(of:)`` throws.
+    /// - Throws: `archive.missing`, and the errors of ``value(of:)``.
     package func topValue(_ key: String = "root") throws(MigrationError) -> ArchivedValue {
         guard let entry = top[key] else { throw .archive("archive.missing", "The archive has no entry \(key)") }
         return try value(of: entry)
@@ -43,7 +45,7 @@ package final class KeyedArchive: Sendable {
 
     /// The root object.
     ///
-    /// - Throws: `archive.missing`, `archive.type` where it is no object with a class.
+    /// - Throws: `archive.missing`, `archive.type` if it is no object with a class.
     package func root() throws(MigrationError) -> ArchivedObject {
         guard case .object(let object) = try topValue() else {
             throw .archive("archive.type", "The archive's root is not an object")
@@ -51,9 +53,9 @@ package final class KeyedArchive: Sendable {
         return object
     }
 
-    /// Follows a reference, one step; other values are given as they are.
+    /// Follows a reference by one step. Other values are returned as they are.
     ///
-    /// - Throws: `archive.reference` for a reference to nothing, `archive.type` for an object without a class.
+    /// - Throws: `archive.reference` if the object does not exist, `archive.type` for an object without a class.
     package func value(of field: PropertyListValue) throws(MigrationError) -> ArchivedValue {
         guard case .uid(let uid) = field else {
             return field == .null ? .null : .plain(field)
@@ -70,9 +72,9 @@ package final class KeyedArchive: Sendable {
         }
     }
 
-    /// The object of a number.
+    /// The object with a number.
     ///
-    /// - Throws: `archive.reference`, `archive.type` where the number stands for nil or a plain value.
+    /// - Throws: `archive.reference`, `archive.type` if the number is that of nil or of a plain value.
     package func object(at uid: Int) throws(MigrationError) -> ArchivedObject {
         guard case .object(let object) = try value(of: .uid(UInt64(clamping: uid))) else {
             throw .archive("archive.type", "Object \(uid) of the archive has no class")
@@ -87,7 +89,7 @@ package final class KeyedArchive: Sendable {
             case .dictionary(let description) = objects[Int(classID)],
             case .string(let name) = description["$classname"]
         else { throw .archive("archive.type", "Object \(uid) of the archive has no class") }
-        // Ancestors are searched by name for each object: a list of millions would be a wait without end.
+        // Each object searches its ancestors by name, so a list of millions would take forever.
         if case .array(let names) = description["$classes"], names.count > 64 {
             throw .archive("archive.limit", "The class \(name) of the archive has too many ancestors")
         }
@@ -96,19 +98,19 @@ package final class KeyedArchive: Sendable {
     }
 }
 
-/// A value met in a keyed archive, its reference followed.
+/// A value of a keyed archive, with its reference followed.
 package enum ArchivedValue: Sendable {
-    /// Absent, or the archive's nil.
+    /// A missing value, or the archive's nil.
     case null
-    /// A value without a class: number, string, data, date; or a collection held in the field itself.
+    /// A value without a class: number, string, data, date; or a collection in the field itself.
     case plain(PropertyListValue)
     case object(ArchivedObject)
 }
 
-/// An object of a keyed archive: the names of its classes, and its fields. Keeps its archive alive.
+/// An object of a keyed archive: the names of its classes, and its fields. It keeps its archive alive.
 package struct ArchivedObject: Sendable {
     package let archive: KeyedArchive
-    /// Its number among the archive's objects.
+    /// The object's number in the archive.
     package let uid: Int
     package let className: String
     fileprivate let classDescription: [String: PropertyListValue]
@@ -131,16 +133,16 @@ package struct ArchivedObject: Sendable {
         return names.compactMap { if case .string(let name) = $0 { name } else { nil } }
     }
 
-    /// Whether a name is that of the class or of an ancestor.
+    /// Tells whether the class or an ancestor has a name.
     package func isKind(of name: String) -> Bool { className == name || classNames.contains(name) }
 
     /// The names of the fields, sorted, without `$class`.
     package var keys: [String] { fields.keys.filter { $0 != "$class" }.sorted() }
 
-    /// A field as the archive holds it, references not followed.
+    /// A field as it is in the archive, with references not followed.
     package func field(_ key: String) -> PropertyListValue? { fields[key] }
 
-    /// A field's value, its reference followed; null where the field is absent.
+    /// A field's value, with its reference followed; null if the field is missing.
     ///
     /// - Throws: `archive.reference`, `archive.type`.
     package func value(_ key: String) throws(MigrationError) -> ArchivedValue {

@@ -2,11 +2,13 @@ import Diagnostics
 
 import struct Foundation.Decimal
 
-/// Writes a keyed archive object by object. Plain values and classes are stored once.
+/// Builds a keyed archive object by object. Plain values and classes are stored once.
 ///
-/// Cycles: ``reserve()`` a place, refer to it, ``fill(_:_:_:)`` it later. Holds all objects until it is encoded.
+/// For cycles, ``reserve()`` a place, refer to it, and ``fill(_:_:_:)`` it later.
+///
+/// Memory: all objects, until the archive is encoded.
 package struct KeyedArchiveBuilder {
-    /// A place among the archive's objects.
+    /// A reference to a place among the archive's objects.
     package struct Reference: Hashable, Sendable {
         package let uid: Int
         /// The reference as a field's value.
@@ -15,10 +17,12 @@ package struct KeyedArchiveBuilder {
         package static let null = Reference(uid: 0)
     }
 
-    /// A class by its names, itself first, then its ancestors.
+    /// A class, given by names: itself first, then its ancestors.
     package struct ClassName: Hashable, Sendable {
         package let names: [String]
 
+        /// Makes a class name.
+        ///
         /// - Parameter ancestors: nearest first, without NSObject, which is added.
         package init(_ name: String, _ ancestors: String...) { names = [name] + ancestors + ["NSObject"] }
 
@@ -29,7 +33,7 @@ package struct KeyedArchiveBuilder {
         }
     }
 
-    /// A plain value that is stored once.
+    /// The identity of a plain value: equal ones are stored once.
     private enum PlainKey: Hashable {
         case boolean(Bool)
         case integer(Int64)
@@ -44,7 +48,7 @@ package struct KeyedArchiveBuilder {
 
     package init() {}
 
-    /// A place to be filled later.
+    /// Reserves a place that is filled later.
     package mutating func reserve() -> Reference {
         objects.append(nil)
         return Reference(uid: objects.count - 1)
@@ -101,7 +105,7 @@ package struct KeyedArchiveBuilder {
         return plain(.string(Array(text.utf8)), .string(text))
     }
 
-    /// The string, or the archive's nil.
+    /// Adds a string; returns the archive's nil for nil.
     package mutating func string(_ text: String?) -> Reference {
         if let text { string(text) } else { .null }
     }
@@ -128,12 +132,16 @@ package struct KeyedArchiveBuilder {
 
     package mutating func data(_ bytes: [UInt8]) -> Reference { append(.data(bytes)) }
 
-    /// - Parameter seconds: since 2001-01-01 00:00:00 UTC.
+    /// Adds a date.
+    ///
+    /// - Parameter seconds: the seconds since 2001-01-01 00:00:00 UTC.
     package mutating func date(_ seconds: Double) -> Reference {
         object(ClassName("NSDate"), ["NS.time": .real(seconds)])
     }
 
-    /// - Parameter bytes: 16 bytes in the order of the text form.
+    /// Adds a UUID.
+    ///
+    /// - Parameter bytes: the 16 bytes in the order of the text form.
     package mutating func uuid(_ bytes: [UInt8]) -> Reference {
         object(ClassName("NSUUID"), ["NS.uuidbytes": .data(bytes)])
     }
@@ -182,9 +190,10 @@ package struct KeyedArchiveBuilder {
 
     // MARK: The archive
 
-    /// The archive with one root. Mutating so that a root added in the call's argument is part of it.
+    /// Encodes the archive with one root. The method is mutating so that a root which is added in the call's argument is part
+    /// of it.
     ///
-    /// - Throws: `archive.unfilled` where a reserved place was never filled, `archive.limit`.
+    /// - Throws: `archive.unfilled` if a reserved place was never filled, `archive.limit`.
     /// - Complexity: O(objects).
     package mutating func encode(root: Reference) throws(MigrationError) -> [UInt8] {
         var filled: [PropertyListValue] = []

@@ -1,6 +1,6 @@
-/// A property list, with the keyed archives' UIDs.
+/// A property list, including the UIDs of keyed archives.
 ///
-/// Strings compare as Swift strings do (canonical equivalence); the writer keeps their code points.
+/// Strings compare like Swift strings (canonical equivalence), but the writer keeps their code points.
 package indirect enum PropertyListValue: Sendable, Equatable {
     case null
     case boolean(Bool)
@@ -15,11 +15,11 @@ package indirect enum PropertyListValue: Sendable, Equatable {
     /// A reference to an object of a keyed archive.
     case uid(UInt64)
     case array([PropertyListValue])
-    /// Members in the order of the file.
+    /// The members in the order of the file.
     case set([PropertyListValue])
     case dictionary([String: PropertyListValue])
 
-    /// What kind of value it is, for messages.
+    /// The kind of the value, for messages.
     package var kindName: String {
         switch self {
         case .null: "null"

@@ -4,8 +4,9 @@ import SpillStorage
 
 /// Adds the rows of tables to a database file that SQLite made, without SQLite.
 ///
-/// SQLite makes the empty schema; no connection may use the file until ``finish()`` returns, and the next one reads it anew,
-/// because the header's change counter has moved. Tables are loaded one after the other, or several side by side.
+/// SQLite makes the empty schema. No connection may use the file until ``finish()`` returns. The next connection reads the
+/// schema anew, because the header's change counter has changed. Tables are loaded one after the other, or several side by
+/// side.
 ///
 /// Memory: 128 pages, 512 in a file of some MiB, a page for each level of an open tree, and the pointer-map pages that wait for
 /// a parent.
@@ -17,11 +18,11 @@ package final class DatabaseFileWriter {
     /// Opens the file.
     ///
     /// - Parameters:
-    ///   - pages: what the file had when the writer was opened whose checkpoint it is to go on from; nil takes what its header
-    ///     says.
-    ///   - streamsFrom: the byte of the file from which on another thread writes what is full, while this one goes on.
-    ///   - sparePage: what a writer before has left its buffer to, and this one leaves it to.
-    /// - Throws: `store.damaged` where its pages are not of the kind that is written here, `store.io` (74).
+    ///   - pages: the number of pages that the file had when the writer was first opened, if a checkpoint is to be restored;
+    ///     nil: the number in the file's header.
+    ///   - streamsFrom: the offset in the file from which on full buffers are written in another thread.
+    ///   - sparePage: the store of spare buffers that this writer takes its buffer from and leaves it to.
+    /// - Throws: `store.damaged` if the file is not of the kind that is written here, `store.io` (74).
     package init(
         path: String, pages given: UInt32? = nil, calls: any FileCalls = SystemFileCalls(),
         streamsFrom: Int = StreamWriter.largeFile, sparePage: SpareMemory = .hugePage
@@ -48,30 +49,30 @@ package final class DatabaseFileWriter {
         map = PointerMap(output: output, existingPages: pages)
     }
 
-    /// A loader for a table whose tree is empty.
+    /// Makes a loader for a table whose tree is empty.
     ///
     /// - Parameters:
     ///   - root: the table's root page.
-    ///   - affinities: of the columns that a batch has slots for.
-    ///   - isKeyed: whether the table's first column is its integer primary key, which has no slot.
+    ///   - affinities: the affinities of the columns that have slots in a batch.
+    ///   - isKeyed: true if the table's first column is its integer primary key, which has no slot.
     package func table(root: UInt32, affinities: [ColumnAffinity], isKeyed: Bool) -> TableLoader {
         TableLoader(
             tree: TableTree(root: root, output: output, map: map),
             encoder: RecordEncoder(affinities: affinities, isKeyed: isKeyed))
     }
 
-    /// A loader for an index whose tree is empty.
+    /// Makes a loader for an index whose tree is empty.
     package func index(root: UInt32) -> IndexLoader {
         IndexLoader(tree: IndexTree(root: root, output: output, map: map))
     }
 
-    /// Pages that the file had when it was opened.
+    /// The number of pages that the file had when it was opened.
     package var existingPages: UInt32 { map.existing }
 
-    /// Pages of the file so far.
+    /// The number of pages of the file so far.
     package var pageCount: Int { Int(output.pageCount) }
 
-    /// Writes what is buffered, the pointer map and the header. All loaders must be finished.
+    /// Writes the buffered pages, the pointer map and the header. All loaders must be finished.
     package func finish() throws(MigrationError) {
         try output.flush()
         try map.finish()
@@ -79,16 +80,17 @@ package final class DatabaseFileWriter {
         try writeHeader(pageCount: output.pageCount)
     }
 
-    /// Writes change counter and page count into the header.
+    /// Writes the change counter and the page count into the header.
     func writeHeader(pageCount: UInt32) throws(MigrationError) {
         func bytes(_ value: UInt32) -> [UInt8] { withUnsafeBytes(of: value.bigEndian) { Array($0) } }
-        // The page count counts where "version valid for" is the change counter. The largest root page at 52 stays.
+        // SQLite believes the page count only if "version valid for" equals the change counter. The largest root page at 52
+        // stays.
         try output.overwriteHeader(bytes(changeCounter) + bytes(pageCount), at: 24)
         try output.overwriteHeader(bytes(changeCounter), at: 92)
     }
 }
 
-/// Fills the tree of one table with rows in ascending key order.
+/// Fills the tree of a table with rows in ascending key order.
 package final class TableLoader {
     let tree: TableTree
     private let encoder: RecordEncoder
@@ -98,9 +100,9 @@ package final class TableLoader {
         self.encoder = encoder
     }
 
-    /// Adds rows.
+    /// Appends rows.
     ///
-    /// - Parameter firstKey: for a table without a key column: the id of the batch's first row; nil takes the batch's keys.
+    /// - Parameter firstKey: the id of the batch's first row, for a table without a key column; nil: the batch's keys.
     /// - Throws: `store.keyOrder`, `store.full`, `store.io`, `store.tooLarge`.
     package func append(_ batch: borrowing RowBatch, firstKey: Int64? = nil) throws(MigrationError) {
         let encoder = encoder
@@ -125,17 +127,17 @@ package final class TableLoader {
         }
     }
 
-    /// Writes the open pages. Nothing may be added afterwards.
+    /// Writes the open pages. Nothing may be appended afterwards.
     package func finish() throws(MigrationError) { try tree.finish() }
 }
 
-/// Fills the tree of one index with entries in ascending order.
+/// Fills the tree of an index with entries in ascending order.
 package final class IndexLoader {
     let tree: IndexTree
-    /// The entry at hand.
+    /// The record of the entry being appended.
     private let space: UnsafeMutableRawPointer
 
-    /// The most integers of an entry.
+    /// The most integers in an entry, without the row's id.
     package static let mostIntegers = 16
 
     init(tree: IndexTree) {
@@ -145,12 +147,12 @@ package final class IndexLoader {
 
     deinit { space.deallocate() }
 
-    /// Whether nothing was added.
+    /// True if nothing was appended.
     package var isEmpty: Bool { tree.leaf.count == 0 }
 
-    /// Adds an entry of integers and the row's id.
+    /// Appends an entry of integers and the row's id.
     ///
-    /// - Precondition: there are ``mostIntegers`` at most.
+    /// - Precondition: there are at most ``mostIntegers``.
     package func append(integers: UnsafeBufferPointer<Int64>, _ rowID: Int64) throws(MigrationError) {
         precondition(integers.count <= Self.mostIntegers)
         let header = integers.count + 2
@@ -164,7 +166,7 @@ package final class IndexLoader {
         try tree.append(UnsafeRawBufferPointer(start: space, count: place - space))
     }
 
-    /// Adds an entry of an integer or NULL and the row's id.
+    /// Appends an entry of an integer or NULL, and the row's id.
     package func append(integer: Int64?, _ rowID: Int64) throws(MigrationError) {
         space.storeBytes(of: 3, as: UInt8.self)
         var place = space + 3
@@ -181,7 +183,7 @@ package final class IndexLoader {
         try tree.append(UnsafeRawBufferPointer(start: space, count: place - space))
     }
 
-    /// Adds an entry of two integers or NULLs and the row's id.
+    /// Appends an entry of two integers or NULLs, and the row's id.
     package func append(pair first: Int64?, _ second: Int64?, _ rowID: Int64) throws(MigrationError) {
         space.storeBytes(of: 4, as: UInt8.self)
         var place = space + 4
@@ -198,9 +200,9 @@ package final class IndexLoader {
         form?.write(to: &place)
     }
 
-    /// Adds an entry, a complete record.
+    /// Appends an entry that is a complete record.
     package func append(_ record: UnsafeRawBufferPointer) throws(MigrationError) { try tree.append(record) }
 
-    /// Writes the open pages. Nothing may be added afterwards.
+    /// Writes the open pages. Nothing may be appended afterwards.
     package func finish() throws(MigrationError) { try tree.finish() }
 }

@@ -1,11 +1,11 @@
 import Glibc
 
-/// Reads files that people name: models, mapping models and libraries. A call that a signal interrupts is made again, which
+/// Reads files that users name: models, mapping models and libraries. A call that a signal interrupts is repeated, which
 /// Foundation's own readers do not do.
 package enum FileBytes {
     /// A system call that failed.
     package struct Failure: Error, CustomStringConvertible {
-        /// Its error number.
+        /// The error number.
         package let number: Int32
 
         package init(number: Int32) { self.number = number }
@@ -13,10 +13,10 @@ package enum FileBytes {
         package var description: String { String(cString: strerror(number)) }
     }
 
-    /// The bytes of a file, at most so many.
+    /// Reads the bytes of a file, up to a largest number.
     ///
-    /// - Throws: the failure of opening or reading it.
-    /// - Complexity: O(bytes), which are held.
+    /// - Throws: the failure to open or read it.
+    /// - Complexity: O(bytes), in time and memory.
     package static func read(_ path: String, most: Int) throws(Failure) -> [UInt8] {
         let descriptor = try result { open(path, O_RDONLY | O_CLOEXEC) }
         defer { close(descriptor) }
@@ -31,9 +31,9 @@ package enum FileBytes {
         return bytes
     }
 
-    /// The names in a folder, in no order.
+    /// The names in a folder, in no particular order.
     ///
-    /// - Throws: the failure of opening or reading it.
+    /// - Throws: the failure to open or read it.
     package static func names(in folder: String) throws(Failure) -> [String] {
         guard let stream = opendir(folder) else { throw Failure(number: errno) }
         defer { closedir(stream) }
@@ -50,9 +50,9 @@ package enum FileBytes {
         return names
     }
 
-    /// What stands at a path; nil where nothing does, or a path of that form cannot exist.
+    /// The status of the file at a path; nil if there is none, or if no file can have such a path.
     ///
-    /// - Throws: the failure of the call: nobody knows what stands there.
+    /// - Throws: the failure of the call; the caller then knows nothing about the path.
     package static func status(_ path: String, followsLinks: Bool = true) throws(Failure) -> stat? {
         var status = stat()
         let result = followsLinks ? stat(path, &status) : lstat(path, &status)

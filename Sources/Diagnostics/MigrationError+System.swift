@@ -4,10 +4,10 @@ extension MigrationError {
     /// The error for a system call that failed while a file was written.
     ///
     /// - Parameters:
-    ///   - doing: what failed, as in "Copying the store".
-    ///   - code: for what is neither a full disk (`store.full`, 74) nor a missing permission (`destination.permission`,
-    ///     77); an I/O error (74).
-    ///   - number: the call's `errno`.
+    ///   - doing: the failed action, such as "Copying the store".
+    ///   - code: the code for other errors than a full disk (`store.full`, 74) and a missing permission
+    ///     (`destination.permission`, 77); such an error is an I/O error (74).
+    ///   - number: the `errno` of the call.
     package static func writing(
         _ doing: String, path: String, otherwise code: Code, number: Int32 = errno
     ) -> MigrationError {

@@ -1,6 +1,6 @@
-/// What went wrong, where, and what to do about it: the one error type of all layers.
+/// The one error type of all layers: the problem, its place, and the remedy.
 ///
-/// The struct carries data; the wording for people is made from it by ``description`` and by the command.
+/// The struct carries data; ``description`` and the command make the text for people from it.
 public struct MigrationError: Error, Sendable {
     /// A stable name of the error, for programs: `model.parse`, `store.notADatabase`, …
     public struct Code: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral {
@@ -23,7 +23,7 @@ public struct MigrationError: Error, Sendable {
         case cannotCreate = 73
         /// Reading or writing failed: disk full, I/O error.
         case io = 74
-        /// Interrupted, busy, or a source that moved: the same command may be run again.
+        /// Interrupted, busy, or the source was changed meanwhile: the same command can be run again.
         case temporary = 75
         /// Permission is missing.
         case permission = 77
@@ -31,7 +31,7 @@ public struct MigrationError: Error, Sendable {
         case configuration = 78
     }
 
-    /// The place the error speaks of. Every part is optional.
+    /// The place of the error. Every part is optional.
     public struct Context: Sendable, Equatable {
         /// File or folder.
         public var path: String?
@@ -43,8 +43,8 @@ public struct MigrationError: Error, Sendable {
         public var entity: String?
         /// Object id: `Entity/p<key>`.
         public var objectID: String?
-        /// The source object that the error is about, `Entity/p<key>`, where it is known: ``objectID`` itself, or what that
-        /// was made of. In a chain of versions it is one of the chain's source.
+        /// The source object that the error is about, `Entity/p<key>`, if it is known: ``objectID`` itself, or the source of
+        /// that object. In a chain of versions it is an object of the chain's source.
         public var sourceObjectID: String?
         /// Attribute or relationship name.
         public var property: String?
@@ -55,7 +55,7 @@ public struct MigrationError: Error, Sendable {
         /// Policy class name and method.
         public var policy: String?
 
-        /// A context of what is known; the rest stays nil.
+        /// Makes a context from the known parts; the others are nil.
         public init(
             path: String? = nil, line: Int? = nil, column: Int? = nil, entity: String? = nil,
             objectID: String? = nil, property: String? = nil, entityMapping: String? = nil,
@@ -72,7 +72,7 @@ public struct MigrationError: Error, Sendable {
             self.policy = policy
         }
 
-        /// This context with the parts it lacks taken from another.
+        /// Returns this context, with missing parts filled in from another.
         public func filled(from outer: Context) -> Context {
             var context = Context(
                 path: path ?? outer.path, line: line ?? outer.line, column: column ?? outer.column,
@@ -86,18 +86,18 @@ public struct MigrationError: Error, Sendable {
 
     /// The stable code, `area.problem`.
     public var code: Code
-    /// What kind of failure it is, and the exit code.
+    /// The kind of failure, which is also the exit code.
     public var category: Category
-    /// One sentence without a full stop: what went wrong.
+    /// A sentence without a full stop that says what is wrong.
     public var message: String
-    /// One sentence: what the user can do. Nil where the message says it.
+    /// A sentence that says what the user can do; nil if the message says it.
     public var remedy: String?
-    /// Where it happened.
+    /// The place of the error.
     public var context: Context
-    /// The error beneath, unchanged.
+    /// The underlying error, unchanged.
     public var cause: (any Error)?
 
-    /// An error: code, category, what is wrong in a sentence without a full stop, and what to do.
+    /// Makes an error from its code, category, message (a sentence without a full stop) and remedy.
     public init(
         _ code: Code, _ category: Category, _ message: String, remedy: String? = nil,
         context: Context = Context(), cause: (any Error)? = nil
@@ -110,7 +110,7 @@ public struct MigrationError: Error, Sendable {
         self.cause = cause
     }
 
-    /// The same error, its context filled with what an outer layer knows.
+    /// Returns the same error, with missing parts of its context filled in from an outer one.
     public func inside(_ outer: Context) -> MigrationError {
         var copy = self
         copy.context = context.filled(from: outer)
@@ -119,13 +119,14 @@ public struct MigrationError: Error, Sendable {
 }
 
 extension MigrationError {
-    /// Puts the object that a source object itself comes from in its place, wherever the error names it.
+    /// Replaces the source object by the object that it comes from itself, wherever the error names it. In a chain of versions
+    /// the error then names an object of the chain's source.
     ///
-    /// - Parameter id: `Entity/p<key>`.
+    /// - Parameter id: the original object, `Entity/p<key>`.
     package mutating func nameSource(_ id: String) {
         guard let near = context.sourceObjectID, near != id else { return }
         context.sourceObjectID = id
-        // Where the message names a source object, the context's object is of the destination, whatever it is called.
+        // If the message names a source object, the context's object belongs to the destination, even if their names are equal.
         if let range = message.firstRange(of: "source object \(near)") {
             message.replaceSubrange(range, with: "source object \(id)")
         } else if context.objectID == near {
@@ -142,7 +143,7 @@ extension MigrationError {
 }
 
 extension MigrationError: CustomStringConvertible {
-    /// Where, what, details, cause and remedy, on one line.
+    /// The error on one line: place, message, details, cause and remedy.
     public var description: String {
         var text = ""
         if let path = context.path {

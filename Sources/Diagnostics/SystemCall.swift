@@ -1,11 +1,11 @@
 import Glibc
 
-/// Calls of the system that a signal, or a file system over a network, may interrupt.
+/// System calls that a signal or a network file system may interrupt.
 package enum SystemCall {
-    /// Makes a call again until it is not interrupted.
+    /// Repeats a call until it is not interrupted.
     ///
-    /// - Parameter call: gives a count or a descriptor, or -1 with `errno` set.
-    /// - Returns: what the call gave; -1 with an `errno` that is not EINTR.
+    /// - Parameter call: returns a count or a descriptor, or -1 with `errno` set.
+    /// - Returns: the result of the call; -1 with an `errno` other than EINTR.
     @inline(__always)
     package static func uninterrupted<Number: SignedInteger>(_ call: () -> Number) -> Number {
         while true {

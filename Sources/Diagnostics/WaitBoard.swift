@@ -1,33 +1,33 @@
 import Synchronization
 
-/// What a run may have to wait for, in words for people.
+/// The reason why a run waits, in words for people.
 package enum WaitReason: String, Sendable {
-    /// Another process writes the source, or has it locked.
+    /// Another process writes the source or has locked it.
     case sourceLock = "another process to release its lock on the source"
-    /// What was written is on its way to the disk.
+    /// Written data is on its way to the disk.
     case disk = "the disk to take what was written"
 }
 
-/// Where the parts of a run say that they wait, and for what, so that whoever shows its progress can say so too.
+/// A board on which the parts of a run note that they wait, and for what, so that a progress display can tell the user.
 package final class WaitBoard: Sendable {
-    /// The board of the run at work in this thread; nil where nobody looks at one.
+    /// The board of the run in this task; nil if nobody reads one.
     @TaskLocal package static var current: WaitBoard?
 
     private struct State {
         var reason: WaitReason?
         var began = ContinuousClock.now
-        /// When a wait that has no end of its own was last told.
+        /// The time at which a wait without a known end counts as over; nil if the wait ends by itself.
         var ends: ContinuousClock.Instant?
     }
 
-    /// Shorter waits are not worth a word.
+    /// Shorter waits are not reported.
     private static let patience = Duration.milliseconds(200)
 
     private let state = Mutex(State())
 
     package init() {}
 
-    /// What the run has been waiting for, for some tenths of a second now; nil while it works.
+    /// The reason why the run has been waiting for some tenths of a second now; nil while it works.
     package var reason: WaitReason? {
         let now = ContinuousClock.now
         return state.withLock { state in
@@ -38,7 +38,7 @@ package final class WaitBoard: Sendable {
         }
     }
 
-    /// Says of work that it is a wait.
+    /// Notes a wait while a closure runs.
     package static func during<Result, Failure: Error>(
         _ reason: WaitReason, _ work: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -48,7 +48,7 @@ package final class WaitBoard: Sendable {
         return try work()
     }
 
-    /// Says that there is a wait now, which nobody tells the end of: it counts as over when it is not told again.
+    /// Notes a wait whose end will not be reported: it counts as over if it is not noted again.
     package func tell(_ reason: WaitReason) {
         let now = ContinuousClock.now
         state.withLock { state in

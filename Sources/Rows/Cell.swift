@@ -1,4 +1,4 @@
-/// What a cell holds: SQLite's storage classes, and three of the engine's own.
+/// The content of a cell: one of SQLite's storage classes, or one of four kinds of the engine's own.
 @frozen
 public enum CellKind: UInt8, Sendable {
     case null = 0
@@ -12,28 +12,28 @@ public enum CellKind: UInt8, Sendable {
     case blob = 4
     /// A reference to an object: `bits` is its key (Z_PK), `length` its entity's number (Z_ENT).
     case reference = 5
-    /// In a patch: this slot is not touched.
+    /// In a patch: this slot is left as it is.
     case absent = 6
-    /// A text or blob too large for a batch: `bits` is its place among the batch's huge values, `length` its bytes.
+    /// A text or blob too large for a batch: `bits` is its index among the batch's huge values, `length` its size in bytes.
     case huge = 7
-    /// The values of this slot and of some behind it as a record has them, in pages that are lent: what the cells of those
-    /// slots hold means nothing. Only who copies rows from page to page asks for such cells.
+    /// The values of this slot and of some slots behind it, encoded as in a record, in lent pages. The cells of the other slots
+    /// are meaningless. Only code that copies rows from page to page asks for such cells.
     case encoded = 8
 }
 
-/// One value of a row: 16 bytes, its variable part in the arena of the batch it belongs to.
+/// One value of a row: 16 bytes; the bytes of a text or blob are in the arena of its batch.
 @frozen
 public struct Cell: Sendable, Equatable {
     public var bits: UInt64
     public var length: UInt32
     public var kind: CellKind
 
-    /// In the bits of a text or blob: they are an offset in another batch's arena.
+    /// A flag in the bits of a text or blob: the offset is one in another batch's arena.
     @inlinable static var borrowed: UInt64 { 1 << 63 }
-    /// The same: they are an offset in the pages that a reader has at hand.
+    /// A flag in the bits of a text or blob: the offset is one in the pages of a reader.
     @inlinable static var lent: UInt64 { 1 << 62 }
 
-    /// A text or blob whose bytes stay in a reader's pages.
+    /// Makes a cell for a text or blob whose bytes stay in a reader's pages.
     @inlinable
     package static func lent(offset: Int, length: Int, kind: CellKind) -> Cell {
         Cell(bits: UInt64(truncatingIfNeeded: offset) | lent, length: UInt32(truncatingIfNeeded: length), kind: kind)
@@ -59,12 +59,12 @@ public struct Cell: Sendable, Equatable {
         Cell(bits: UInt64(bitPattern: key), length: entity, kind: .reference)
     }
 
-    /// The values of neighbouring slots in pages that are lent.
+    /// Makes a cell for the values of neighbouring slots in lent pages.
     ///
     /// - Parameters:
-    ///   - header: where their serial types are, and how many bytes these take.
-    ///   - body: where their bytes are, and how many.
-    ///   - slots: how many they are.
+    ///   - header, headerLength: the offset and the size in bytes of their serial types.
+    ///   - body, bodyLength: the offset and the size in bytes of their values.
+    ///   - slots: the number of slots.
     /// - Precondition: the offsets are below 1 MiB, and the serial types take less than 1 KiB.
     @inlinable
     package static func encoded(
@@ -77,7 +77,7 @@ public struct Cell: Sendable, Equatable {
 
     /// The most slots of an encoded cell.
     @inlinable package static var mostEncoded: Int { 255 }
-    /// How many slots an encoded cell has the values of.
+    /// The number of slots whose values an encoded cell has.
     @inlinable package var encodedSlots: Int { Int(truncatingIfNeeded: bits &>> 50 & 0xFF) }
     @inlinable var encodedHeader: Int { Int(truncatingIfNeeded: bits &>> 20 & 0xFFFFF) }
     @inlinable var encodedHeaderLength: Int { Int(truncatingIfNeeded: bits &>> 40 & 0x3FF) }
@@ -88,6 +88,6 @@ public struct Cell: Sendable, Equatable {
     @inlinable public var integerValue: Int64 { Int64(bitPattern: bits) }
     /// The value of a `real` cell.
     @inlinable public var realValue: Double { Double(bitPattern: bits) }
-    /// Whether the value lies in the arena.
+    /// True if the cell is a text or a blob.
     @inlinable public var hasBytes: Bool { kind == .text || kind == .blob }
 }

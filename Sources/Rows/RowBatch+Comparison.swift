@@ -1,5 +1,5 @@
 extension RowBatch {
-    /// Whether a cell of this batch and one of another hold the same value in the same storage class.
+    /// Tells whether a cell of this batch and one of another hold the same value in the same storage class.
     ///
     /// - Complexity: O(bytes of the value).
     package func isEqual(_ cell: Cell, to other: Cell, of batch: borrowing RowBatch) -> Bool {

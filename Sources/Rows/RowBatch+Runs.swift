@@ -1,12 +1,13 @@
-/// What is done to many rows of a batch at once.
+/// Operations on many rows of a batch at once.
 extension RowBatch {
-    /// Rows that still fit.
+    /// The number of rows that still fit.
     package var freeRows: Int { rowCapacity - rowCount }
 
-    /// Adds a row for each key and returns the index of the first.
+    /// Appends a row for each key. Returns the index of the first one.
     ///
-    /// - Parameter clearing: the slots that are nulls; all others the caller fills at once, or has encoded cells fill.
-    /// - Precondition: there are not more than ``freeRows``.
+    /// - Parameter nulls: the slots that are set to NULL. The caller must fill all others at once, or cover them by encoded
+    ///   cells.
+    /// - Precondition: there are at most ``freeRows`` keys.
     package mutating func appendRows(keys new: UnsafeBufferPointer<Int64>, clearing nulls: [Int]) -> Int {
         precondition(new.count <= freeRows)
         let first = rowCount
@@ -17,12 +18,12 @@ extension RowBatch {
         return first
     }
 
-    /// Adds rows whose keys follow each other and returns the index of the first.
+    /// Appends rows with consecutive keys. Returns the index of the first one.
     ///
     /// - Parameters:
-    ///   - key: that of the first row.
-    ///   - nulls: the slots that are nulls; all others the caller fills at once, or has encoded cells fill.
-    /// - Precondition: there are not more than ``freeRows``.
+    ///   - key: the key of the first row.
+    ///   - nulls: the slots that are set to NULL. The caller must fill all others at once, or cover them by encoded cells.
+    /// - Precondition: there are at most ``freeRows`` rows.
     package mutating func appendRows(_ count: Int, from key: Int64, clearing nulls: [Int]) -> Int {
         precondition(count >= 0 && count <= freeRows)
         let first = rowCount
@@ -32,13 +33,13 @@ extension RowBatch {
         return first
     }
 
-    /// Takes the last rows back. Their bytes stay in the arena until the batch is cleared.
+    /// Removes the last rows. Their bytes stay in the arena until the batch is cleared.
     package mutating func removeRows(from first: Int) {
         precondition(first >= 0 && first <= rowCount)
         rowCount = first
     }
 
-    /// Puts a cell into one slot of neighbouring rows.
+    /// Sets one slot of neighbouring rows to a cell.
     package mutating func fill(_ rows: Range<Int>, slot: Int, with cell: Cell) {
         precondition(rows.lowerBound >= 0 && rows.upperBound <= rowCount && slot >= 0 && slot < slots)
         var place = cells + rows.lowerBound * slots + slot
@@ -48,28 +49,28 @@ extension RowBatch {
         }
     }
 
-    /// Adds a copy of a row of another batch, its bytes included.
+    /// Appends a copy of a row of another batch, with its bytes.
     ///
-    /// - Precondition: both have as many slots, and there is room for it.
+    /// - Precondition: both batches have the same number of slots, and there is room for a row.
     package mutating func append(row: Int, of source: borrowing RowBatch, key: Int64) {
         precondition(source.slots == slots)
         let new = appendRow(key: key)
         for slot in 0..<slots { copy(source[row, slot], from: source, row: new, slot: slot) }
     }
 
-    /// Takes cells of a row of another batch over, as ``borrow(_:from:row:slot:)`` takes each, and encoded ones as they are.
+    /// Borrows cells of a row of another batch, each as ``borrow(_:from:row:slot:)`` does, and encoded cells as they are.
     ///
     /// - Parameters:
-    ///   - moves: from which slot to which. Slots whose values may come encoded stand together, in the order of their fields,
-    ///     and go to slots that follow each other.
-    ///   - sourceRow: the other batch's row.
+    ///   - moves: the source and target slots. Slots whose values may come encoded must be together, in the order of their
+    ///     fields, and must go to consecutive slots.
+    ///   - sourceRow: the row of the other batch.
     package mutating func borrow(_ moves: CellMoves, from source: borrowing RowBatch, sourceRow: Int, row: Int) {
         borrow(moves, from: source, sourceRows: sourceRow..<sourceRow + 1, firstRow: row)
     }
 
-    /// The same for neighbouring rows.
+    /// Borrows cells of neighbouring rows of another batch.
     ///
-    /// - Parameter first: the row that gets the cells of the first of them.
+    /// - Parameter first: the row that receives the cells of the first of them.
     package mutating func borrow(
         _ moves: CellMoves, from source: borrowing RowBatch, sourceRows: Range<Int>, firstRow first: Int
     ) {
@@ -103,7 +104,7 @@ extension RowBatch {
     }
 }
 
-/// Which slots of one batch go to which of another, in a form that loops over rows go through without counting references.
+/// The slots of one batch and the slots of another that receive their cells. Loops over rows use it without reference counting.
 package final class CellMoves {
     let moves: UnsafeMutableBufferPointer<(from: Int, to: Int)>
     let lastFrom: Int

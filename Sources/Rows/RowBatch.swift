@@ -1,17 +1,17 @@
 /// A batch of rows with packed cells and one byte arena: the unit of fetching inside a stage.
 ///
-/// Rows stand one after the other, `slots` cells each, in ascending order of their keys where a reader or a
-/// spill made them. Text and blobs lie in the arena. Clearing a batch keeps its storage, so a loop over batches
-/// allocates nothing once the largest row has been seen.
+/// Rows are stored one after the other, `slots` cells each; readers and spills add them in ascending order of their keys. The
+/// bytes of texts and blobs are in the arena. Clearing a batch keeps its storage, so a loop over batches allocates nothing once
+/// it has met the largest row.
 ///
-/// Memory: 16 bytes a cell, 8 a key, and the arena, whose capacity is what the largest batch needed.
-/// A filler stops at `isFull`, so that is the budget's bytes plus one row.
+/// Memory: 16 bytes a cell, 8 a key, and the arena, whose capacity is the need of the largest batch. Whoever fills a batch
+/// stops at `isFull`, so this is at most the byte target plus one row.
 public struct RowBatch: ~Copyable {
-    /// Cells a row.
+    /// The number of cells in a row.
     public let slots: Int
-    /// Rows the batch takes at most.
+    /// The most rows of the batch.
     public let rowCapacity: Int
-    /// Bytes after which the batch counts as full.
+    /// The size of the arena in bytes from which the batch counts as full.
     public let byteTarget: Int
     @usableFromInline var rowCount = 0
     @usableFromInline var byteCount = 0
@@ -19,34 +19,34 @@ public struct RowBatch: ~Copyable {
     @usableFromInline var arena: UnsafeMutableRawPointer
     @usableFromInline let cells: UnsafeMutablePointer<Cell>
     @usableFromInline let keys: UnsafeMutablePointer<Int64>
-    /// The arena of the batch that some cells borrow their bytes from, and how many it has.
+    /// The arena of the batch that some cells borrow their bytes from; below, its size in bytes.
     @usableFromInline var lender: UnsafeRawPointer?
     @usableFromInline var lenderCount = 0
-    /// The same for pages that the batch was filled from, or the one that it borrows from.
+    /// The pages that some cells refer to, lent by a reader or taken over from another batch; below, their size in bytes.
     @usableFromInline var pages: UnsafeRawPointer?
     @usableFromInline var pagesCount = 0
-    /// Whether a reader may leave texts and blobs in the pages that it has at hand, which stay until it fills the batch again:
-    /// for who is done with the rows by then. Such a batch may end before it is full.
+    /// True if a reader may leave texts and blobs in its pages, which are valid until it fills the batch again. This suits a
+    /// caller that has finished with the rows by then. Such a batch may end before it is full.
     @inlinable package var borrowsPages: Bool {
         get { mayBorrowPages }
         set { mayBorrowPages = newValue }
     }
     @usableFromInline var mayBorrowPages = false
     @usableFromInline var holdsHugeValues = false
-    /// What cells of kind `huge` refer to.
+    /// The huge values that cells of kind `huge` refer to.
     private var hugeValues: [HugeValue] = []
 
-    /// Rows in the batch.
+    /// The number of rows in the batch.
     @inlinable public var count: Int { rowCount }
-    /// Bytes in the arena.
+    /// The number of bytes in the arena.
     @inlinable public var arenaCount: Int { byteCount }
 
-    /// An empty batch.
+    /// Makes an empty batch.
     ///
     /// - Parameters:
-    ///   - slots: cells a row, at least 0.
-    ///   - rowCapacity: rows at most, at least 1.
-    ///   - byteTarget: bytes of arena after which the batch is full.
+    ///   - slots: the number of cells in a row, at least 0.
+    ///   - rowCapacity: the most rows, at least 1.
+    ///   - byteTarget: the size of the arena in bytes from which the batch is full.
     public init(slots: Int, rowCapacity: Int, byteTarget: Int) {
         precondition(slots >= 0 && rowCapacity > 0 && byteTarget > 0)
         self.slots = slots
@@ -64,11 +64,11 @@ public struct RowBatch: ~Copyable {
         keys.deallocate()
     }
 
-    /// Whether a filler should stop: no row fits, or the arena has reached its target.
+    /// True if no more rows should be added: no row fits, or the arena has reached its target.
     @inlinable public var isFull: Bool { rowCount == rowCapacity || byteCount >= byteTarget }
     @inlinable public var isEmpty: Bool { rowCount == 0 }
 
-    /// Forgets the rows, keeps the storage. An arena that one huge row blew up is given back.
+    /// Removes the rows and keeps the storage. An arena that one huge row made large is freed.
     @inlinable
     public mutating func removeAll() {
         rowCount = 0
@@ -94,7 +94,7 @@ public struct RowBatch: ~Copyable {
         arena = .allocate(byteCount: arenaCapacity, alignment: 16)
     }
 
-    /// Adds a row of nulls and returns its index.
+    /// Appends a row of nulls. Returns its index.
     ///
     /// - Precondition: `count < rowCapacity`.
     @inlinable
@@ -110,7 +110,7 @@ public struct RowBatch: ~Copyable {
         return row
     }
 
-    /// Adds a row whose cells the caller fills at once, all of them, and returns where they go.
+    /// Appends a row and returns its cells. The caller must set all of them at once.
     ///
     /// - Precondition: `count < rowCapacity`.
     @inlinable
@@ -122,16 +122,16 @@ public struct RowBatch: ~Copyable {
         return cells + row * slots
     }
 
-    /// Gives back what of the arena's last bytes was reserved and not filled.
+    /// Gives the end of the arena back, if it was reserved and not filled.
     ///
-    /// - Parameter count: bytes that stay.
+    /// - Parameter count: the number of bytes that stay.
     @inlinable
     package mutating func trimArena(to count: Int) {
         precondition(count >= 0 && count <= byteCount)
         byteCount = count
     }
 
-    /// Takes the last row back. Its bytes stay in the arena until the batch is cleared.
+    /// Removes the last row. Its bytes stay in the arena until the batch is cleared.
     @inlinable
     public mutating func removeLastRow() {
         precondition(rowCount > 0)
@@ -140,7 +140,7 @@ public struct RowBatch: ~Copyable {
 
     /// Keeps some of the rows, in their order. The bytes of the others stay in the arena until the batch is cleared.
     ///
-    /// - Parameter isKept: asked about each row's key.
+    /// - Parameter isKept: receives each row's key, and returns true to keep the row.
     public mutating func keepRows<Failure: Error>(
         where isKept: (Int64) throws(Failure) -> Bool
     ) throws(Failure) {
@@ -186,14 +186,14 @@ public struct RowBatch: ~Copyable {
         }
     }
 
-    /// The cells of a row, one after the other, for loops over all of them: ``slots`` cells, valid until the batch ends.
+    /// The cells of a row, one after the other: ``slots`` cells, valid as long as the batch. For loops over all of them.
     @inlinable
     public func cells(ofRow row: Int) -> UnsafeMutablePointer<Cell> {
         precondition(row >= 0 && row < rowCount)
         return cells + row * slots
     }
 
-    /// The bytes of a text or blob cell; empty for every other kind.
+    /// The bytes of a text or blob cell; empty for all other kinds.
     @inlinable
     public func bytes(_ cell: Cell) -> UnsafeRawBufferPointer {
         guard cell.hasBytes, cell.length > 0 else { return UnsafeRawBufferPointer(start: arena, count: 0) }
@@ -211,7 +211,8 @@ public struct RowBatch: ~Copyable {
         return UnsafeRawBufferPointer(start: UnsafeRawPointer(arena) + offset, count: length)
     }
 
-    /// Where the bytes of a text or blob cell are, and how many may be read there: its own and those of others behind them.
+    /// The address of the bytes of a text or blob cell, and the number of bytes that may be read there; these include bytes of
+    /// other values behind it.
     ///
     /// - Precondition: ``Cell/hasBytes``.
     @inlinable
@@ -227,10 +228,10 @@ public struct RowBatch: ~Copyable {
         return (base + offset, count - offset)
     }
 
-    /// What an encoded cell refers to, and how many bytes may be read from the places of its serial types and its values: their
-    /// own and those of others behind them.
+    /// The serial types and values of an encoded cell, and the number of bytes that may be read from the start of each; these
+    /// include bytes of other values behind them.
     ///
-    /// - Precondition: it is one.
+    /// - Precondition: the cell is encoded.
     @inlinable
     package func encoded(
         _ cell: Cell
@@ -246,7 +247,7 @@ public struct RowBatch: ~Copyable {
         )
     }
 
-    /// Copies bytes into the arena and sets the cell to them.
+    /// Copies bytes into the arena and sets a cell to them.
     ///
     /// - Precondition: `kind` is text or blob, and there are fewer than 4 GiB.
     @inlinable
@@ -254,7 +255,7 @@ public struct RowBatch: ~Copyable {
         self[row, slot] = store(bytes, kind: kind)
     }
 
-    /// Copies bytes into the arena and returns a cell for them.
+    /// Copies bytes into the arena. Returns a cell for them.
     @inlinable
     public mutating func store(_ bytes: UnsafeRawBufferPointer, kind: CellKind) -> Cell {
         precondition(kind == .text || kind == .blob)
@@ -266,16 +267,16 @@ public struct RowBatch: ~Copyable {
             bits: UInt64(truncatingIfNeeded: offset), length: UInt32(truncatingIfNeeded: bytes.count), kind: kind)
     }
 
-    /// Whether any cell was of kind `huge` since the batch was cleared.
+    /// True if any cell was of kind `huge` since the batch was cleared.
     package var hasHugeValues: Bool { holdsHugeValues }
 
-    /// What a cell of kind `huge` refers to.
+    /// The huge value that a cell of kind `huge` refers to.
     package func huge(_ cell: Cell) -> HugeValue {
         precondition(cell.kind == .huge)
         return hugeValues[Int(cell.bits)]
     }
 
-    /// Notes a huge value and returns a cell for it.
+    /// Adds a huge value. Returns a cell for it.
     ///
     /// - Precondition: it has fewer than 4 GiB.
     package mutating func store(_ value: HugeValue) -> Cell {
@@ -285,7 +286,8 @@ public struct RowBatch: ~Copyable {
         return Cell(bits: UInt64(hugeValues.count - 1), length: UInt32(value.count), kind: .huge)
     }
 
-    /// Makes room for `count` bytes at the arena's end and returns it, uninitialised; the caller fills it at once.
+    /// Reserves `count` bytes at the arena's end and returns their address. They are uninitialized; the caller must fill them
+    /// at once.
     @inlinable
     public mutating func reserve(_ count: Int) -> UnsafeMutableRawPointer {
         precondition(count >= 0)
@@ -308,7 +310,7 @@ public struct RowBatch: ~Copyable {
         arenaCapacity = capacity
     }
 
-    /// Copies a cell of another batch into this one, its bytes included.
+    /// Copies a cell of another batch into this one, with its bytes.
     @inlinable
     public mutating func copy(_ cell: Cell, from source: borrowing RowBatch, row: Int, slot: Int) {
         if cell.hasBytes {
@@ -325,7 +327,7 @@ public struct RowBatch: ~Copyable {
         self[row, slot] = store(source.huge(cell))
     }
 
-    /// Remembers the one batch that lends its bytes.
+    /// Notes the one batch whose arena this batch borrows bytes from.
     @inlinable
     mutating func lend(from source: borrowing RowBatch) {
         if lender != UnsafeRawPointer(source.arena) || lenderCount != source.byteCount {
@@ -335,9 +337,9 @@ public struct RowBatch: ~Copyable {
         }
     }
 
-    /// Remembers the pages that some cells' bytes stay in.
+    /// Notes the pages that some cells refer to.
     ///
-    /// - Precondition: since it was cleared, the batch was lent no others.
+    /// - Precondition: no other pages were noted since the batch was cleared.
     @inlinable
     package mutating func lend(pages: UnsafeRawPointer, count: Int) {
         precondition(self.pages == nil || self.pages == pages)
@@ -345,10 +347,10 @@ public struct RowBatch: ~Copyable {
         pagesCount = count
     }
 
-    /// The pages that the batch is being filled from, where its cells may borrow from them.
+    /// The pages that the batch is being filled from, if its cells may refer to them; otherwise nil.
     @inlinable package var lentPages: UnsafeRawPointer? { mayBorrowPages ? pages : nil }
 
-    /// The bits of a text or blob of another batch in this one, which remembers where the bytes are.
+    /// Turns the bits of a text or blob of another batch into bits for this one, and notes the lender of the bytes.
     @inlinable
     mutating func borrowedBits(_ bits: UInt64, from source: borrowing RowBatch) -> UInt64 {
         precondition(bits & Cell.borrowed == 0)
@@ -360,10 +362,10 @@ public struct RowBatch: ~Copyable {
         return bits | Cell.borrowed
     }
 
-    /// Takes a cell of another batch over, its bytes not: they stay in the other batch's arena, which has to be as it is
-    /// until this batch is cleared.
+    /// Takes over a cell of another batch without its bytes. They stay in the other batch's arena, which must not change until
+    /// this batch is cleared.
     ///
-    /// - Precondition: since it was cleared, the batch has borrowed from this other batch only.
+    /// - Precondition: since it was cleared, this batch has borrowed from the same other batch only.
     @inlinable
     public mutating func borrow(_ cell: Cell, from source: borrowing RowBatch, row: Int, slot: Int) {
         if cell.hasBytes {

@@ -1,16 +1,17 @@
 import Diagnostics
 import SpillStorage
 
-/// A file that is being filled as it was at a checkpoint: the allocator, the pages that wait, and the open pages of the trees.
+/// Saves and restores a file that is being filled: the number of its pages, the pointer-map pages that wait, and the open pages
+/// of the trees.
 ///
-/// All pages up to the allocator's are in the file when it is taken. What is written to the file afterwards is beyond them,
-/// or is written again from what the checkpoint holds: so cutting the file off is all that going back takes.
+/// When a checkpoint is taken, all pages counted so far are in the file. Later writes go behind these pages, or are repeated
+/// from what the checkpoint holds. So a restore only has to cut the file off.
 extension DatabaseFileWriter {
-    /// Brings the buffered pages into the file and writes what is open.
+    /// Writes the buffered pages to the file, then the writer's state.
     ///
     /// - Parameters:
-    ///   - tables: trees of tables that are open.
-    ///   - indexes: trees of indexes that are open.
+    ///   - tables: the loaders of open tables.
+    ///   - indexes: the loaders of open indexes.
     /// - Throws: `store.full`, `store.io` (74).
     package func save(
         tables: [TableLoader], indexes: [IndexLoader], to state: inout StateWriter
@@ -25,12 +26,12 @@ extension DatabaseFileWriter {
         for index in indexes { index.tree.save(to: &state) }
     }
 
-    /// Goes on from a checkpoint: cuts the file off, and makes the trees what they were.
+    /// Restores a checkpoint: cuts the file off, and makes the trees what they were.
     ///
     /// - Parameters:
-    ///   - tables: fresh loaders, as they were open.
-    ///   - indexes: the same.
-    ///   - emptied: root pages of trees that may have been finished since, of tables and of indexes.
+    ///   - tables: new loaders for the tables that were open, in the same order.
+    ///   - indexes: new loaders for the indexes that were open, in the same order.
+    ///   - emptied: root pages of trees that may have been finished since, of tables and of indexes; these are emptied.
     /// - Throws: `journal.damaged`, `store.io` (74).
     package func restore(
         tables: [TableLoader], indexes: [IndexLoader], emptied: (tables: [UInt32], indexes: [UInt32]),

@@ -2,7 +2,7 @@ import Diagnostics
 import SpillStorage
 
 extension PageImage {
-    /// Writes the page as it is: pointers, contents, and the cells' overflow pages.
+    /// Writes the page's state: pointers, contents, and the cells' overflow pages.
     func save(to state: inout StateWriter) {
         state.write(count)
         state.write(contentStart)
@@ -17,9 +17,9 @@ extension PageImage {
         }
     }
 
-    /// Makes the page what it was when it was saved.
+    /// Restores a saved page.
     ///
-    /// - Throws: `journal.damaged` (74) where that is no page.
+    /// - Throws: `journal.damaged` (74) if the state is no page.
     mutating func restore(from state: inout StateReader) throws(MigrationError) {
         count = try state.count(upTo: PageGeometry.pageSize / 6)
         contentStart = try state.count(upTo: PageGeometry.pageSize)

@@ -3,7 +3,7 @@ import Glibc
 import SpillStorage
 
 extension PointerMap {
-    /// Writes the map pages that wait.
+    /// Writes the state of the map pages that wait.
     func save(to state: inout StateWriter) {
         state.write(existing)
         state.write(lastWritten)
@@ -15,7 +15,7 @@ extension PointerMap {
         }
     }
 
-    /// Takes up the map pages that waited when they were saved.
+    /// Restores the map pages that waited.
     ///
     /// - Throws: `journal.damaged` (74).
     func restore(from state: inout StateReader) throws(MigrationError) {

@@ -1,11 +1,11 @@
 import Diagnostics
 import SpillStorage
 
-/// A tree is no deeper than SQLite allows.
+/// The most levels of a tree that SQLite allows.
 private let deepestTree = 20
 
 extension TableTree {
-    /// Writes the open page of each level.
+    /// Writes the state of the open page of each level.
     func save(to state: inout StateWriter) {
         state.write(root)
         state.write(lastKey)
@@ -19,7 +19,7 @@ extension TableTree {
         }
     }
 
-    /// Makes the open pages what they were when they were saved.
+    /// Restores the open pages.
     ///
     /// - Throws: `journal.damaged` (74).
     func restore(from state: inout StateReader) throws(MigrationError) {
@@ -42,7 +42,7 @@ extension TableTree {
 }
 
 extension IndexTree {
-    /// Writes the open page of each level.
+    /// Writes the state of the open page of each level.
     func save(to state: inout StateWriter) {
         state.write(root)
         leaf.save(to: &state)
@@ -53,7 +53,7 @@ extension IndexTree {
         }
     }
 
-    /// Makes the open pages what they were when they were saved.
+    /// Restores the open pages.
     ///
     /// - Throws: `journal.damaged` (74).
     func restore(from state: inout StateReader) throws(MigrationError) {

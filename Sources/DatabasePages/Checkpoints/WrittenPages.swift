@@ -2,33 +2,33 @@ import Diagnostics
 import Glibc
 import SpillStorage
 
-/// Sums of the pages that were written to a database file since a checkpoint that stands on the disk: they tell later whether
-/// all of it is in the file.
+/// The checksums of the pages that were written to a database file since the last synced checkpoint. They tell a resumed run
+/// whether all these pages are in the file.
 ///
-/// To bring a file to the disk takes a busy one some hundredths of a second. A checkpoint that was taken meanwhile holds too
-/// where the file has what it describes: after the process was killed it does, after the machine failed it may not, and what
-/// is missing then are whole sectors.
+/// To sync a busy file takes some hundredths of a second. A later checkpoint that was not synced is valid too, if the file has
+/// what it describes. After a kill of the process it has; after a failure of the machine whole sectors may be missing.
 ///
-/// Memory: some bytes for each page that was written over.
-/// Complexity: a page is summed in some hundred cycles.
+/// Memory: some bytes for each page that was overwritten.
+/// Complexity: some hundred cycles for each page.
 final class WrittenPages {
-    /// Pages that were added to the file since a checkpoint, and until the next one.
+    /// The pages that were added to the file between one checkpoint and the next.
     private struct Part {
         let number: Int
-        /// The page before the first.
+        /// The number of the page before the first one.
         let after: UInt32
         var last: UInt32
-        /// Of all but those that no tree may use: they come empty and are written over.
+        /// The sum of the pages' checksums, without reserved pages: these are added empty and overwritten later.
         var sum: UInt64 = 0
     }
 
     private var parts: [Part] = []
     private var begun = 0
-    /// Sums of the pages that were written over, and the number of the part when they were.
+    /// The checksums of the overwritten pages, each with the number of the part in which that happened.
     private var overwritten: [UInt32: (sum: UInt64, part: Int)] = [:]
 
-    /// A checkpoint was taken behind a page: what is written from now on is a part of its own.
+    /// Begins a new part, because a checkpoint was taken.
     ///
+    /// - Parameter page: the last page of the file.
     /// - Returns: the part's number.
     func begin(after page: UInt32) -> Int {
         begun += 1
@@ -36,15 +36,15 @@ final class WrittenPages {
         return begun
     }
 
-    /// The checkpoint with which a part began stands on the disk: parts before it need not be known any more.
+    /// Forgets the parts before a number: the checkpoint at which that part began is synced.
     func forget(before number: Int) {
         parts.removeAll { $0.number < number }
         overwritten = overwritten.filter { $0.value.part >= number }
     }
 
-    /// Pages are about to be added to the file.
+    /// Notes pages that are about to be added to the file.
     ///
-    /// - Parameter sums: of each of them.
+    /// - Parameter sums: the checksum of each page.
     func note(_ sums: [UInt64], from first: UInt32) {
         guard !parts.isEmpty, !sums.isEmpty else { return }
         var sum: UInt64 = 0
@@ -56,13 +56,13 @@ final class WrittenPages {
         parts[parts.count - 1].last = first &+ UInt32(truncatingIfNeeded: sums.count) &- 1
     }
 
-    /// A page of the file is about to be written over.
+    /// Notes that a page of the file is about to be overwritten.
     func note(overwritten page: UInt32, sum: UInt64) {
         guard let part = parts.last else { return }
         overwritten[page] = (sum, part.number)
     }
 
-    /// Writes the sums.
+    /// Writes the checksums to a state.
     func save(to state: inout StateWriter) {
         state.write(parts.count)
         for part in parts {
@@ -77,12 +77,12 @@ final class WrittenPages {
         }
     }
 
-    /// The sum of a page at its place.
+    /// The checksum of a page with a number.
     static func sum(of page: UnsafeRawPointer, number: UInt32) -> UInt64 { FileSums.sum(of: page, number: number) }
 }
 
 extension DatabaseFileWriter {
-    /// A checkpoint was taken that is about to be brought to the disk: what is written from now on is summed.
+    /// Begins to note the pages written from now on, because a checkpoint was taken that is about to be synced.
     ///
     /// - Returns: a number for ``forgetWritten(before:)``.
     package func beginWritten() -> Int {
@@ -91,15 +91,15 @@ extension DatabaseFileWriter {
         return written.begin(after: output.pageCount)
     }
 
-    /// The checkpoint of that number stands on the disk.
+    /// Notes that the checkpoint with a number is synced.
     package func forgetWritten(before number: Int) { output.written?.forget(before: number) }
 
-    /// Writes the sums of what was written since the last checkpoint that stands on the disk; all of it must be in the file.
+    /// Writes the checksums of all pages written since the last synced checkpoint. These pages must be in the file already.
     package func saveWritten(to state: inout StateWriter) { (output.written ?? WrittenPages()).save(to: &state) }
 
-    /// Whether a file has all that ``saveWritten(to:)`` tells of.
+    /// Tells whether a file has all pages that ``saveWritten(to:)`` noted.
     ///
-    /// - Throws: `journal.damaged` where the sums say nothing, `store.io` (74).
+    /// - Throws: `journal.damaged` if the checksums cannot be read, `store.io` (74).
     /// - Complexity: O(pages that were written).
     package static func isWritten(_ sums: [UInt8], in path: String) throws(MigrationError) -> Bool {
         var state = StateReader(sums)
@@ -119,15 +119,17 @@ extension DatabaseFileWriter {
     }
 }
 
-/// A file whose pages are summed: read past the page cache where they were written past it.
+/// A file whose pages are summed. It is read with direct I/O if possible, because it was written that way.
 ///
-/// Memory: 1 MiB, of a huge page where there are such.
+/// Memory: 1 MiB, half of a huge page if there are huge pages.
 private final class SummedFile {
     private let path: String
     private var descriptor: Int32
     private let space = SpareMemory.hugePage.take()
     private static let size = LargeMemory.hugePage / 2
 
+    /// Opens the file.
+    ///
     /// - Throws: `store.io` (74).
     init(_ path: String) throws(MigrationError) {
         self.path = path
@@ -141,7 +143,7 @@ private final class SummedFile {
         SpareMemory.hugePage.leave(space)
     }
 
-    /// The sum of some pages; nil where the file ends before the last.
+    /// The sum of the checksums of some pages; nil if the file ends before the last one.
     func sum(after: UInt32, through last: UInt32, takesReserved: Bool = false) throws(MigrationError) -> UInt64? {
         var sum: UInt64 = 0
         var next = after

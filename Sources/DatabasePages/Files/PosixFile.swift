@@ -1,6 +1,6 @@
 import Glibc
 
-/// Whole reads and writes at an offset, over interruptions and partial transfers.
+/// Reads and writes whole ranges at an offset, across interruptions and partial transfers.
 package enum PosixFile {
     /// Reads up to `count` bytes at an offset; fewer only at the file's end.
     ///
@@ -23,7 +23,7 @@ package enum PosixFile {
 
     /// Writes all of `count` bytes at an offset.
     ///
-    /// - Returns: false with `errno` set where not all could be written.
+    /// - Returns: false with `errno` set if not all could be written.
     package static func write(_ descriptor: Int32, from buffer: UnsafeRawPointer, count: Int, at offset: Int64) -> Bool
     {
         var done = 0
@@ -33,7 +33,7 @@ package enum PosixFile {
                 if errno == EINTR { continue }
                 return false
             }
-            // A write that takes nothing and names no error would be tried for ever.
+            // A write of 0 bytes without an error would be repeated forever, so it counts as a full disk.
             if put == 0 {
                 errno = ENOSPC
                 return false
@@ -43,13 +43,13 @@ package enum PosixFile {
         return true
     }
 
-    /// Size in bytes of an open file, or -1.
+    /// The size of an open file in bytes, or -1.
     package static func size(_ descriptor: Int32) -> Int64 {
         var status = stat()
         return fstat(descriptor, &status) == 0 ? Int64(status.st_size) : -1
     }
 
-    /// Opens a file read-only; -1 with `errno` set where that fails.
+    /// Opens a file read-only. Returns -1 with `errno` set if that fails.
     package static func openReadOnly(_ path: UnsafePointer<CChar>) -> Int32 {
         while true {
             let descriptor = open(path, O_RDONLY | O_CLOEXEC)

@@ -4,29 +4,29 @@
 /// The rules are those of SQLite's published file format, versions 3.0 and later.
 enum PageGeometry {
     static let pageSize = 4096
-    /// Entries of a pointer-map page, five bytes each.
+    /// The number of entries in a pointer-map page, five bytes each.
     static let entriesPerMap: UInt32 = 819
-    /// The page that holds the bytes that SQLite locks, at 1 GiB: it is never used.
+    /// The page with the bytes that SQLite locks, at 1 GiB. It is never used.
     static let lockPage: UInt32 = 0x4000_0000 / 4096 + 1
     /// The first page number that SQLite does not allow.
     static let pageLimit: UInt32 = 0xFFFF_FFFE
 
-    /// Payload bytes that a cell keeps in its page at most, for a leaf of a table.
+    /// The most payload bytes that a cell keeps in its page, for a leaf of a table.
     static let tableLeafMaximum = pageSize - 35
-    /// The same for every page of an index.
+    /// The most payload bytes that a cell keeps in its page, for every page of an index.
     static let indexMaximum = (pageSize - 12) * 64 / 255 - 23
-    /// Payload bytes that stay in the page at least, where some of them go into overflow pages.
+    /// The fewest payload bytes that stay in the page if the rest goes to overflow pages.
     static let overflowMinimum = (pageSize - 12) * 32 / 255 - 23
-    /// Payload bytes of an overflow page; four more bytes name the next one.
+    /// The payload bytes of an overflow page; four more bytes hold the number of the next one.
     static let overflowCapacity = pageSize - 4
 
     /// The pointer-map page that has the entry of a page.
     static func mapPage(of page: UInt32) -> UInt32 { (page - 2) / (entriesPerMap + 1) * (entriesPerMap + 1) + 2 }
 
-    /// Whether a page is one that no tree may use.
+    /// Tells whether no tree may use a page.
     static func isReserved(_ page: UInt32) -> Bool { page == lockPage || (page >= 2 && mapPage(of: page) == page) }
 
-    /// Payload bytes that stay in the page.
+    /// The number of payload bytes that stay in the page.
     ///
     /// - Parameter maximum: ``tableLeafMaximum`` or ``indexMaximum``.
     static func localBytes(payload: Int, maximum: Int) -> Int {
@@ -53,7 +53,7 @@ enum PageKind: UInt8 {
 
 /// SQLite's variable-length integers: big-endian, seven bits a byte, the ninth byte has eight.
 enum Varint {
-    /// Bytes that a value takes, 1 to 9.
+    /// The number of bytes that a value takes, 1 to 9.
     @inline(__always)
     static func length(_ value: UInt64) -> Int {
         if value < 1 << 7 { return 1 }
@@ -62,7 +62,7 @@ enum Varint {
         return (UInt64.bitWidth - value.leadingZeroBitCount + 6) / 7
     }
 
-    /// Writes a value and returns the bytes taken.
+    /// Writes a value. Returns the number of bytes written.
     @inline(__always)
     @discardableResult
     static func write(_ value: UInt64, to place: UnsafeMutableRawPointer) -> Int {

@@ -2,20 +2,21 @@ import Diagnostics
 import Glibc
 import SpillStorage
 
-/// The entries that a sort holds in memory, as they came, in a file too: who goes on from a killed run reads them from there
-/// and not from their rows again.
+/// A copy on disk of the entries that a sort holds in memory. A resumed run reads them from the file, not from their rows
+/// again.
 ///
-/// Whole pieces are written, past the page cache where the file system takes that; nothing waits for the disk. A sum tells
-/// whether a file has what a state says of it: where it has not, after a failure of the machine or without the file, there
-/// are the rows. So there is no error here but that of a damaged state: a file that cannot be written is not written any more.
-/// Memory: a path; what is written lies in the sort's memory.
+/// Whole pages are written, with direct I/O if the file system allows it, and never synced. A checksum tells whether the file
+/// has what a state says. If it has not (after a failure of the machine, or without the file), the entries are read from the
+/// rows. So the only error here is a damaged state. If the file cannot be written, it is given up.
+///
+/// Memory: a path; the bytes to write are in the sort's memory.
 final class EntryLog {
-    /// Bytes that are written at once, at least.
+    /// The least number of bytes that are written at once.
     static let piece = 128 << 10
 
-    /// Bytes of entries that stand in the file, whole pages.
+    /// The number of bytes of entries in the file, whole pages.
     private(set) var byteCount = 0
-    /// The sum of them.
+    /// The checksum of these bytes.
     private var sum: UInt64 = 0
     private let path: String
     /// The file's name in its folder.
@@ -23,10 +24,10 @@ final class EntryLog {
     private let directory: WorkDirectory
     private let direct: DirectFile
     private let descriptor: Int32
-    /// Whether a state names the file: the process alone does not remove it then.
+    /// True if a saved state names the file. Then it is not unlinked with this object.
     private var isNamed = false
 
-    /// Makes an empty file; nil where it cannot be made.
+    /// Creates an empty file; nil if that fails.
     init?(in directory: WorkDirectory) {
         path = directory.file(named: "entries")
         name = String(path.dropFirst(directory.path.utf8.count + 1))
@@ -36,7 +37,7 @@ final class EntryLog {
         direct = DirectFile(path: path, calls: directory.calls)
     }
 
-    /// Reads what a state says of a file and opens it; nil where it is not there.
+    /// Reads a saved state and opens its file; nil if the file cannot be opened.
     ///
     /// - Throws: `journal.damaged` (74).
     init?(in directory: WorkDirectory, restoring state: inout StateReader) throws(MigrationError) {
@@ -67,10 +68,11 @@ final class EntryLog {
         return result >= 0 ? Int32(truncatingIfNeeded: result) : nil
     }
 
-    /// Writes what has come to a sort's entries since the last time, as far as it fills pages, where it is a piece at least.
+    /// Writes the entries that were added since the last call, as far as they fill pages. It waits until they are ``piece``
+    /// bytes at least.
     ///
-    /// - Parameter entries: all of them; those that stand in the file are what they were.
-    /// - Returns: false where the file cannot be written: it is of no use any more.
+    /// - Parameter entries: all entries; those in the file must be unchanged.
+    /// - Returns: false if the file cannot be written; the log is useless then.
     func append(from entries: UnsafeRawBufferPointer) -> Bool {
         guard entries.count - byteCount >= Self.piece else { return true }
         let end = entries.count / PageGeometry.pageSize * PageGeometry.pageSize
@@ -91,7 +93,7 @@ final class EntryLog {
         return directory.calls.writeWhole(descriptor, from: rest, at: byteCount + done) == 0
     }
 
-    /// Pages that stand at a place of a file.
+    /// The checksum of pages at an offset of a file.
     private static func sum(of bytes: UnsafeRawBufferPointer, from place: Int) -> UInt64 {
         guard let start = bytes.baseAddress else { return 0 }
         var sum: UInt64 = 0
@@ -102,7 +104,7 @@ final class EntryLog {
         return sum
     }
 
-    /// Writes which file it is, and what stands in it: from now on it outlives the process.
+    /// Writes the file's name, size and checksum to a state. From now on the file outlives the process.
     func save(to state: inout StateWriter) {
         state.write(name)
         state.write(byteCount)
@@ -110,9 +112,9 @@ final class EntryLog {
         isNamed = true
     }
 
-    /// Reads the entries; false where the file has others than it should.
+    /// Reads the entries. Returns false if the file does not have the saved ones.
     ///
-    /// - Parameter space: ``byteCount`` bytes.
+    /// - Parameter space: room for ``byteCount`` bytes.
     func read(into space: UnsafeMutableRawBufferPointer) -> Bool {
         precondition(space.count == byteCount)
         var done = 0

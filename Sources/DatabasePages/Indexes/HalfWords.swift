@@ -2,28 +2,28 @@ import Diagnostics
 import Rows
 import SpillStorage
 
-/// Entries of one or two columns of integers in half as many words: references to objects, whose keys hardly ever exceed four
-/// bytes, and link tables. Half the bytes make half the sort.
+/// The layout of index entries of one or two integer columns in half as many words: references to objects, whose keys rarely
+/// exceed four bytes, and link tables. Half the bytes halve the work of the sort.
 ///
-/// A half is 0 for NULL, else the value and one. An entry of one column is one word, the value's half above the row's id; so
-/// is one of two columns whose values are known to be small. Other entries of two columns are a word of both halves, and the
-/// row's id as a word of its own.
+/// A half is 0 for NULL, otherwise the value plus one. An entry of one column is one word: the value's half above the row's id.
+/// An entry of two columns is one word too if their values are known to be small. Otherwise it is two words: one of both
+/// halves, and one of the row's id.
 struct HalfWords: Equatable {
-    /// Words of an entry, 1 or 2.
+    /// The number of words of an entry, 1 or 2.
     let width: Int
-    /// Bits of the first word that are the second value; 0 where there is one column.
+    /// The number of bits of the first word that hold the second value; 0 if there is one column.
     let secondBits: UInt64
-    /// Bits at the end of the first word that are the row's id; 0 where it has a word of its own.
+    /// The number of bits at the end of the first word that hold the row's id; 0 if the id has a word of its own.
     let idBits: UInt64
-    // Above all halves and ids that an entry has room for.
+    // Exclusive upper bounds of the halves and ids that an entry has room for.
     let firstLimit: UInt64
     let secondLimit: UInt64
     private let idLimit: UInt64
 
-    /// How many times as many rows as values of a column a word of two columns has room for, in bits.
+    /// An entry of two columns in one word has room for 2^5 times as many rows as values of a column.
     private static let rowsPerValue: UInt64 = 5
 
-    /// Nil where entries of these columns can have no halves.
+    /// Makes a layout; nil if entries of these columns cannot be halves.
     init?(_ terms: [IndexTerm]) {
         guard terms.count <= 2, terms.allSatisfy({ $0.affinity == .integer && $0.isAscending }) else { return nil }
         guard terms.count == 2 else {
@@ -45,18 +45,18 @@ struct HalfWords: Equatable {
         idLimit = 1 << idBits
     }
 
-    /// Bits of the halves of values up to one.
+    /// The number of bits of the halves of values up to a largest one.
     private static func bits(upTo most: Int64) -> UInt64 {
         most < 0 || most >= 0xFFFF_FFFF ? 32 : UInt64(64 - (most + 1).leadingZeroBitCount)
     }
 
-    /// How many of an entry's last bits may ascend as rows are appended, the likeliest first: the second value with the row's
-    /// id, as in a link table, and the row's id.
+    /// The numbers of an entry's last bits that may ascend as rows are appended, the likeliest first: the second value with the
+    /// row's id (as in a link table), and the row's id alone.
     var ascendingBits: [Int] {
         secondBits > 0 && idBits > 0 ? [Int(secondBits + idBits), Int(idBits)] : [Int(max(secondBits, idBits))]
     }
 
-    /// The word of two halves and an id; nil where they have no room there.
+    /// The word of two halves and an id; nil if one of them does not fit.
     @inline(__always)
     func word(of first: UInt64, _ second: UInt64, id: Int64) -> UInt64? {
         let id = UInt64(bitPattern: id)
@@ -68,17 +68,17 @@ struct HalfWords: Equatable {
     @inline(__always)
     func first(of word: UInt64) -> UInt64 { word >> (secondBits &+ idBits) }
 
-    /// The second half; 0 where there is one column.
+    /// The second half of an entry; 0 if there is one column.
     @inline(__always)
     func second(of word: UInt64) -> UInt64 { (word >> idBits) & (1 << secondBits &- 1) }
 
-    /// The row's id.
+    /// The row's id of an entry.
     @inline(__always)
     func id(of entry: UnsafePointer<UInt64>) -> Int64 {
         width == 1 ? Int64(bitPattern: entry[0] & (1 << idBits &- 1)) : SortKey.decode(entry[1])
     }
 
-    /// A value's half; nil where there is none.
+    /// The half of a value; nil if it has none.
     @inline(__always)
     static func half(of cell: Cell) -> UInt64? {
         switch cell.kind {
@@ -92,29 +92,31 @@ struct HalfWords: Equatable {
     @inline(__always)
     static func value(ofHalf half: UInt64) -> Int64? { half == 0 ? nil : Int64(bitPattern: half &- 1) }
 
-    /// The word of a half, as ``IndexTerm`` makes it.
+    /// Turns a half into the word that ``IndexTerm`` would make of its value.
     @inline(__always)
     static func word(ofHalf half: UInt64) -> UInt64 { half == 0 ? 0 : (half &- 1) ^ (1 << 63) }
 }
 
-/// The entries of an index that are words, in order: those that were sorted as halves and the others, merged.
+/// The entries of an index that are words, in order: the entries sorted as halves and the others, merged.
 ///
-/// Memory: what both streams hold.
+/// Memory: that of both streams.
 final class SortedWords {
     private let halves: SortedRecords?
     private let words: SortedRecords?
     private let form: HalfWords?
     private let terms: Int
-    /// The entries at the streams' heads, as words.
+    /// The next entry of each stream, as words.
     private let half: UnsafeMutablePointer<UInt64>
     private let word: UnsafeMutablePointer<UInt64>
     private var hasHalf = false
     private var hasWord = false
     private var isStarted = false
 
+    /// Makes a merged stream.
+    ///
     /// - Parameters:
-    ///   - form: of the halves; not nil where there are such.
-    ///   - terms: the index's columns; each entry has a word more, the row's id.
+    ///   - form: the layout of the halves; not nil if there are any.
+    ///   - terms: the number of the index's columns; each entry has one word more, the row's id.
     init(halves: SortedRecords?, form: HalfWords?, words: SortedRecords?, terms: Int) {
         precondition(halves == nil || form != nil)
         self.halves = halves
@@ -130,7 +132,7 @@ final class SortedWords {
         word.deallocate()
     }
 
-    /// Copies the next entry; false at the end.
+    /// Copies the next entry. Returns false at the end.
     ///
     /// - Throws: `spill.damaged`, `spill.io` (74).
     func next(into target: UnsafeMutablePointer<UInt64>) throws(MigrationError) -> Bool {

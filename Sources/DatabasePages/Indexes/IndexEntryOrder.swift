@@ -1,17 +1,19 @@
 import Glibc
 import SpillStorage
 
-/// The order of an index's entries, complete records that end with the row's id, as SQLite compares them: NULL, then numbers
-/// (integers against reals exactly), then texts, then blobs, both byte by byte (BINARY).
+/// Orders an index's entries (complete records that end with the row's id) as SQLite does: NULL, then numbers (integers and
+/// reals compared exactly), then texts, then blobs, both byte by byte (BINARY).
 ///
-/// The records are those that the encoder made: their headers are not checked.
+/// The records come from the encoder, so their headers are not checked.
 final class IndexEntryOrder: EntryOrder {
     private let isAscending: [Bool]
 
-    /// - Parameter isAscending: by the index's columns, without the row's id.
+    /// Makes the order of an index.
+    ///
+    /// - Parameter isAscending: a flag for each of the index's columns, without the row's id.
     init(isAscending: [Bool]) { self.isAscending = isAscending }
 
-    /// The class of the first value in two bits, then its bytes or the number's nearest real.
+    /// The storage class of the first value in two bits, then its first bytes or the number's nearest real.
     func prefix(of entry: UnsafeRawBufferPointer) -> UInt64 {
         guard let start = entry.baseAddress else { return 0 }
         var reader = RecordReader(start)
@@ -44,7 +46,7 @@ final class IndexEntryOrder: EntryOrder {
         return one.next().compare(to: other.next())
     }
 
-    /// Whether two entries have the same values and none of them is NULL: such rows break a unique index.
+    /// Tells whether two entries have the same values and no NULL: such rows violate a unique index.
     func isDuplicate(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
         guard let leftStart = left.baseAddress, let rightStart = right.baseAddress else { return false }
         var (one, other) = (RecordReader(leftStart), RecordReader(rightStart))
@@ -56,7 +58,7 @@ final class IndexEntryOrder: EntryOrder {
     }
 }
 
-/// Takes the values of a record one after the other.
+/// Reads the values of a record one after the other.
 private struct RecordReader {
     private var header: UnsafeRawPointer
     private var body: UnsafeRawPointer
@@ -98,7 +100,7 @@ private struct RecordReader {
     }
 }
 
-/// A value as it stands in a record.
+/// An encoded value of a record.
 private struct RecordValue {
     /// Storage classes in the order in which SQLite sorts them.
     enum Rank: UInt8 {
@@ -125,7 +127,7 @@ private struct RecordValue {
 
     private var real: Double { Double(bitPattern: UInt64(bigEndian: start.loadUnaligned(as: UInt64.self))) }
 
-    /// The number's nearest real as an integer of the same order.
+    /// The real nearest to the number, as an integer of the same order.
     var nearestReal: Int64 {
         let nearest = serial == 7 ? real : Double(integer)
         // -0.0 and 0 are one value.
@@ -156,7 +158,7 @@ private struct RecordValue {
         left < right ? -1 : (left == right ? 0 : 1)
     }
 
-    /// An integer against a real, exactly: a real of this size may have a fraction or be an integer, never both.
+    /// Compares an integer with a real, exactly: first with the integer part of the real, then by its fraction.
     private static func compare(_ integer: Int64, _ real: Double) -> Int {
         if real < -0x1p63 { return 1 }
         if real >= 0x1p63 { return -1 }

@@ -2,13 +2,13 @@ import Diagnostics
 import Rows
 import SpillStorage
 
-/// How far the tree of an index has come that is filled from sorted entries.
+/// The progress of building an index's tree from sorted entries.
 package struct IndexProgress: Sendable {
-    /// Entries that the tree has, the first ones.
+    /// The number of entries in the tree, the first ones in order.
     package let entries: Int
-    /// How the entry below lies in its words.
+    /// The layout of `last` in words.
     let layout: [UInt64]
-    /// The last of them, where all are half words; else empty.
+    /// The last entry in the tree, if all are half words; otherwise empty.
     let last: [UInt64]
 
     package func write(to state: inout StateWriter) {
@@ -17,6 +17,8 @@ package struct IndexProgress: Sendable {
         state.write(words: last)
     }
 
+    /// Reads saved progress.
+    ///
     /// - Throws: `journal.damaged` (74).
     package init(from state: inout StateReader) throws(MigrationError) {
         entries = try state.count(upTo: 1 << 48)
@@ -30,23 +32,23 @@ package struct IndexProgress: Sendable {
     }
 }
 
-/// Filling the tree of an index.
+/// Builds the tree of an index.
 extension IndexSorter {
-    /// Called as a tree is filled, between two entries.
+    /// A closure that is called between two entries while a tree is built.
     package typealias Passed = (IndexProgress) throws(MigrationError) -> Void
 
-    /// Entries between two calls.
+    /// The number of entries between two calls.
     private static let step = 4096
 
-    /// Fills the index's tree.
+    /// Builds the index's tree.
     ///
     /// - Parameters:
-    ///   - loader: of an empty tree, or of one that has the first entries.
-    ///   - done: those that it has, as another sorter of the same entries told of them.
-    ///   - passed: called now and then where the entries are numbers that are sorted in memory: with all of them a tree that has
-    ///     some can be gone on with. Where they lie in files these are given back as they are read.
-    /// - Throws: `journal.damaged` where there are other entries than `done` tells of, `spill.…`, `store.full`,
-    ///   `store.io` (74), `store.tooLarge`.
+    ///   - loader: the loader of an empty tree, or of one that has the first entries.
+    ///   - done: the progress of that tree, as a sorter of the same entries reported it.
+    ///   - passed: receives the progress now and then, if all entries are words in memory: with all entries at hand, a tree
+    ///     that has some can be continued. Not called for entries in files, because these are given back as they are read.
+    /// - Throws: `journal.damaged` if the entries are not those that `done` reports, `spill.…`, `store.full`, `store.io` (74),
+    ///   `store.tooLarge`.
     package func build(
         into loader: IndexLoader, after done: IndexProgress? = nil, passed: Passed? = nil
     ) throws(MigrationError) -> Outcome {
@@ -55,7 +57,7 @@ extension IndexSorter {
         let dropped = try drop(done)
         let finished = try halves?.finish()
         halves = nil
-        // As it is mostly.
+        // The usual case: half words only.
         if sorter == nil, entries == nil, let finished, let form {
             return try build(from: finished, form, into: loader, (done?.entries ?? 0, dropped), passed)
         }
@@ -71,16 +73,16 @@ extension IndexSorter {
         return try build(from: sorted, into: loader, after: done?.entries ?? 0, passed)
     }
 
-    /// Whether all entries are words in memory. What is sorted as records may be too large for who goes on with less memory.
+    /// True if all entries are words in memory. Entries sorted as records may be too large for a resumed run with less memory.
     private var isInMemory: Bool {
         halves.map { $0.inMemory != nil } ?? true && sorter.map { $0.inMemory != nil } ?? true && entries == nil
     }
 
-    /// Leaves the entries out that a tree has: they need not be sorted.
+    /// Removes the entries that the tree already has, so that they are not sorted.
     ///
-    /// - Returns: how many; none where they are to be passed over as they come.
+    /// - Returns: the number removed; 0 if they must be skipped one by one instead.
     private func drop(_ done: IndexProgress?) throws(MigrationError) -> Int {
-        // The values before are asked for where they are to be different.
+        // A unique index needs the values of the entries before, to find duplicates.
         guard let done, !isUnique, let halves, halves.inMemory != nil, sorter == nil, entries == nil,
             done.layout == layout, done.last.count == form?.width
         else { return 0 }
@@ -93,15 +95,15 @@ extension IndexSorter {
 
     private static var others: MigrationError { StateReader.damaged("an index of other entries") }
 
-    /// Fills the index's tree from half words alone.
+    /// Builds the index's tree from half words alone.
     ///
-    /// - Parameter done: entries that the tree has, and how many of them are not among those that are sorted.
+    /// - Parameter done: the number of entries in the tree, and how many of them were removed before sorting.
     private func build(
         from sorted: SortedRecords, _ form: HalfWords, into loader: IndexLoader, _ done: (tree: Int, dropped: Int),
         _ passed: Passed?
     ) throws(MigrationError) -> Outcome {
         let isPair = terms.count == 2
-        // Of the entry before, what stands above the row's id; none is 0 where there is no NULL.
+        // The bits above the row's id of the entry before; 0 if that has a NULL, because values without NULL are never 0.
         var last: UInt64 = 0
         var isDuplicate = false
         var entries = done.dropped
@@ -114,7 +116,7 @@ extension IndexSorter {
                     try passed(
                         .init(entries: entries, layout: layout, last: (0..<width).map { (next - width)[$0] }))
                 }
-                // Up to the place from which on the tree has none, then a step at a time.
+                // First up to the place where the tree's entries end, then a step at a time.
                 let isThere = entries < done.tree
                 let most = isThere ? done.tree - entries : passed == nil ? .max : Self.step
                 let here = min(most, (end - next) / width)
@@ -149,7 +151,7 @@ extension IndexSorter {
         return .built
     }
 
-    /// Fills the index's tree from words of one integer each.
+    /// Builds the index's tree from words of one integer each.
     private func build(
         fromIntegers sorted: SortedWords, into loader: IndexLoader, after done: Int, _ passed: Passed?
     ) throws(MigrationError) -> Outcome {
@@ -166,7 +168,7 @@ extension IndexSorter {
         return .built
     }
 
-    /// Fills the index's tree from entries of all kinds.
+    /// Builds the index's tree from entries of all kinds.
     private func build(
         from streams: SortedIndex, into loader: IndexLoader, after done: Int, _ passed: Passed?
     ) throws(MigrationError) -> Outcome {
@@ -215,7 +217,7 @@ extension IndexSorter {
         return .built
     }
 
-    /// Both streams, and what stands at their heads.
+    /// Both streams, and their next entries.
     private struct SortedIndex {
         let words: SortedWords?
         let entries: SortedEntries?
@@ -223,7 +225,7 @@ extension IndexSorter {
         var entry: UnsafeRawBufferPointer?
     }
 
-    /// Writes the entry's record and returns its bytes.
+    /// Writes the entry's record. Returns the number of its bytes.
     @inline(__always)
     private func write(to record: UnsafeMutableRawPointer) -> Int {
         let header = terms.count + 2

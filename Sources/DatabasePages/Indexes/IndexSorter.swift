@@ -2,30 +2,31 @@ import Diagnostics
 import Rows
 import SpillStorage
 
-/// Sorts the entries of one index out of core while the rows of its table are written, then builds its tree.
+/// Sorts the entries of one index out of core while the rows of its table are written, then builds the index's tree.
 ///
-/// Where all columns are of numbers, an entry is sorted as words, with the row's id as the last one; one or two columns of
-/// integers that are keys, as almost all are, as half words (``HalfWords``). Entries with a value that no word stands for, a
-/// text in most cases, are sorted as the records that they become; the streams are merged.
+/// An entry takes one of three forms. If there are one or two integer columns with values like keys, as in almost all indexes,
+/// it is half words (``HalfWords``). If all columns are of numbers, it is words, with the row's id as the last one. An entry
+/// with a value that no word can hold, in most cases a text, is the record that the index will hold. The sorted streams are
+/// merged.
 ///
-/// Memory: what the sorters are given.
-/// Complexity: O(n log n) for n rows.
+/// Memory: the allowance of the sorters.
 package final class IndexSorter {
-    /// How the building of an index ended.
+    /// The outcome of building an index.
     package enum Outcome: Sendable {
         /// The tree has all entries.
         case built
-        /// A value is too large for the memory: the tree is empty and has to be built in another way.
+        /// A value is too large for the memory. The tree is empty and must be built in another way.
         case tooLarge
-        /// Rows have the same values in a unique index: the tree is empty, and pages of the file may be lost.
+        /// Rows have the same values in a unique index. The tree is empty, and pages of the file may be unused.
         case duplicates
     }
 
     let terms: [IndexTerm]
     let isUnique: Bool
-    /// Entries of words; nil where a column's type promises no numbers, and before the first where there are halves.
+    /// Sorts entries of words; nil if a column may hold other values than numbers, and before the first such entry if there are
+    /// halves.
     var sorter: RecordSorter?
-    /// Entries of half words; nil where the columns are not one or two of integers.
+    /// Sorts entries of half words; nil unless the index has one or two integer columns.
     var halves: RecordSorter?
     let form: HalfWords?
     private let wordMemory: Int
@@ -36,24 +37,26 @@ package final class IndexSorter {
     private let encoder: RecordEncoder
     private let directory: WorkDirectory
     private let entryMemory: Int
-    /// What stands in a file of the entries that are in memory; nil before there are enough of them.
+    /// The copy on disk of the entries in memory; nil before there are enough of them.
     private var log: EntryLog?
     private var hasLog = true
-    /// Entries of other values; nil before the first.
+    /// Sorts entries of other values; nil before the first.
     var entries: EntrySorter?
     var isTooLarge = false
-    /// Whether the index is over one ascending column of integers.
+    /// True if the index is over one ascending integer column.
     let isOneInteger: Bool
 
-    /// The most columns that an index may have here.
+    /// The most columns of an index that is sorted here.
     package static let mostTerms = 60
-    /// The most columns that words are made for.
+    /// The most columns of an index whose entries are words.
     private static let mostWords = 7
 
+    /// Makes an empty sorter.
+    ///
     /// - Parameters:
-    ///   - terms: 1 to ``mostTerms``.
-    ///   - memory: bytes for the sort.
-    ///   - space: what others that sort before or after it use too; nil: it has memory of its own.
+    ///   - terms: the index's columns, 1 to ``mostTerms``.
+    ///   - memory: the allowance in bytes.
+    ///   - space: memory shared with sorters that run before or after this one; nil: memory of its own.
     package init(
         terms: [IndexTerm], isUnique: Bool, directory: WorkDirectory, memory: Int, space: SortSpace? = nil
     ) {
@@ -63,7 +66,8 @@ package final class IndexSorter {
         isOneInteger = terms.count == 1 && terms[0].affinity == .integer && terms[0].isAscending
         self.directory = directory
         takesWords = terms.count <= Self.mostWords && terms.allSatisfy(\.hasWords)
-        // Other values than numbers are rare in a column of numbers, and so are other integers than keys.
+        // Values other than numbers are rare in a column of numbers, and integers that are no keys are rare in these indexes;
+        // so a small share is enough for them.
         form = HalfWords(terms)
         let rare = form != nil ? max(memory / 16, min(64 << 10, memory / 4)) : memory / 4
         entryMemory = takesWords ? rare : memory
@@ -91,8 +95,8 @@ package final class IndexSorter {
     /// Adds the entries of a batch's rows.
     ///
     /// - Parameters:
-    ///   - first: the first row that is taken.
-    ///   - firstID: the id of the batch's first row where rows are numbered; nil takes the batch's keys.
+    ///   - first: the first row to take.
+    ///   - firstID: the id of the batch's first row if rows are numbered; nil: the batch's keys.
     /// - Throws: `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func append(_ batch: borrowing RowBatch, from first: Int = 0, firstID: Int64?) throws(MigrationError) {
         precondition(first >= 0 && first <= batch.count)
@@ -105,7 +109,7 @@ package final class IndexSorter {
         for row in first..<batch.count { try appendWords(batch, row, firstID) }
     }
 
-    /// Adds the entries of a batch's rows as half words, where they can be.
+    /// Adds the entries of a batch's rows, as half words if possible.
     private func append(
         _ batch: borrowing RowBatch, from start: Int, to halves: RecordSorter, _ form: HalfWords, _ firstID: Int64?
     ) throws(MigrationError) {
@@ -140,13 +144,14 @@ package final class IndexSorter {
         }
     }
 
-    /// Adds the entries of the rows that a scan reads next, as long as they are ordinary ones.
+    /// Adds the entries of the rows that a scan reads next, as long as the rows are ordinary.
     ///
     /// - Parameters:
-    ///   - fields: of the index's columns, in the table's records.
-    ///   - most: rows, at most.
-    ///   - settled: gets the key of the last of ``settledRows`` where these have become more.
-    /// - Returns: the rows whose entries were added; fewer than `most` at the end, and where a row has to be read otherwise.
+    ///   - fields: the fields of the index's columns in the table's records.
+    ///   - most: the most rows to read.
+    ///   - settled: called when ``settledRows`` has grown; receives the key of the last of these rows.
+    /// - Returns: the number of rows whose entries were added; fewer than `most` at the end, and before a row that must be read
+    ///   in another way.
     /// - Throws: `store.damaged`, `store.io`, `spill.…`.
     package func append(
         rowsOf scan: TableScan, fields: [Int], upTo most: Int, settled: (Int64) -> Void
@@ -171,7 +176,7 @@ package final class IndexSorter {
         return added
     }
 
-    /// Adds a row's entry as words, where all its values have some.
+    /// Adds a row's entry as words; as a record if a value has no word.
     private func appendWords(_ batch: borrowing RowBatch, _ row: Int, _ firstID: Int64?) throws(MigrationError) {
         let (terms, words) = (terms, words)
         let cells = batch.cells(ofRow: row)
@@ -207,19 +212,19 @@ package final class IndexSorter {
         try entries.append(size: encoder.size) { encoder.write(to: $0) }
     }
 
-    /// The sorter that has all entries; nil where several have some.
+    /// The sorter that has all entries; nil if they are spread over several.
     private var only: RecordSorter? {
         guard !isTooLarge, takesWords, entries == nil else { return nil }
         if let halves { return sorter == nil ? halves : nil }
         return sorter
     }
 
-    /// Rows whose entries are in files: as many, the first ones, as can be saved.
+    /// The number of rows whose entries are in files; these are the first rows, and ``save(to:)`` can save them.
     package var settledRows: Int { only?.spilled ?? 0 }
 
-    /// Writes the state of the entries in files: from now on these outlive the process.
+    /// Writes the state of the entries in files. From now on these outlive the process.
     ///
-    /// - Precondition: there are ``settledRows``.
+    /// - Precondition: ``settledRows`` is not 0.
     /// - Throws: `spill.full`, `spill.io` (74).
     package func save(to state: inout StateWriter) throws(MigrationError) {
         precondition(settledRows > 0)
@@ -227,19 +232,19 @@ package final class IndexSorter {
         try only?.save(to: &state)
     }
 
-    /// Takes over what was written of the same index; this one is empty.
+    /// Restores the saved entries of the same index. This sorter must be empty.
     ///
-    /// - Returns: false where it cannot be used; nothing is taken over then.
+    /// - Returns: false if they cannot be used; nothing is restored then.
     /// - Throws: `journal.damaged`, `spill.io` (74), `spill.permission` (77).
     package func restore(from state: inout StateReader) throws(MigrationError) -> Bool {
         for bits in layout where try state.word() != bits { return false }
         return try only?.restore(from: &state) ?? false
     }
 
-    /// Brings entries that are in memory to a file as well, where that pays: from now on they may be saved.
+    /// Copies entries in memory to a file, so that they can be saved.
     ///
-    /// - Returns: the rows whose entries stand there, the first ones, and the id of the last of them; nil where none do, as long
-    ///   as there are few, and once others lie in files (``settledRows``).
+    /// - Returns: the number of rows whose entries are in the file (the first rows), and the id of the last of them; nil while
+    ///   there are too few entries, if the file cannot be written, and once entries were spilled (``settledRows``).
     package func keep() -> (rows: Int64, id: Int64)? {
         guard hasLog, let only, let entries = only.inMemory else {
             log = nil
@@ -256,24 +261,24 @@ package final class IndexSorter {
         return kept
     }
 
-    /// What ``keep()`` has told of; nil where that is nothing. No more is written.
+    /// The result of the last ``keep()``; nil if there is none. It writes nothing.
     package var kept: (rows: Int64, id: Int64)? {
         guard let log, let entries = only?.inMemory else { return nil }
         return last(of: entries, upTo: log.byteCount)
     }
 
-    /// Writes what ``keep()`` told of.
+    /// Writes the state of the entries that ``keep()`` reported.
     ///
-    /// - Precondition: it has told of some.
+    /// - Precondition: it reported some.
     package func saveKept(to state: inout StateWriter) {
         guard let log else { preconditionFailure("entries that stand in a file") }
         for bits in layout { state.write(bits) }
         log.save(to: &state)
     }
 
-    /// Takes over what was written of the same index; this one is empty.
+    /// Restores the entries of the same index that ``saveKept(to:)`` saved. This sorter must be empty.
     ///
-    /// - Returns: as ``keep()``; nil where it cannot be used: nothing is taken over then.
+    /// - Returns: like ``keep()``; nil if they cannot be used: nothing is restored then.
     /// - Throws: `journal.damaged`.
     package func restoreKept(from state: inout StateReader) throws(MigrationError) -> (rows: Int64, id: Int64)? {
         let isSame = try layout.map { bits throws(MigrationError) in try state.word() == bits }.allSatisfy { $0 }
@@ -284,7 +289,7 @@ package final class IndexSorter {
         return last(of: entries, upTo: log.byteCount)
     }
 
-    /// How many entries bytes have, whose rows are the first ones, and the id of the last.
+    /// The number of entries in some bytes (of the first rows), and the row's id of the last one.
     private func last(of entries: UnsafeRawBufferPointer, upTo byteCount: Int) -> (rows: Int64, id: Int64)? {
         let width = halves != nil ? form?.width ?? 1 : terms.count + 1
         let rows = byteCount / (width * 8)
@@ -293,7 +298,7 @@ package final class IndexSorter {
         return (Int64(rows), halves != nil ? form?.id(of: entry) ?? 0 : SortKey.decode(entry[terms.count]))
     }
 
-    /// What tells how halves lie in their words.
+    /// The numbers that describe the layout of half words.
     var layout: [UInt64] { form.map { [UInt64($0.width), $0.secondBits, $0.idBits] } ?? [0, 0, 0] }
 
     private func giveUp() {

@@ -2,17 +2,17 @@ import Rows
 
 /// A column of an index, ascending or descending. The values of a column of numbers are sorted as words.
 ///
-/// A word has the order of its value and gives it back exactly; values that no word can stand for (texts, blobs, the least
-/// integer, integers that no real equals in a column of reals) are told by their absence.
+/// A word has the order of its value, and the value can be restored from it exactly. Some values have no word: texts, blobs,
+/// the least integer, and in a column of reals the integers that no real equals.
 package struct IndexTerm: Sendable {
     /// The column's slot in a batch.
     package let slot: Int
     let affinity: ColumnAffinity
     let isAscending: Bool
-    /// The largest value that is expected; nil where nothing is known. Larger ones are sorted all the same, but slower.
+    /// The largest value that is expected; nil if unknown. Larger values are sorted too, but slower.
     let mostExpected: Int64?
 
-    /// Whether the column's type promises numbers.
+    /// True if the column's type promises numbers.
     var hasWords: Bool { affinity.isNumber }
 
     package init(slot: Int, affinity: ColumnAffinity, isAscending: Bool, mostExpected: Int64? = nil) {
@@ -22,10 +22,10 @@ package struct IndexTerm: Sendable {
         self.mostExpected = mostExpected
     }
 
-    /// NULL comes before every number; no number has this word.
+    /// The word of NULL, which comes before every number; no number has it.
     private static let null: UInt64 = 0
 
-    /// The word of a value as the column would keep it; nil where there is none.
+    /// The word of a value as the column would store it; nil if it has none.
     @inline(__always)
     func word(of cell: Cell) -> UInt64? {
         let word: UInt64
@@ -54,14 +54,14 @@ package struct IndexTerm: Sendable {
         return isAscending ? word : ~word
     }
 
-    /// Reals in order: those below zero with all bits turned, the others with the sign's.
+    /// The word of a real, in order: all bits are inverted if it is negative, otherwise only the sign bit.
     private static func word(of real: Double) -> UInt64 {
-        // -0.0 is kept as 0.
+        // -0.0 is stored as 0.
         let bits = (real == 0 ? 0 : real).bitPattern
         return bits >> 63 == 1 ? ~bits : bits | 1 << 63
     }
 
-    /// A word's value, as it stands in records; nil for NULL.
+    /// The value of a word, as records hold it; nil for NULL.
     @inline(__always)
     func form(of word: UInt64) -> NumberForm? {
         let word = isAscending ? word : ~word
@@ -69,7 +69,7 @@ package struct IndexTerm: Sendable {
         if affinity == .integer { return NumberForm(integer: Int64(bitPattern: word ^ (1 << 63))) }
         let real = Double(bitPattern: word >> 63 == 1 ? word ^ (1 << 63) : ~word)
         guard let whole = Int64(exactly: real) else { return NumberForm(real: real) }
-        // A column of reals keeps integers of up to six bytes as such, and larger ones as reals.
+        // A column of reals keeps integers of up to six bytes as integers, and larger ones as reals.
         if affinity == .real, (whole < 0 ? ~whole : whole) >= 1 << 47 { return NumberForm(real: real) }
         return NumberForm(integer: whole)
     }
@@ -77,11 +77,11 @@ package struct IndexTerm: Sendable {
     func isNull(_ word: UInt64) -> Bool { (isAscending ? word : ~word) == Self.null }
 }
 
-/// How a number stands in a record: its serial type and its bytes.
+/// The encoding of a number in a record: its serial type and its bytes.
 struct NumberForm {
     let serial: UInt8
     let width: Int
-    /// The bytes, in the low ones of the word.
+    /// The value's bytes, at the low end of the word.
     let bits: UInt64
 
     @inline(__always)
@@ -98,7 +98,7 @@ struct NumberForm {
         bits = real.bitPattern
     }
 
-    /// Writes the bytes, the highest first, and moves the place behind them. Eight bytes may be written whatever the width.
+    /// Writes the bytes, the highest first, and moves the place behind them. It may overwrite eight bytes whatever the width.
     @inline(__always)
     func write(to place: inout UnsafeMutableRawPointer) {
         place.storeBytes(of: (bits << UInt64(64 - 8 * width)).bigEndian, as: UInt64.self)

@@ -2,10 +2,10 @@ import Diagnostics
 import Glibc
 import SpillStorage
 
-/// The stream of pages, written past the system's page cache: nobody reads them soon, and copying them there costs as much
-/// as making them.
+/// Writes the stream of pages with direct I/O, past the page cache. Nobody reads the pages soon, and to copy them to the cache
+/// costs as much as to make them.
 ///
-/// A file system that does not take such writes (EINVAL when the file is opened or first written) gets none.
+/// If the file system refuses direct I/O (EINVAL when the file is opened or first written), nothing is written here.
 final class DirectFile {
     private enum State {
         case unopened
@@ -13,7 +13,7 @@ final class DirectFile {
         case refused
     }
 
-    /// What the addresses, offsets and sizes of such writes are multiples of.
+    /// The alignment of addresses, offsets and sizes for direct I/O.
     static let alignment = 4096
 
     private let path: String
@@ -32,16 +32,16 @@ final class DirectFile {
         state = .refused
     }
 
-    /// Writes bytes, all of them where the file system does so.
+    /// Writes bytes, all of them if the file system allows it.
     ///
     /// - Parameters:
     ///   - bytes, place: both aligned.
-    /// - Returns: how many were written; the rest has to be written in another way.
+    /// - Returns: the number of bytes written; the caller must write the rest in another way.
     /// - Throws: `store.full`, `store.io` (74).
     func write(_ bytes: UnsafeRawBufferPointer, at place: Int) throws(MigrationError) -> Int {
         guard let descriptor = opened() else { return 0 }
         var done = 0
-        // What is left after a write that was cut short may not be aligned any more.
+        // After a write that was cut short the rest may be unaligned.
         while done < bytes.count, done % Self.alignment == 0 {
             let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
             let count = calls.write(descriptor, from: rest, at: place + done)
@@ -50,7 +50,7 @@ final class DirectFile {
                 close()
                 return done
             }
-            // A write that takes nothing and names no error would be tried for ever.
+            // A write of 0 bytes without an error would be repeated forever, so it counts as a full disk.
             guard count > 0 else {
                 throw PageFailure.system("Writing", path, number: count == 0 ? Int(ENOSPC) : -count)
             }
@@ -66,7 +66,7 @@ final class DirectFile {
         case .unopened:
             let flags = O_RDWR | O_CLOEXEC | FileFlags.direct
             let result = calls.openUninterrupted(path, flags: flags)
-            // Whatever the reason: the file is open in the usual way.
+            // Never an error here: the file is also open in the usual way.
             guard result >= 0 else {
                 state = .refused
                 return nil

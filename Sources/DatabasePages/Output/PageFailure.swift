@@ -1,9 +1,9 @@
 import Diagnostics
 import Glibc
 
-/// Errors of writing a database file by pages.
+/// The errors of writing a database file by pages.
 enum PageFailure {
-    /// What the system answered to a call on the file.
+    /// The error for a failed system call on the file.
     static func system(_ doing: String, _ path: String, number: Int) -> MigrationError {
         let reason = String(cString: strerror(Int32(truncatingIfNeeded: number)))
         if number == Int(ENOSPC) || number == Int(EDQUOT) {
@@ -14,7 +14,7 @@ enum PageFailure {
         return MigrationError("store.io", .io, "\(doing) the destination failed: \(reason)", context: .init(path: path))
     }
 
-    /// The file is not what its maker left.
+    /// The error for a file that is not as its maker left it.
     static func damaged(_ message: String, _ path: String) -> MigrationError {
         MigrationError("store.damaged", .internal, message, context: .init(path: path))
     }

@@ -2,23 +2,22 @@ import Diagnostics
 import Glibc
 import SpillStorage
 
-/// The end of a database file, to which pages are added: one ascending stream, whatever tree a page belongs to.
+/// The end of a database file, where pages are appended: one ascending stream for the pages of all trees.
 ///
-/// A page gets its number when it is complete. Pointer-map pages and the lock page are passed over: where one of them
-/// comes, an empty page is put, and ``PointerMap`` fills it.
+/// A page gets its number when it is complete. Pages of the pointer map and the lock page are reserved: an empty page takes
+/// their place, and ``PointerMap`` fills those of the map later.
 ///
-/// What fills the buffer goes to the disk past the page cache where the file system lets it (``DirectFile``); a file that is
-/// smaller than the first buffer is written as any other. From 128 MiB on a full buffer is written while the next one is filled
-/// (``StreamWriter``).
+/// Full buffers are written with direct I/O if the file system allows it (``DirectFile``). A file smaller than the first buffer
+/// is written in the usual way. From 128 MiB on a full buffer is written while the next one is filled (``StreamWriter``).
 ///
-/// Memory: 128 pages; where they were full once, 512 instead. The next output takes over what there is.
+/// Memory: 128 pages; 512 pages instead once they were full. The next output takes over the buffers.
 final class PageOutput {
-    /// Pages of the first buffer, and of the two that follow it: each write costs the system as much as some pages, and the
-    /// two are one huge page.
+    /// The sizes of the first buffer and of the two that follow it, in pages. Each write costs as much as some pages, and the
+    /// two later buffers make up one huge page.
     private static let firstPages: UInt32 = 128
     private static let laterPages = UInt32(LargeMemory.hugePage / PageGeometry.pageSize / 2)
 
-    /// The first buffer of an output that has ended.
+    /// The spare first buffer of an output that has ended.
     private static let firstBuffers = SpareMemory(byteCount: Int(firstPages) * PageGeometry.pageSize)
 
     let path: String
@@ -28,22 +27,24 @@ final class PageOutput {
     private let stream: StreamWriter
     private var buffer: UnsafeMutableRawPointer
     private var bufferedPages = PageOutput.firstPages
-    /// The first buffer until it is written, and what the later ones lie in.
+    /// The first buffer, until it is written; and the memory of the later two.
     private var first: UnsafeMutableRawPointer?
     private var later: UnsafeMutableRawPointer?
-    /// Number of the page at the buffer's start.
+    /// The number of the page at the buffer's start.
     private var firstBuffered: UInt32
-    /// Number of the last page of the file, written or buffered.
+    /// The number of the last page of the file, written or buffered.
     private(set) var pageCount: UInt32
-    /// What sums the pages that go to the file; nil: nobody asks.
+    /// Notes the checksums of the pages written since a checkpoint; nil if nobody needs them.
     var written: WrittenPages?
-    /// The sums of the file's pages; nil: it has none.
+    /// The checksums of the file's pages; nil if it has none.
     private let sums: FileSums?
     private var sumRoom: [UInt64] = []
 
+    /// Opens the file.
+    ///
     /// - Parameters:
-    ///   - streamsFrom: from which place on full buffers are written by another thread.
-    ///   - sparePage: what an output before has left its buffer to.
+    ///   - streamsFrom: the offset in the file from which on full buffers are written in another thread.
+    ///   - sparePage: the store of spare buffers that this output takes its buffer from and leaves it to.
     /// - Throws: `store.io` (74).
     init(path: String, calls: any FileCalls, streamsFrom: Int, sparePage: SpareMemory) throws(MigrationError) {
         self.path = path
@@ -75,7 +76,7 @@ final class PageOutput {
     }
 
     deinit {
-        // Whoever wants to know has waited.
+        // Errors are of no interest here: a caller that needs them has waited before.
         try? stream.wait()
         _ = calls.close(descriptor)
         leaveFirst()
@@ -88,13 +89,13 @@ final class PageOutput {
         first = nil
     }
 
-    /// Says how many pages the file has; the next one comes behind them.
+    /// Sets the number of pages that the file has. The next page comes behind them.
     func start(afterPage page: UInt32) {
         pageCount = page
         firstBuffered = page + 1
     }
 
-    /// The number that the page after a page will have.
+    /// The number of the next page behind a page.
     @inline(__always)
     func number(after page: UInt32) -> UInt32 {
         var next = page + 1
@@ -102,9 +103,9 @@ final class PageOutput {
         return next
     }
 
-    /// Adds a page. Its space is the caller's to fill, all of it, before the next page is added.
+    /// Appends a page. The caller must fill all of its space before it appends the next page.
     ///
-    /// - Throws: `store.full`, `store.io` (74), `store.tooLarge` (65) where SQLite allows no more pages.
+    /// - Throws: `store.full`, `store.io` (74), `store.tooLarge` (65) if SQLite allows no more pages.
     func add() throws(MigrationError) -> (number: UInt32, space: UnsafeMutableRawPointer) {
         let number = number(after: pageCount)
         guard number < PageGeometry.pageLimit else {
@@ -124,9 +125,9 @@ final class PageOutput {
         return buffer + Int(pageCount - firstBuffered) * PageGeometry.pageSize
     }
 
-    /// Cuts the file off behind a page and goes on from there.
+    /// Cuts the file off behind a page; the next page comes there.
     ///
-    /// - Throws: `store.io` (74), `journal.damaged` (74) where the file is shorter.
+    /// - Throws: `store.io` (74), `journal.damaged` (74) if the file is shorter.
     func goBack(toPage page: UInt32) throws(MigrationError) {
         try stream.wait()
         guard PosixFile.size(descriptor) >= Int64(page) * Int64(PageGeometry.pageSize) else {
@@ -139,9 +140,10 @@ final class PageOutput {
         start(afterPage: page)
     }
 
-    /// Writes what is buffered, and waits until all is written.
+    /// Writes the buffered pages, and waits until everything is written.
     ///
-    /// - Parameter goesOn: whether more pages come: these go past the page cache too, as those before and after them.
+    /// - Parameter goesOn: true if more pages will come: then these are written with direct I/O too, like those before and
+    ///   after.
     func flush(goesOn: Bool = false) throws(MigrationError) {
         try stream.wait()
         let count = Int(pageCount + 1 - firstBuffered) * PageGeometry.pageSize
@@ -160,7 +162,7 @@ final class PageOutput {
         let bytes = UnsafeRawBufferPointer(start: buffer, count: Int(bufferedPages) * PageGeometry.pageSize)
         note(bytes, from: firstBuffered)
         try stream.begin(bytes, at: offset(of: firstBuffered))
-        // The write before has ended: its buffer is free.
+        // The write before has ended, so its buffer is free.
         let half = LargeMemory.hugePage / 2
         if let later {
             leaveFirst()
@@ -174,7 +176,7 @@ final class PageOutput {
         firstBuffered = pageCount + 1
     }
 
-    /// Notes the sums of pages that are about to be added to the file.
+    /// Notes the checksums of pages that are about to be appended to the file.
     private func note(_ bytes: UnsafeRawBufferPointer, from first: UInt32) {
         guard sums != nil || written != nil else { return }
         FileSums.sums(of: bytes, from: Int(first) - 1, in: &sumRoom)
@@ -182,15 +184,15 @@ final class PageOutput {
         written?.note(sumRoom, from: first)
     }
 
-    /// Waits where bytes are on their way that are about to be read or written over.
+    /// Waits if bytes that are about to be read or overwritten are still being written.
     private func settle(_ place: Int, count: Int) throws(MigrationError) {
         if stream.underWay.overlaps(place..<place + count) { try stream.wait() }
     }
 
-    /// Whether a page has left the buffer.
+    /// Tells whether a page has left the buffer.
     func isFlushed(_ page: UInt32) -> Bool { page < firstBuffered }
 
-    /// Overwrites a page that was flushed before.
+    /// Overwrites a page that is in the file already.
     func overwrite(_ page: UInt32, with bytes: UnsafeRawPointer) throws(MigrationError) {
         precondition(page < firstBuffered, "the page is still in the buffer")
         if sums != nil || written != nil {
@@ -215,9 +217,9 @@ final class PageOutput {
         sums?.noteBlock(at: 0) { calls.readWhole(descriptor, into: $0, at: $1) == $0.count }
     }
 
-    /// Reads bytes of pages that were flushed before.
+    /// Reads bytes of pages that are in the file already.
     ///
-    /// - Throws: `store.io`, `store.damaged` where the file is shorter.
+    /// - Throws: `store.io`, `store.damaged` if the file is shorter.
     func read(into space: UnsafeMutableRawBufferPointer, at place: Int) throws(MigrationError) {
         try settle(place, count: space.count)
         let count = calls.readWhole(descriptor, into: space, at: place)

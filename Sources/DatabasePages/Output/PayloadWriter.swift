@@ -2,21 +2,23 @@ import Diagnostics
 
 /// Writes one payload: its first bytes into a cell of a page, the rest into a chain of overflow pages.
 ///
-/// The bytes may come in parts of any size, so a value of a gigabyte never has to be in memory as a whole.
+/// The bytes may come in parts of any size, so a value of a gigabyte is never in memory as a whole.
 struct PayloadWriter {
     private let output: PageOutput
     private let map: PointerMap
     private var place: UnsafeMutableRawPointer
     private var room: Int
-    /// Bytes of the payload behind those that are in the pages so far.
+    /// The number of payload bytes behind the pages begun so far.
     private var remaining: Int
-    /// The page that `place` is in; 0 in the cell.
+    /// The page that `place` is in; 0 for the cell.
     private var page: UInt32 = 0
 
+    /// Begins a payload.
+    ///
     /// - Parameters:
     ///   - place: room for the local bytes.
-    ///   - local: bytes of the payload that stay in the cell.
-    ///   - total: bytes of the payload.
+    ///   - local: the number of payload bytes that stay in the cell.
+    ///   - total: the number of payload bytes.
     init(output: PageOutput, map: PointerMap, place: UnsafeMutableRawPointer, local: Int, total: Int) {
         self.output = output
         self.map = map
@@ -40,7 +42,7 @@ struct PayloadWriter {
         }
     }
 
-    /// Checks that the payload is complete and clears what its last page has behind it.
+    /// Checks that the payload is complete, and clears the rest of its last page.
     mutating func finish() {
         precondition(remaining == 0, "the payload is shorter than was said")
         if page != 0, room > 0 { place.initializeMemory(as: UInt8.self, repeating: 0, count: room) }
@@ -50,7 +52,7 @@ struct PayloadWriter {
     private mutating func beginPage() throws(MigrationError) {
         precondition(remaining > 0, "the payload is longer than was said")
         let (number, space) = try output.add()
-        // The first page's parent is the cell's page, which has no number yet.
+        // The first overflow page's parent is the page of the cell, which has no number yet.
         if page != 0 { try map.set(number, .overflowNext, parent: page) }
         let part = min(remaining, PageGeometry.overflowCapacity)
         remaining -= part

@@ -1,10 +1,10 @@
 import Diagnostics
 
-/// The pointer map: for every page what it is and which page points to it, so that SQLite can move it.
+/// The pointer map: the kind and the parent of every page, so that SQLite can move the page.
 ///
-/// A map page is written when all its entries are known; an entry is known when the parent page is. Pages high in a tree
-/// learn their parents late, so their map pages wait; too many of them go to the file and are read again when they are
-/// needed.
+/// A map page is written when all its entries are known. An entry is known when its parent page has a number. Pages high in a
+/// tree learn their parents late, so their map pages wait in memory. If too many wait, they are written to the file and read
+/// again when they are needed.
 ///
 /// Memory: ``mostWaiting`` pages.
 final class PointerMap {
@@ -13,7 +13,7 @@ final class PointerMap {
         case free = 2
         /// The first overflow page of a cell; the parent is the cell's page.
         case overflowFirst = 3
-        /// Any further one; the parent is the overflow page before it.
+        /// A further overflow page; the parent is the overflow page before it.
         case overflowNext = 4
         case tree = 5
     }
@@ -32,15 +32,15 @@ final class PointerMap {
         deinit { bytes.deallocate() }
     }
 
-    /// Map pages that wait in memory at most: those of 200 MB of file.
+    /// The most map pages that wait in memory; they cover 200 MB of file.
     private static let mostWaiting = 64
 
     private let output: PageOutput
     var blocks: [UInt32: Block] = [:]
     private var last: (page: UInt32, block: Block)?
-    /// Pages that stood in the file before: their map pages are read when they are needed.
+    /// The number of pages that the file had before. Map pages among them are read when they are needed.
     let existing: UInt32
-    /// The last map page that was written while it waited.
+    /// The last map page that was written before it was complete.
     var lastWritten: UInt32 = 0
 
     init(output: PageOutput, existingPages: UInt32) {
@@ -85,7 +85,7 @@ final class PointerMap {
         return block
     }
 
-    /// Writes the map pages that wait, but those whose place is in the output's buffer yet.
+    /// Writes the waiting map pages, except for those whose place is still in the output's buffer.
     private func writeWaiting() throws(MigrationError) {
         for (page, block) in blocks where output.isFlushed(page) {
             try output.overwrite(page, with: block.bytes)
@@ -95,7 +95,7 @@ final class PointerMap {
         last = nil
     }
 
-    /// Writes the map pages that are not complete. All pages must have been flushed.
+    /// Writes the map pages that are not complete. All pages must be in the file already.
     func finish() throws(MigrationError) {
         for (page, block) in blocks { try output.overwrite(page, with: block.bytes) }
         blocks = [:]

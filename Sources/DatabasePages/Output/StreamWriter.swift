@@ -2,17 +2,18 @@ import Diagnostics
 import Dispatch
 import SpillStorage
 
-/// Writes one buffer of pages to the file while the next one is filled, in a thread of its own, once the file is large: handing
-/// over costs processor time and saves the clock's. Small stores come by the thousand, and batches of them keep all processors
-/// busy.
+/// Writes one buffer of pages while the next one is filled, in a thread of its own, once the file is large.
 ///
-/// Memory: a thread's stack while it writes. One task at a time calls it.
+/// Handing a buffer over costs processor time and saves elapsed time. So small files are written in the caller's thread: small
+/// stores come by the thousand, and their batches keep all processors busy.
+///
+/// Memory: a thread's stack while it writes. Only one task at a time may call it.
 package final class StreamWriter: @unchecked Sendable {
-    /// From this place of the file on the caller does not wait, unless something else is asked for.
+    /// The default offset in the file from which on the caller does not wait.
     package static let largeFile = 128 << 20
     private let threshold: Int
 
-    // What is written, and with what: the queue's while a write is under way, else the caller's.
+    // The write under way: the queue uses these while it writes, else the caller.
     private let queue = DispatchQueue(label: "pages")
     private let done = DispatchSemaphore(value: 0)
     private let body: (UnsafeRawBufferPointer, Int) throws(MigrationError) -> Void
@@ -20,12 +21,14 @@ package final class StreamWriter: @unchecked Sendable {
     private var place = 0
     private var failure: MigrationError?
     private var isWriting = false
-    /// Bytes of the file that are on their way to it; empty: none.
+    /// The range of the file that is being written; empty if none.
     private(set) var underWay = 0..<0
 
+    /// Makes a writer.
+    ///
     /// - Parameters:
-    ///   - threshold: the place from which on the caller does not wait.
-    ///   - write: writes bytes at a place of the file; runs in another thread, one call at a time.
+    ///   - threshold: the offset in the file from which on the caller does not wait.
+    ///   - write: writes bytes at an offset of the file; runs in another thread, one call at a time.
     init(
         from threshold: Int, _ write: @escaping (UnsafeRawBufferPointer, Int) throws(MigrationError) -> Void
     ) {
@@ -35,9 +38,9 @@ package final class StreamWriter: @unchecked Sendable {
 
     deinit { precondition(!isWriting, "a write is waited for") }
 
-    /// Begins to write bytes, which stay as they are until ``wait()`` or the next call returns.
+    /// Begins to write bytes. They must not change until ``wait()`` or the next call returns.
     ///
-    /// - Throws: what the write before failed with.
+    /// - Throws: the error of the write before.
     func begin(_ bytes: UnsafeRawBufferPointer, at place: Int) throws(MigrationError) {
         try wait()
         guard place >= threshold else { return try body(bytes, place) }
@@ -51,17 +54,17 @@ package final class StreamWriter: @unchecked Sendable {
         }
     }
 
-    /// Writes bytes in this thread, behind what was begun.
+    /// Writes bytes in the caller's thread, after the write under way.
     ///
-    /// - Throws: what that or the write before failed with.
+    /// - Throws: its own error, or that of the write before.
     func write(_ bytes: UnsafeRawBufferPointer, at place: Int) throws(MigrationError) {
         try wait()
         try body(bytes, place)
     }
 
-    /// Waits until what was begun is written.
+    /// Waits until the write under way has ended.
     ///
-    /// - Throws: what it failed with.
+    /// - Throws: the error of that write.
     func wait() throws(MigrationError) {
         guard isWriting else { return }
         done.wait()

@@ -3,16 +3,16 @@ import Glibc
 
 /// The frames of a `-wal` up to its last commit: for each page the last one.
 ///
-/// A frame counts where it bears the salts of the `-wal`'s header and where the checksum over all frames so far is its own,
-/// as SQLite has it; frames behind the last one that commits do not.
+/// As in SQLite, a frame is valid if it bears the salts of the `-wal`'s header and if its checksum is that over all frames so
+/// far. Frames behind the last one that commits are ignored.
 ///
-/// Memory: 8 bytes a page in the `-wal`, while it is read 8 bytes a frame.
+/// Memory: 8 bytes a page in the `-wal`, and 8 bytes a frame while it is read.
 package struct CommittedFrames {
-    /// The `-wal`, opened for reading; its opener's.
+    /// The `-wal`, opened for reading; the opener closes it.
     let descriptor: Int32
-    /// Pages of the database after the last commit; 0 where nothing is committed.
+    /// The number of pages of the database after the last commit; 0 if nothing is committed.
     package private(set) var pageCount: UInt32 = 0
-    /// Page number and number of its last frame, in one word, ascending.
+    /// For each page, its number and the number of its last frame in one word; ascending.
     private var frames: [UInt64] = []
     private let pageSize: Int
 
@@ -22,9 +22,9 @@ package struct CommittedFrames {
     /// Reads the `-wal` once.
     ///
     /// - Parameters:
-    ///   - descriptor: -1 where there is none.
-    ///   - mostFrames: frames that are taken up.
-    /// - Returns: nil where there are more frames, or its pages have another size than the main file's.
+    ///   - descriptor: the `-wal`, opened for reading; -1 if there is none.
+    ///   - mostFrames: the most frames to accept.
+    /// - Returns: nil if there are more frames, or if its pages have another size than the main file's.
     /// - Throws: `store.io` (74).
     /// - Complexity: O(bytes of the -wal).
     package static func read(
@@ -37,7 +37,7 @@ package struct CommittedFrames {
         defer { space.deallocate() }
         guard try read(descriptor, at: 0, headerSize, into: space, path) else { return result }
         let magic = word(space, 0)
-        // The two byte orders of checksums.
+        // The magic number has two forms, one for each byte order of checksums.
         guard magic & 0xFFFF_FFFE == 0x377F_0682 else { return result }
         var sum = Checksum(isBigEndian: magic & 1 == 1)
         sum.add(space, 24)
@@ -74,7 +74,7 @@ package struct CommittedFrames {
         self.pageSize = pageSize
     }
 
-    /// Where a page's last committed content begins in the `-wal`; nil where it has none.
+    /// The offset in the `-wal` of a page's last committed content; nil if it has none.
     func place(of page: UInt32) -> Int? {
         var low = 0
         var high = frames.count
@@ -91,7 +91,7 @@ package struct CommittedFrames {
         UInt32(bigEndian: space.loadUnaligned(fromByteOffset: place, as: UInt32.self))
     }
 
-    /// Reads so many bytes; false where the file ends before.
+    /// Reads a number of bytes. Returns false if the file ends before.
     private static func read(
         _ descriptor: Int32, at place: Int, _ count: Int, into space: UnsafeMutableRawPointer, _ path: String
     ) throws(MigrationError) -> Bool {
@@ -104,7 +104,7 @@ package struct CommittedFrames {
         return got == count
     }
 
-    /// SQLite's checksum of a `-wal`, which runs on from frame to frame.
+    /// SQLite's checksum of a `-wal`, which continues from frame to frame.
     private struct Checksum {
         let isBigEndian: Bool
         var first: UInt32 = 0
@@ -112,7 +112,7 @@ package struct CommittedFrames {
 
         init(isBigEndian: Bool) { self.isBigEndian = isBigEndian }
 
-        /// Adds bytes, a multiple of eight.
+        /// Adds bytes to the checksum; their number must be a multiple of eight.
         mutating func add(_ bytes: UnsafeMutableRawPointer, _ count: Int) {
             var (one, two) = (first, second)
             for place in stride(from: 0, to: count, by: 8) {

@@ -2,20 +2,20 @@ import Diagnostics
 
 /// Reads a payload from its first byte on: the bytes in its cell, then those in its chain of overflow pages.
 ///
-/// A chain that ends too early is damage; it cannot be longer than the payload, so a loop ends too.
+/// A chain that ends too early is damage. The chain is followed no further than the payload needs, so a loop ends too.
 ///
 /// Memory: one page.
 final class OverflowReader {
     private let file: PageFile
     private let space: UnsafeMutableRawPointer
     private var bytes: UnsafeRawPointer
-    /// Bytes at `bytes` that are not read yet.
+    /// The number of bytes at `bytes` that are not read yet.
     private var room = 0
-    /// The page behind those.
+    /// The page that follows these bytes in the chain.
     private var next: UInt32 = 0
-    /// The page that names it.
+    /// The page that names the next one.
     private var current: UInt32 = 0
-    /// Bytes of the payload that are not read yet.
+    /// The number of payload bytes that are not read yet.
     private(set) var remaining = 0
 
     init(file: PageFile) {
@@ -29,9 +29,9 @@ final class OverflowReader {
     /// Begins a payload.
     ///
     /// - Parameters:
-    ///   - local: its bytes in the cell of a page, which stay where they are.
-    ///   - next: its first overflow page.
-    ///   - total: its bytes.
+    ///   - local: the payload's bytes in the cell of a page, which must stay valid.
+    ///   - next: the payload's first overflow page.
+    ///   - total: the number of payload bytes.
     func begin(_ local: UnsafeRawBufferPointer, next: UInt32, total: Int, page: UInt32) {
         if let start = local.baseAddress { bytes = start }
         room = local.count
@@ -42,7 +42,7 @@ final class OverflowReader {
 
     /// Copies the next bytes.
     ///
-    /// - Precondition: so many remain.
+    /// - Precondition: at least `count` bytes remain.
     func copy(_ count: Int, to place: UnsafeMutableRawPointer) throws(MigrationError) {
         precondition(count <= remaining)
         var place = place
@@ -57,9 +57,9 @@ final class OverflowReader {
         }
     }
 
-    /// Passes over the next bytes; of pages that are passed over as a whole only the chain is read.
+    /// Skips the next bytes. Of a page that is skipped as a whole only the number of the next page is read.
     ///
-    /// - Precondition: so many remain.
+    /// - Precondition: at least `count` bytes remain.
     func skip(_ count: Int) throws(MigrationError) {
         precondition(count <= remaining)
         var count = count

@@ -3,33 +3,33 @@ import Glibc
 
 /// The pages of a database file that is only read: those of the main file, overlaid with the committed frames of its `-wal`.
 ///
-/// The descriptors are their opener's, who holds the lock that SQLite's readers hold, and calls ``close()`` before it gives
-/// them up. Nothing that a page says is trusted: damage is an error that names the page.
+/// The opener of the descriptors owns them. It holds the lock that SQLite's readers hold, and calls ``close()`` before it
+/// closes them. Nothing in a page is trusted: damage is an error that names the page.
 ///
-/// Memory: what ``CommittedFrames`` holds.
+/// Memory: that of ``CommittedFrames``.
 package final class PageFile {
     package let path: String
-    /// Bytes of a page.
+    /// The size of a page in bytes.
     package let pageSize: Int
-    /// Bytes of a page that trees use: all but those reserved at its end.
+    /// The bytes of a page that trees may use: all but those reserved at its end.
     let usableSize: Int
-    /// Pages of the database.
+    /// The number of pages of the database.
     package let pageCount: UInt32
     private let descriptor: Int32
     private let frames: CommittedFrames?
-    /// The main file, opened to be read past the system's page cache; nil where it is not, or the file system refuses.
+    /// The main file, opened for direct I/O; nil if it is not, or if the file system refuses.
     private var direct: Int32?
     private var isOpen = true
 
-    /// Opens the pages.
+    /// Opens the pages of a database.
     ///
     /// - Parameters:
-    ///   - path: the main file, for messages.
+    ///   - path: the main file's path, for messages.
     ///   - descriptor: the main file, opened for reading.
-    ///   - direct: the same, opened past the system's page cache: for files that are read once, whose pages are not there.
-    ///   - frames: the `-wal`'s; nil where the database has none.
-    ///   - pageCount: pages that SQLite sees.
-    /// - Returns: nil where the file is of a kind that is not read here: text in UTF-16, or a header that does not fit.
+    ///   - direct: the main file, opened for direct I/O; for files that are read once and are not in the page cache.
+    ///   - frames: the frames of the `-wal`; nil if the database has none.
+    ///   - pageCount: the number of pages that SQLite sees.
+    /// - Returns: nil if the file is of a kind that is not read here: text in UTF-16, or a header that does not fit.
     /// - Throws: `store.io` (74), `store.damaged` (65).
     package static func open(
         path: String, descriptor: Int32, direct: Int32? = nil, pageSize: Int, frames: CommittedFrames?,
@@ -42,7 +42,7 @@ package final class PageFile {
         let space = UnsafeMutableRawBufferPointer.allocate(byteCount: pageSize, alignment: 8)
         defer { space.deallocate() }
         guard let start = space.baseAddress else { return nil }
-        // Without the direct descriptor: the space is not aligned for it.
+        // Without the direct descriptor, because the space is not aligned for it.
         let probe = PageFile(
             path: path, descriptor: descriptor, pageSize: pageSize, usableSize: pageSize, pageCount: pages,
             frames: frames)
@@ -72,19 +72,19 @@ package final class PageFile {
         self.frames = frames
     }
 
-    /// Says that the descriptors are given up. Nothing may be read afterwards.
+    /// Notes that the descriptors are about to be closed. Nothing may be read afterwards.
     package func close() { isOpen = false }
 
-    /// Whether pages are read past the system's page cache, which pays for many at once only.
+    /// True if pages are read with direct I/O, which pays only for many pages at once.
     var isDirect: Bool { direct != nil }
 
-    /// Whether a write-ahead log has some pages anew.
+    /// True if there is a `-wal`.
     var isLogged: Bool { frames != nil }
 
-    /// Whether a page comes from the `-wal`.
+    /// Tells whether a page comes from the `-wal`.
     func isLogged(_ page: UInt32) -> Bool { frames?.place(of: page) != nil }
 
-    /// Refuses a page number that no tree page can have.
+    /// Throws if a page number cannot be that of a tree page.
     ///
     /// - Parameter parent: the page that names it.
     @inline(__always)
@@ -96,8 +96,8 @@ package final class PageFile {
 
     /// Reads neighbouring pages.
     ///
-    /// - Parameter count: 1; or more, where none of the pages is in the `-wal`.
-    /// - Throws: `store.io`, `store.damaged` where the file ends before.
+    /// - Parameter count: 1; or more, if none of the pages is in the `-wal`.
+    /// - Throws: `store.io`, `store.damaged` if the file ends before.
     func read(_ first: UInt32, count: Int, into space: UnsafeMutableRawPointer) throws(MigrationError) {
         if count == 1, let frames, let place = frames.place(of: first) {
             try read(frames.descriptor, at: place, pageSize, into: space, page: first)
@@ -107,7 +107,7 @@ package final class PageFile {
         if let direct, isOpen, UInt(bitPattern: space) % UInt(DirectFile.alignment) == 0 {
             let got = PosixFile.read(direct, into: space, count: count * pageSize, at: Int64(place))
             if got == count * pageSize { return }
-            // The usual way tells what is wrong, if anything is.
+            // The read below reports the error, if there is any.
             self.direct = nil
         }
         try read(descriptor, at: place, count * pageSize, into: space, page: first)
@@ -140,7 +140,7 @@ package final class PageFile {
         guard got == count else { throw damaged(page + UInt32(got / pageSize), "the file ends before its end") }
     }
 
-    /// The error for a page that is not what it should be.
+    /// The error for a page that is not as it should be.
     func damaged(_ page: UInt32, _ what: String) -> MigrationError {
         MigrationError(
             "store.damaged", .data, "Page \(page) of the source is damaged: \(what)",

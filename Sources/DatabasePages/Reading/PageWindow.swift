@@ -1,11 +1,11 @@
 import Diagnostics
 
-/// Leaves of a tree, read together with those that follow them closely.
+/// Reads leaves of a tree, each together with the leaves that follow it closely in the file.
 ///
-/// Memory: 64 KiB, at least a page; four times as much where pages are read past the system's cache.
+/// Memory: 64 KiB, at least a page; four times as much with direct I/O.
 final class PageWindow {
     private static let bytes = 64 << 10
-    /// Pages between two wanted ones that are read with them.
+    /// The largest distance of two wanted pages that are read together; the pages between them are read too.
     private static let mostGap: UInt32 = 8
 
     private let file: PageFile
@@ -17,28 +17,28 @@ final class PageWindow {
     init(file: PageFile) {
         self.file = file
         capacity = max(1, (file.isDirect ? 4 * Self.bytes : Self.bytes) / file.pageSize)
-        // Numbers are loaded as words: a few bytes behind the last page are room.
+        // Numbers are loaded as whole words, so keep a few bytes behind the last page.
         space = .allocate(byteCount: capacity * file.pageSize + 8, alignment: 4096)
     }
 
     deinit { space.deallocate() }
 
-    /// Where pages are read to.
+    /// The memory that pages are read into.
     var start: UnsafeRawPointer { UnsafeRawPointer(space) }
-    /// Bytes that are room there.
+    /// The size of this memory in bytes.
     var byteCount: Int { capacity * file.pageSize }
 
-    /// Whether a page was read with the one that was asked for last.
+    /// Tells whether a page was read with the one that was asked for last.
     func holds(_ page: UInt32) -> Bool { page >= first && Int(page - first) < count }
 
-    /// A page's bytes, which stay until the next call.
+    /// The bytes of a page, valid until the next call.
     ///
-    /// - Parameter following: gives the pages that will be asked for next, one by one; nil where there is no further one.
+    /// - Parameter following: returns the pages that will be asked for next, one by one; nil at the end.
     /// - Throws: `store.damaged`, `store.io`.
     func bytes(
         of page: UInt32, following: () throws(MigrationError) -> UInt32?
     ) throws(MigrationError) -> UnsafeRawPointer {
-        // Between the pages of a window there may be such as the -wal has anew.
+        // Pages within a window may be outdated, because the -wal has newer ones.
         if holds(page), count == 1 || !file.isLogged(page) {
             return UnsafeRawPointer(space) + Int(page - first) * file.pageSize
         }
@@ -57,16 +57,16 @@ final class PageWindow {
     }
 }
 
-/// A page with children, on the way from a tree's root to the leaf at hand.
+/// An interior page on the way from a tree's root to the current leaf.
 final class InteriorPage {
     let bytes: UnsafeMutableRawPointer
     private let file: PageFile
     private(set) var page: UInt32 = 0
-    /// Cells; the child of this number is the rightmost one.
+    /// The number of cells; the child with this number is the rightmost one.
     private(set) var count = 0
-    /// What comes next: a number of the walk's own.
+    /// The next step of the walk; its meaning is the walk's own.
     var next = 0
-    /// No key below is greater; nil: any key.
+    /// The greatest key that may be below this page; nil: any key.
     var upper: Int64?
 
     init(file: PageFile) {
@@ -84,7 +84,7 @@ final class InteriorPage {
         upper = nil
     }
 
-    /// Where a cell begins: at least five bytes before the end.
+    /// The offset of a cell in the page: at least five bytes before the end.
     func cell(_ index: Int) throws(MigrationError) -> Int {
         let pointer = PageKind.tableInterior.headerSize + 2 * index
         let place = Int(UInt16(bigEndian: bytes.loadUnaligned(fromByteOffset: pointer, as: UInt16.self)))
@@ -107,14 +107,14 @@ extension PageFile {
     /// The most levels that SQLite follows.
     static let mostLevels = 20
 
-    /// Whether a page is there and is of one of two kinds: the root of a tree.
+    /// Tells whether a page exists and is of one of two kinds, so that it can be the root of a tree.
     func isRoot(_ page: UInt32, _ leaf: PageKind, _ interior: PageKind) throws(MigrationError) -> Bool {
         guard page >= 2, page <= pageCount else { return false }
         let kind = UInt8(truncatingIfNeeded: try readWord(page) >> 24)
         return kind == leaf.rawValue || kind == interior.rawValue
     }
 
-    /// Checks a page's header and returns its cells.
+    /// Checks a page's header. Returns the number of its cells.
     func cells(
         _ bytes: UnsafeRawPointer, _ page: UInt32, _ kind: PageKind, root: UInt32
     ) throws(MigrationError) -> Int {

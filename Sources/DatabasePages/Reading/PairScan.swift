@@ -1,17 +1,17 @@
 import Diagnostics
 import Rows
 
-/// Reads the entries of an index over two columns of integers from its pages, in their order: the links of a join table.
+/// Reads the entries of an index over two integer columns from its pages, in order: the links of a join table.
 ///
-/// Entries ascend strictly, their rows' ids included; so a loop of pages is found, and the walk ends.
+/// Entries ascend strictly, including their rows' ids. So a loop of pages is detected, and the walk ends.
 ///
 /// Memory: 64 KiB of leaves and a page for each level.
-/// Complexity: O(pages of the index that hold the pairs asked for).
+/// Complexity: O(pages of the index that hold the requested pairs).
 package final class PairScan {
-    /// Entries passed over because a key is NULL, of those that were read.
+    /// The number of entries skipped because a key is NULL, of those that were read.
     package private(set) var skipped = 0
 
-    /// The leaf at hand.
+    /// The current leaf.
     private struct Leaf {
         var bytes: UnsafeRawPointer
         var page: UInt32 = 0
@@ -45,21 +45,23 @@ package final class PairScan {
 
     private let file: PageFile
     private let root: UInt32
-    /// Name of the table, for errors.
+    /// The table's name, for errors.
     private let table: String
     private let slots: (first: Int, second: Int)
     private let way: TreeDescent
     private var leaf: Leaf
     private var last: Entry?
-    /// The pair that all entries are passed over up to, itself included; nil once one lies behind it.
+    /// The pair that the scan begins behind: all entries up to it are skipped, itself included. Nil once an entry is behind it.
     private var after: (first: Int64, second: Int64)?
     private var isStarted = false
     private var isFinished = false
 
+    /// Makes a scan.
+    ///
     /// - Parameters:
     ///   - root: the index's root page.
-    ///   - slots: where the two columns' values go.
-    ///   - after: the pair of the columns' values behind which the scan begins; nil: at the beginning.
+    ///   - slots: the slots for the two columns' values.
+    ///   - after: the pair of values behind which the scan begins; nil: from the first entry.
     package init(
         file: PageFile, root: UInt32, table: String, slots: (Int, Int), after: (first: Int64, second: Int64)? = nil
     ) {
@@ -72,12 +74,12 @@ package final class PairScan {
         leaf = Leaf(bytes: way.start)
     }
 
-    /// Whether a root page is that of an index.
+    /// Tells whether a page can be the root of an index.
     package static func isIndex(_ file: PageFile, root: UInt32) throws(MigrationError) -> Bool {
         try file.isRoot(root, .indexLeaf, .indexInterior)
     }
 
-    /// Adds rows to a batch until it is full or the entries end. Their keys are 0.
+    /// Appends rows to a batch until it is full or the entries end. Their keys are 0.
     ///
     /// - Throws: `store.damaged`, `store.io`.
     package func fill(_ batch: inout RowBatch) throws(MigrationError) {
@@ -111,7 +113,7 @@ package final class PairScan {
         self.leaf = leaf
     }
 
-    /// Adds the entry of a cell.
+    /// Appends the entry of a cell.
     @inline(__always)
     private func add(
         _ bytes: UnsafeRawPointer, _ start: Int, _ page: UInt32, _ batch: inout RowBatch
@@ -137,7 +139,7 @@ package final class PairScan {
     private func entry(_ bytes: UnsafeRawPointer, _ start: Int, _ page: UInt32) throws(MigrationError) -> Entry {
         let usable = file.usableSize
         var place = start
-        // A record of three integers has 31 bytes at most.
+        // A record of three integers takes 31 bytes at most.
         guard let payload = RecordForm.varint(bytes, &place, end: usable), payload >= 4 else {
             throw file.damaged(page, "an entry lies outside the page")
         }
@@ -178,9 +180,9 @@ package final class PairScan {
         if let bytes = try way.begin() { leaf = try openLeaf(bytes, root) }
     }
 
-    /// Adds the entry that stands between two leaves, or goes to the next leaf; false at the end.
+    /// Appends the entry that is between two leaves, or moves to the next leaf. Returns false at the end.
     ///
-    /// A level's even places are its children, the odd ones the entries between them.
+    /// The steps of a level are numbered: even steps are its children, odd ones the entries between them.
     private func advance(_ leaf: inout Leaf, _ batch: inout RowBatch) throws(MigrationError) -> Bool {
         while let level = way.lowest {
             guard level.next <= 2 * level.count else {
@@ -202,7 +204,7 @@ package final class PairScan {
         return false
     }
 
-    /// Whether all entries of the child before a cell are passed over: that of the cell is.
+    /// Tells whether all entries in the child before a cell are skipped. They are if the entry of the cell is.
     private func isPassed(_ level: InteriorPage, _ index: Int) throws(MigrationError) -> Bool {
         guard let after else { return false }
         let divider = try entry(UnsafeRawPointer(level.bytes), try level.cell(index) + 4, level.page)

@@ -1,35 +1,35 @@
 import Diagnostics
 import Rows
 
-/// Reads records into a batch: of each the fields that were asked for, no further than the last of them.
+/// Decodes records into a batch: of each record the requested fields, and none behind the last of them.
 ///
-/// Numbers are read as SQLite reads them: a NaN is NULL, an integer in a column of reals a real. Texts and blobs move as they
-/// are. A record with fewer fields than its table has columns gives NULL for those.
+/// Numbers are read as SQLite reads them: a NaN is NULL, an integer in a column of reals is a real. Texts and blobs are
+/// unchanged. A record with fewer fields than its table has columns gives NULL for the missing ones.
 ///
-/// Memory: six bytes a field, and a page.
+/// Memory: nine bytes a field, and a page.
 final class RecordDecoder {
     private let file: PageFile
     private let large: ScanRequest.LargeValues
     private let filter: ScanRequest.Filter?
-    /// Fields that are looked at.
+    /// The number of fields to look at.
     private let fieldCount: Int
-    /// By field: its first slot, or -1.
+    /// For each field: its first slot, or -1.
     private let slots: UnsafeMutablePointer<Int32>
     private let areReal: UnsafeMutablePointer<Bool>
-    /// By field: its first slot, with ``realFlag`` where the column takes reals, or -1.
+    /// For each field: its first slot, with ``realFlag`` if the column takes reals, or -1.
     private let plan: UnsafeMutablePointer<Int32>
-    /// Different slots that are filled.
+    /// The number of different slots that are filled.
     private let filledSlots: Int
     private static let realFlag: Int32 = 1 << 30
     private static let slotMask: Int32 = realFlag - 1
     private let keySlots: [Int]
-    /// Slots that take the value of another one.
+    /// Slots that receive the value of another slot.
     private let copies: [(from: Int, to: Int)]
     private let largest: Int
     private let overflow: OverflowReader
     private let runs: RecordRuns
 
-    /// The largest header that SQLite reads: of 32,767 columns.
+    /// The largest header in bytes that SQLite reads: that of 32,767 columns.
     private static let headerLimit = 98307
 
     init(file: PageFile, request: ScanRequest) {
@@ -70,11 +70,11 @@ final class RecordDecoder {
 
     // MARK: - Records within a page
 
-    /// Adds a row to a batch.
+    /// Appends a row to a batch.
     ///
     /// - Parameters:
-    ///   - record: all of it; seven bytes behind it may be loaded too.
-    ///   - page: where it is, for errors.
+    ///   - record: the whole record; seven bytes behind it must be readable too.
+    ///   - page: the page of the record, for errors.
     @inline(__always)
     func decode(
         _ record: UnsafeRawPointer, _ count: Int, key: Int64, page: UInt32, into batch: inout RowBatch
@@ -100,19 +100,20 @@ final class RecordDecoder {
     private static let damage = -1
     private static let unusual = -2
 
-    /// Reads the fields of a record that is in one page.
+    /// Decodes the fields of a record that is in one page.
     ///
-    /// Pointers and numbers only: what a row costs is this loop.
+    /// Only pointers and numbers here: this loop is the cost of a row.
     ///
     /// - Parameters:
     ///   - header: the serial types.
-    ///   - end: of the record; seven bytes behind it may be loaded too.
-    ///   - plan: by field, as ``plan``.
-    ///   - pages: where texts and blobs stay; nil: they go to the arena.
+    ///   - end: the record's end; seven bytes behind it must be readable too.
+    ///   - plan: for each field, as ``plan``.
+    ///   - pages: the lent pages, in which texts and blobs stay; nil: they go to the arena.
     ///   - arena: room for all bytes of the record.
-    ///   - offset: of this room in the batch's arena.
-    ///   - runs: fields that come together where they can, ascending, and one behind all fields.
-    /// - Returns: bytes put into the arena; or ``damage``, or ``unusual`` where a serial type takes three bytes and more.
+    ///   - offset: the offset of this room in the batch's arena.
+    ///   - runs: the runs of fields that may stay together, ascending, with an end mark behind all fields.
+    /// - Returns: the number of bytes put into the arena; or ``damage``; or ``unusual`` if a serial type takes three bytes or
+    ///   more.
     @inline(never)
     private static func fields(
         _ header: UnsafeRawPointer, headerEnd: UnsafeRawPointer, end: UnsafeRawPointer, plan: UnsafePointer<Int32>,
@@ -181,7 +182,7 @@ final class RecordDecoder {
                 body += size
             }
         }
-        // Where the header was read to its end, it has to account for all bytes, as in SQLite.
+        // If the header was read to its end, it must account for all bytes of the record, as in SQLite.
         if header == headerEnd, body != end { return damage }
         while field < count {
             if plan[field] >= 0 { cells[Int(plan[field] & slotMask)] = .null }
@@ -190,7 +191,7 @@ final class RecordDecoder {
         return used
     }
 
-    /// The same for records of any kind.
+    /// Decodes the fields of a record of any kind; slower than ``fields``.
     private func decodeFields(
         _ record: UnsafeRawPointer, _ headerSize: Int, _ start: Int, _ count: Int, key: Int64, page: UInt32,
         _ cells: UnsafeMutablePointer<Cell>, _ batch: inout RowBatch
@@ -223,7 +224,7 @@ final class RecordDecoder {
         complete(cells, key)
     }
 
-    /// Whether the fields, the keys and their copies leave no slot of a batch out.
+    /// True if the fields, the keys and their copies fill every slot of a batch.
     @inline(__always)
     private func fillsAllSlots(of batch: borrowing RowBatch) -> Bool { filledSlots == batch.slots }
 
@@ -256,12 +257,12 @@ final class RecordDecoder {
         return Int(size)
     }
 
-    /// Whether a row passes the filter.
+    /// Tells whether a row passes the filter.
     @inline(__always)
     private func passes(
         _ record: UnsafeRawPointer, _ count: Int, _ filter: ScanRequest.Filter, _ page: UInt32
     ) throws(MigrationError) -> Bool {
-        // Z_ENT, as mostly: behind a key that is NULL there, in a header of one byte's length.
+        // The usual case, Z_ENT: the second field behind a NULL key, in a header whose length takes one byte.
         if filter.field == 1, count >= 4 {
             let (size, serial) = (Int(record.load(as: UInt8.self)), record.load(fromByteOffset: 2, as: UInt8.self))
             if size >= 3, size < 0x80, size < count, serial == 1, record.load(fromByteOffset: 1, as: UInt8.self) == 0 {
@@ -294,12 +295,12 @@ final class RecordDecoder {
 
     // MARK: - Records with overflow pages
 
-    /// Adds a row to a batch whose record goes on in overflow pages.
+    /// Appends a row to a batch whose record continues in overflow pages.
     ///
     /// - Parameters:
     ///   - local: the bytes of the record that are in its cell.
     ///   - next: the first overflow page.
-    ///   - total: bytes of the record.
+    ///   - total: the number of bytes of the record.
     func decode(
         _ local: UnsafeRawBufferPointer, next: UInt32, total: Int, key: Int64, page: UInt32,
         into batch: inout RowBatch
@@ -312,7 +313,7 @@ final class RecordDecoder {
             try overflow.skip(headerSize)
             return try decodeSpanning(start, headerSize, &place, local, next, total, key, page, &batch)
         }
-        // Thousands of columns.
+        // Only records of thousands of columns have headers that do not fit the cell.
         let header = UnsafeMutableRawPointer.allocate(byteCount: headerSize, alignment: 8)
         defer { header.deallocate() }
         try overflow.copy(headerSize, to: header)
@@ -325,7 +326,7 @@ final class RecordDecoder {
     ) throws(MigrationError) {
         if let filter {
             guard try passesSpanning(header, headerSize, place, filter, key, page) else { return }
-            // The filter's field may lie behind others.
+            // The filter's field may be behind others, so start again.
             overflow.begin(local, next: next, total: total, page: page)
             try overflow.skip(headerSize)
         }
@@ -352,7 +353,7 @@ final class RecordDecoder {
         complete(cells, key)
     }
 
-    /// The next value's serial type and bytes, which remain.
+    /// The next value's serial type and size. Throws if it is larger than the rest of the record.
     private func form(
         _ header: UnsafeRawPointer, _ headerSize: Int, _ place: inout Int, _ key: Int64, _ page: UInt32
     ) throws(MigrationError) -> (serial: UInt64, size: Int) {

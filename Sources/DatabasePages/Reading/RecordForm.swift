@@ -1,8 +1,8 @@
-/// Reading of what records are made of. Nothing is read beyond the end that is given.
+/// Reads the parts of records. Nothing is read beyond the given end, unless a function says so.
 enum RecordForm {
     /// Reads a variable-length integer and moves the place behind it.
     ///
-    /// - Returns: nil where it would go beyond the end.
+    /// - Returns: nil if the integer goes beyond the end.
     @inline(__always)
     static func varint(_ bytes: UnsafeRawPointer, _ place: inout Int, end: Int) -> UInt64? {
         guard place < end else { return nil }
@@ -14,7 +14,7 @@ enum RecordForm {
         return longVarint(bytes, &place, end: end)
     }
 
-    /// The same, where values of up to four bytes are common.
+    /// Reads a variable-length integer; faster where values of up to four bytes are common.
     @inline(__always)
     static func keyVarint(_ bytes: UnsafeRawPointer, _ place: inout Int, end: Int) -> UInt64? {
         guard end - place >= 4 else { return varint(bytes, &place, end: end) }
@@ -41,7 +41,7 @@ enum RecordForm {
         return longVarint(bytes, &place, end: end)
     }
 
-    // Rare, and long: inlined it would take the registers of the loops around it.
+    // Rare and long: if inlined, it would take registers from the loops around it.
     @inline(never)
     private static func longVarint(_ bytes: UnsafeRawPointer, _ place: inout Int, end: Int) -> UInt64? {
         var value: UInt64 = 0
@@ -59,7 +59,7 @@ enum RecordForm {
         return value << 8 | UInt64(byte)
     }
 
-    /// Bytes of a value by its serial type; nil for the two types that no file has, and for impossible lengths.
+    /// The size of a value by its serial type; nil for the two types that no file has, and for impossible lengths.
     @inline(__always)
     static func size(ofSerial serial: UInt64) -> Int? {
         if serial >= 12 { return serial < 1 << 33 ? Int((serial - 12) >> 1) : nil }
@@ -72,15 +72,15 @@ enum RecordForm {
         }
     }
 
-    /// Bytes of a value by its serial type below 12; more than any record has for the two types that no file has.
+    /// The size of a value by its serial type below 12; larger than any record for the two types that no file has.
     @inline(__always)
     static func size(ofNumber serial: UInt64) -> Int {
-        // Four bits for each type; 8 and 9 take none.
+        // Four bits for each type. Types 8 and 9 take no bytes.
         let sizes: UInt64 = 0x0088_6432_10
         return serial < 10 ? Int(truncatingIfNeeded: (sizes &>> (serial &* 4)) & 0xF) : .max
     }
 
-    /// The integer of a serial type from 1 to 6, 8 or 9. Eight bytes are loaded whatever its size.
+    /// The integer of a serial type from 1 to 6, 8 or 9. Except for 8 and 9, eight bytes are loaded whatever its size.
     @inline(__always)
     static func integer(_ bytes: UnsafeRawPointer, serial: UInt64, size: Int) -> Int64 {
         if serial >= 8 { return Int64(truncatingIfNeeded: serial &- 8) }

@@ -1,25 +1,25 @@
 import Rows
 
-/// The neighbouring fields that a scan reads together, and which of their values may stay as a record has them: those that
-/// SQLite would store in the same way in a column of the same affinity.
+/// The runs of neighbouring fields that a scan reads together. A run stays encoded as it is in the record, if SQLite would
+/// store all its values in the same way in a column of the same affinity.
 final class RecordRuns {
-    /// Fields that follow each other.
+    /// A run of neighbouring fields.
     struct Run {
-        /// Greater than any field for the one behind the last.
+        /// The first field; greater than any field in the end mark.
         let first: Int
         let count: Int
-        /// The slot of the first one.
+        /// The slot of the first field.
         let slot: Int
-        /// By field: the serial types that may stay, a bit each.
+        /// For each field: the serial types that may stay as they are, a bit each.
         let forms: UnsafePointer<UInt16>
         let shapes: UnsafePointer<Shape>
 
-        /// Goes over the fields' serial types and values.
+        /// Checks the fields' serial types and values.
         ///
         /// - Parameters:
-        ///   - header: the serial type of the first one.
-        ///   - body: its value; seven bytes behind the record's end may be loaded too.
-        /// - Returns: where both end; nil where a value has to be looked at.
+        ///   - header: the serial type of the first field.
+        ///   - body: the value of the first field; seven bytes behind the record's end must be readable too.
+        /// - Returns: the ends of both; nil if a value must be decoded.
         @inline(__always)
         func ends(
             _ header: UnsafeRawPointer, headerEnd: UnsafeRawPointer, _ body: UnsafeRawPointer, end: UnsafeRawPointer
@@ -41,7 +41,7 @@ final class RecordRuns {
                     guard low < 0x80 else { return nil }
                     header += 1
                     let serial = (serial & 0x7F) &<< 7 | low
-                    // As many bytes have to be left as fields.
+                    // The header must have at least as many bytes left as there are fields left.
                     guard left <= headerEnd - header + 1, serial >= 12,
                         forms.pointee & 1 &<< UInt16(12 | serial & 1) != 0
                     else { return nil }
@@ -54,11 +54,11 @@ final class RecordRuns {
         }
     }
 
-    /// What a serial type of one byte means.
+    /// The meaning of a serial type of one byte.
     struct Shape {
-        /// Bytes of its value.
+        /// The size of its value in bytes.
         let size: UInt16
-        /// Its bit; none for the two types that no file has.
+        /// Its bit in `forms`; none for the two types that no file has.
         let form: UInt16
 
         init(_ serial: Int) {
@@ -70,9 +70,9 @@ final class RecordRuns {
         }
     }
 
-    /// The runs, and one behind all fields.
+    /// The runs, followed by an end mark.
     let starts: UnsafePointer<Run>
-    /// Only the one behind all fields.
+    /// The end mark alone.
     let none: UnsafePointer<Run>
     private let runs: UnsafeMutablePointer<Run>
     private let forms: UnsafeMutablePointer<UInt16>
@@ -110,21 +110,22 @@ final class RecordRuns {
         shapes.deallocate()
     }
 
-    /// The serial types of values that a column keeps as they are: NULL, and what its affinity is for. Of those above 11 bit 12
-    /// is for blobs, bit 13 for texts.
+    /// The serial types of values that a column of an affinity stores as they are, a bit each: NULL, and the types of the
+    /// affinity itself. Bit 12 is for blobs, bit 13 for texts.
     private static func forms(of affinity: ColumnAffinity) -> UInt16 {
         let integers: UInt16 = 0b11_0111_1110
         switch affinity {
         case .integer: return 1 | integers
         case .numeric: return 1 | integers | 1 << 7
-        // An integer of eight bytes becomes a real there.
+        // A column of reals turns an integer of eight bytes into a real.
         case .real: return (1 | integers | 1 << 7) & ~(1 << 6)
         case .text: return 1 | 1 << 13
         case .blob: return 1 | 1 << 12
         }
     }
 
-    /// Whether a column of numbers keeps a real as it is: one with a fraction, or beyond the integers. NaN is NULL.
+    /// Tells whether a column of numbers stores a real as a real: it has a fraction, or is too large for an integer. NaN
+    /// becomes NULL.
     @inline(__always)
     private static func isKept(_ body: UnsafeRawPointer) -> Bool {
         let real = Double(bitPattern: UInt64(bigEndian: body.loadUnaligned(as: UInt64.self)))

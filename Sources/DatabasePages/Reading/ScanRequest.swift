@@ -1,15 +1,15 @@
 import Diagnostics
 import Rows
 
-/// What a ``TableScan`` reads: which fields of the records, for which slots of a batch, of which rows.
+/// The request of a ``TableScan``: the fields to read, their slots in a batch, and the rows.
 package struct ScanRequest {
-    /// A field of a record and where its value goes.
+    /// A field of a record, and the slot for its value.
     package struct Field {
-        /// Place in the record, from 0.
+        /// The position in the record, from 0.
         package let field: Int
         package let slot: Int
         package let affinity: ColumnAffinity
-        /// Whether the column takes reals: it keeps some of them as integers.
+        /// True if the column takes reals: it stores some of them as integers.
         var isReal: Bool { affinity == .real }
 
         package init(field: Int, slot: Int, affinity: ColumnAffinity) {
@@ -19,12 +19,14 @@ package struct ScanRequest {
         }
     }
 
-    /// Neighbouring fields whose values nobody looks into: they may come together, as the record has them.
+    /// A run of neighbouring fields whose values nobody looks at: they may come together, encoded as in the record.
     package struct FieldRun {
         package let first: Int
         package let count: Int
 
-        /// - Precondition: 2 to ``Cell/mostEncoded`` fields, each of which is asked for once.
+        /// Makes a run.
+        ///
+        /// - Precondition: 2 to ``Cell/mostEncoded`` fields, each of which is requested once.
         package init(first: Int, count: Int) {
             precondition(count > 1 && count <= Cell.mostEncoded)
             self.first = first
@@ -32,7 +34,7 @@ package struct ScanRequest {
         }
     }
 
-    /// Only rows whose value of a field is one of some numbers.
+    /// A filter that passes only rows whose value of a field is one of some numbers.
     package struct Filter {
         let field: Int
         let numbers: [Int64]
@@ -49,15 +51,15 @@ package struct ScanRequest {
         }
     }
 
-    /// What becomes of values that are too large to be read.
+    /// The treatment of values that are too large to be read.
     package struct LargeValues {
-        /// Bytes of the largest value that is read.
+        /// The size in bytes of the largest value that is read.
         let limit: Int
-        /// Slots whose larger values come as references.
+        /// Slots whose larger values are returned as references.
         let streamed: Set<Int>
-        /// Makes the reference: slot, key, bytes, and whether it is a text.
+        /// Makes the reference; receives slot, key, size in bytes, and true for a text.
         let reference: (Int, Int64, Int, Bool) -> HugeValue
-        /// Makes the error: slot, key and bytes.
+        /// Makes the error; receives slot, key and size in bytes.
         let refusal: (Int, Int64, Int) -> MigrationError
 
         package init(
@@ -71,19 +73,20 @@ package struct ScanRequest {
         }
     }
 
-    /// Slots that no field fills are NULL.
+    /// The fields to read. Slots that no field fills are NULL.
     package var fields: [Field] = []
-    /// Ascending. Where a batch borrows pages, the slot of a run's first field may get an encoded cell, for all of the run.
+    /// The runs, ascending. If a batch borrows pages, the slot of a run's first field may receive an encoded cell for the whole
+    /// run.
     package var runs: [FieldRun] = []
-    /// Slots that take the row's key.
+    /// Slots that receive the row's key.
     package var keySlots: [Int] = []
     package var filter: Filter?
-    /// Only rows with a greater key.
+    /// Only rows with a greater key are read; nil: from the first row.
     package var after: Int64?
-    /// Only rows up to this key.
+    /// Only rows up to this key are read; nil: to the last row.
     package var through: Int64?
     package var large: LargeValues
-    /// Takes part in the scan; nil where nothing is to be counted.
+    /// Counts values during the scan; nil if nothing is to be counted.
     package var tally: ValueTally?
 
     package init(large: LargeValues) { self.large = large }

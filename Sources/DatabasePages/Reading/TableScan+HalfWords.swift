@@ -3,15 +3,16 @@ import SpillStorage
 
 /// Reads the entries of an index from its table's rows without putting the rows into a batch.
 extension TableScan {
-    /// Writes the entries of the next rows, until one comes that is out of the ordinary: ``fill(_:)`` takes that one, or finds
-    /// what is wrong with it.
+    /// Writes the entries of the next rows, until a row comes that is not ordinary: ``fill(_:)`` reads that row, or finds the
+    /// error in it.
     ///
-    /// An ordinary row has a record of numbers up to the last of the fields, all in its leaf, and values that are halves.
+    /// A row is ordinary if its record has only numbers up to the last of the fields, is all in its leaf, and its values have
+    /// halves.
     ///
     /// - Parameters:
-    ///   - most: rows, one at least.
-    ///   - room: for so many entries of `form.width` words.
-    /// - Returns: the rows that were read; fewer than `most` where one is out of the ordinary, and at the end.
+    ///   - most: the most rows to read, at least one.
+    ///   - room: room for as many entries of `form.width` words.
+    /// - Returns: the number of rows read; fewer than `most` before a row that is not ordinary, and at the end.
     /// - Throws: `store.damaged`, naming the page; `store.io`.
     func entries(
         of fields: EntryFields, upTo most: Int, into room: UnsafeMutablePointer<UInt64>
@@ -20,7 +21,7 @@ extension TableScan {
         var leaf = self.leaf
         var written = 0
         while written < most, try stand(at: &leaf) {
-            // Keys that may come: those behind the last one, in the leaf's bounds and in the range.
+            // The keys to accept: behind the last one, within the leaf's bounds and the requested range.
             var last = max(lastKey ?? .min, after ?? .min)
             let next = fields.entries(
                 in: leaf.bytes, cells: leaf.next..<min(leaf.count, leaf.next + most - written), of: leaf.count,
@@ -36,16 +37,18 @@ extension TableScan {
     }
 }
 
-/// Where the values of an index's entries stand in the records of its table, and what half words they make.
+/// The fields of an index's entries in the records of its table, and the layout of the half words.
 struct EntryFields {
     let form: HalfWords
     private let first: Int
-    /// -1 where the index is over one column.
+    /// The second field; -1 if the index is over one column.
     private let second: Int
-    /// Fields that are looked at.
+    /// The number of fields to look at.
     private let count: Int
 
-    /// - Parameter fields: one, or two different ones.
+    /// Makes a request for the entries of an index.
+    ///
+    /// - Parameter fields: the fields of the index's columns: one field, or two different ones.
     init(_ fields: [Int], form: HalfWords) {
         precondition(fields.count == 1 || fields.count == 2 && fields[0] != fields[1])
         self.form = form
@@ -54,15 +57,15 @@ struct EntryFields {
         count = max(first, second) + 1
     }
 
-    /// Writes the entries of rows of a leaf, one by one, up to one that is out of the ordinary.
+    /// Writes the entries of rows of a leaf, one by one, up to a row that is not ordinary.
     ///
-    /// Pointers and numbers only: what a row costs is this loop.
+    /// Only pointers and numbers here: this loop is the cost of a row.
     ///
     /// - Parameters:
-    ///   - bytes: of the page; seven behind it may be loaded too.
-    ///   - total: cells of the page.
-    ///   - last: the key that all others are greater than; becomes that of the last entry.
-    ///   - most: the greatest key that is taken.
+    ///   - bytes: the page; seven bytes behind it must be readable too.
+    ///   - total: the number of cells of the page.
+    ///   - last: all keys must be greater than this one; set to the key of the last entry.
+    ///   - most: the greatest key to accept.
     /// - Returns: the first cell that was not read.
     @inline(never)
     func entries(
@@ -94,7 +97,7 @@ struct EntryFields {
             for field in 0..<count {
                 let serial = UInt64(record.load(fromByteOffset: field &+ 1, as: UInt8.self))
                 let width = RecordForm.size(ofNumber: serial)
-                // A text, and a type that no file has, are wider than all.
+                // A text, or a type that no file has, counts as larger than any record.
                 guard width <= size &- body else { return cell }
                 if field == first {
                     high = Self.half(record + body, serial, width)
@@ -111,7 +114,7 @@ struct EntryFields {
         return cells.upperBound
     }
 
-    /// A row's key, its record and the bytes of that; nil where they are not all in the leaf, and the key where it may be.
+    /// A row's key, its record and the record's size; nil if these are not all in the leaf, or the key is outside its bounds.
     @inline(__always)
     private static func row(
         in bytes: UnsafeRawPointer, cell: Int, least: Int, usable: Int, after before: Int64, through most: Int64
@@ -127,7 +130,7 @@ struct EntryFields {
         return (key, bytes + place, size)
     }
 
-    /// Writes an entry and moves on; false where its halves have no room.
+    /// Writes an entry and moves on. Returns false if its halves do not fit.
     @inline(__always)
     private func put(
         _ high: UInt64, _ low: UInt64, _ key: Int64, into room: inout UnsafeMutablePointer<UInt64>
@@ -145,10 +148,10 @@ struct EntryFields {
         return true
     }
 
-    /// Writes the entries of rows whose records are two integers and nothing else, as those of link tables nearly all are, up
-    /// to one of another form: NULL, 0 or 1 among them.
+    /// Writes the entries of rows whose records are two integers and nothing else, as nearly all those of link tables. Stops at
+    /// a record of another form; NULL, 0 and 1 count as such.
     ///
-    /// - Parameter least: the least place of a cell.
+    /// - Parameter least: the least offset of a cell in the page.
     @inline(__always)
     private func pairs(
         in bytes: UnsafeRawPointer, from cell: inout Int, upTo end: Int, least: Int, usable: Int,
@@ -160,7 +163,7 @@ struct EntryFields {
                 let (key, record, size) = Self.row(
                     in: bytes, cell: cell, least: least, usable: usable, after: before, through: most), size > 4
             else { return }
-            // The header's size and two types, of integers of 1 to 6 or of 8 bytes.
+            // The header: its size, and two types of integers of 1, 2, 3, 4, 6 or 8 bytes.
             let header = UInt32(littleEndian: record.loadUnaligned(as: UInt32.self))
             let (left, right) = (UInt64(header &>> 8 & 0xFF), UInt64(header &>> 16 & 0xFF))
             guard header & 0xFF == 3, left &- 1 < 6, right &- 1 < 6 else { return }
@@ -177,7 +180,7 @@ struct EntryFields {
         }
     }
 
-    /// The half of a value, as ``HalfWords/half(of:)``; above all of them where there is none: a negative number, a real.
+    /// The half of a value, like ``HalfWords/half(of:)``; a number above all halves if it has none (a negative number, a real).
     @inline(__always)
     private static func half(_ bytes: UnsafeRawPointer, _ serial: UInt64, _ width: Int) -> UInt64 {
         if serial == 0 { return 0 }

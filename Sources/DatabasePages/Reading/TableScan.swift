@@ -1,16 +1,15 @@
 import Diagnostics
 import Rows
 
-/// Reads a table's rows from its pages, in ascending key order: interior pages by a walk in depth, leaves with bounded
-/// read-ahead.
+/// Reads a table's rows from its pages in ascending key order: interior pages depth first, leaves with bounded read-ahead.
 ///
-/// Leaves all lie in one depth, no deeper than 20; no page but the root is empty; keys ascend and stay within the bounds
-/// that the interior pages give them. So a loop of pages is found, and a walk ends.
+/// All leaves must be at one depth, at most 20; no page but the root may be empty; keys must ascend and stay within the bounds
+/// that the interior pages give. So a loop of pages is detected, and the walk ends.
 ///
 /// Memory: 64 KiB of leaves, a page for each level, and a page for overflow.
 /// Complexity: O(pages of the key range).
 package final class TableScan {
-    /// The leaf at hand.
+    /// The current leaf.
     struct Leaf {
         var bytes: UnsafeRawPointer
         var page: UInt32 = 0
@@ -24,7 +23,7 @@ package final class TableScan {
     let after: Int64?
     let through: Int64?
     private let decoder: RecordDecoder
-    /// Counts values of the rows that are passed; nil where nobody asks for them.
+    /// Counts values of the rows that the scan passes; nil if nobody needs them.
     let tally: ValueTally?
     private let way: TreeDescent
     @exclusivity(unchecked) var leaf: Leaf
@@ -32,8 +31,10 @@ package final class TableScan {
     @exclusivity(unchecked) private var isStarted = false
     @exclusivity(unchecked) private(set) var isFinished = false
 
+    /// Makes a scan.
+    ///
     /// - Parameter root: the table's root page.
-    /// - Precondition: fields and slots are those of the batches that are filled.
+    /// - Precondition: the request's fields and slots fit the batches to fill.
     package init(file: PageFile, root: UInt32, request: ScanRequest) {
         self.file = file
         self.root = root
@@ -45,14 +46,14 @@ package final class TableScan {
         leaf = Leaf(bytes: way.start)
     }
 
-    /// Whether a root page is that of a table whose rows have keys of their own; else SQLite has to read it.
+    /// Tells whether a page can be the root of a table with row ids. SQLite must read other tables (WITHOUT ROWID).
     package static func isTable(_ file: PageFile, root: UInt32) throws(MigrationError) -> Bool {
         try file.isRoot(root, .tableLeaf, .tableInterior)
     }
 
-    /// Adds rows to a batch until it is full or they end.
+    /// Appends rows to a batch until it is full or the rows end.
     ///
-    /// - Throws: `store.damaged`, naming the page; `store.io`; what the request makes of values that are too large.
+    /// - Throws: `store.damaged`, naming the page; `store.io`; the request's error for values that are too large.
     package func fill(_ batch: inout RowBatch) throws(MigrationError) {
         guard !isFinished else { return }
         do throws(MigrationError) {
@@ -76,7 +77,7 @@ package final class TableScan {
         if lends, leaf.next < leaf.count { lend(leaf, to: &batch) }
         while !batch.isFull {
             if leaf.next == leaf.count {
-                // The next leaf would take the place of those that rows are lent from.
+                // The next leaf would overwrite the pages that the batch's rows refer to.
                 if lends, !batch.isEmpty, !way.hasNextLeaf { break }
                 guard try nextLeaf(&leaf) else {
                     isFinished = true
@@ -95,7 +96,7 @@ package final class TableScan {
             isFirst = false
             let previous = max(lastKey, after)
             lastKey = key
-            // Rows before the range, in its first leaf.
+            // Skip the rows before the range in its first leaf.
             if key <= after, !isWhole { continue }
             if key > through {
                 isFinished = true
@@ -115,7 +116,7 @@ package final class TableScan {
         if !isFirst { self.lastKey = lastKey }
     }
 
-    /// Lets a batch's cells refer to the pages at hand.
+    /// Lets a batch's cells refer to the current pages.
     private func lend(_ leaf: Leaf, to batch: inout RowBatch) {
         if leaf.page == root {
             batch.lend(pages: leaf.bytes, count: file.pageSize)
@@ -138,7 +139,8 @@ package final class TableScan {
             page: leaf.page, into: &batch)
     }
 
-    /// The next row's key, where its record begins, and the bytes of that, some of which may lie in overflow pages.
+    /// The next row's key, the offset of its record in the page, and the record's size; part of the record may be in overflow
+    /// pages.
     @inline(__always)
     func cell(_ leaf: Leaf) throws(MigrationError) -> (key: Int64, place: Int, total: Int) {
         let usable = file.usableSize
@@ -151,7 +153,7 @@ package final class TableScan {
         return (Int64(bitPattern: word), place, Int(payload))
     }
 
-    /// Bytes of a record that are in its cell.
+    /// The number of bytes of a record that are in its cell.
     func localSize(_ total: Int) -> Int {
         let usable = file.usableSize
         if total <= usable - 35 { return total }
@@ -162,7 +164,7 @@ package final class TableScan {
 
     // MARK: - The walk
 
-    /// Has a row at hand, where there is one left.
+    /// Moves to a leaf with a row that is not read yet. Returns false if there is none.
     func stand(at leaf: inout Leaf) throws(MigrationError) -> Bool {
         if !isStarted {
             try start()
@@ -178,11 +180,11 @@ package final class TableScan {
         if let bytes = try way.begin() { leaf = try openLeaf(bytes, root, upper: nil) }
     }
 
-    /// Goes to the next leaf; false behind the last one.
+    /// Moves to the next leaf. Returns false behind the last one.
     private func nextLeaf(_ leaf: inout Leaf) throws(MigrationError) -> Bool {
         while let (level, index) = way.nextChild() {
             let upper = index < level.count ? try divider(level, index) : level.upper
-            // All keys of the child lie before the range.
+            // All keys of this child are before the range.
             if let after, let upper, upper <= after { continue }
             if let child = try way.descend(to: index) {
                 leaf = try openLeaf(child.bytes, child.page, upper: upper)

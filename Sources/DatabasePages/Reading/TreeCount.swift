@@ -2,7 +2,7 @@ import Diagnostics
 
 /// Counts the entries of a tree from the headers of its pages.
 package enum TreeCount {
-    /// Rows of a table.
+    /// The number of rows of a table.
     ///
     /// - Parameter root: the table's root page.
     /// - Throws: `store.damaged`, `store.io`.
@@ -11,11 +11,11 @@ package enum TreeCount {
         try count(root, .tableInterior, .tableLeaf, in: file)
     }
 
-    /// Entries of an index; those between two leaves stand in the pages above.
+    /// The number of entries of an index, including those in interior pages.
     ///
     /// - Parameter root: the index's root page.
     /// - Throws: `store.damaged`, `store.io`.
-    /// - Complexity: as ``rows(ofTable:in:)``.
+    /// - Complexity: like ``rows(ofTable:in:)``.
     package static func entries(ofIndex root: UInt32, in file: PageFile) throws(MigrationError) -> Int64 {
         try count(root, .indexInterior, .indexLeaf, in: file)
     }

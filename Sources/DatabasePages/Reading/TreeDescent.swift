@@ -1,9 +1,9 @@
 import Diagnostics
 
-/// The way from a tree's root to its leaves, which the scans of tables and of indexes go: interior pages in depth, leaves
-/// with bounded read-ahead. In which order the children come is the scan's own.
+/// The descent from a tree's root to its leaves, for the scans of tables and of indexes: interior pages depth first, leaves
+/// with bounded read-ahead. The scan decides the order of the children.
 ///
-/// Leaves all lie in one depth, no deeper than 20.
+/// All leaves must be at one depth, at most 20.
 ///
 /// Memory: 64 KiB of leaves and a page for each level.
 final class TreeDescent {
@@ -12,9 +12,9 @@ final class TreeDescent {
     private let interior: PageKind
     private let leaf: PageKind
     private var levels: [InteriorPage] = []
-    /// Levels in use.
+    /// The number of levels in use.
     private var depth = 0
-    /// How many levels stand above the leaves, once it is known.
+    /// The number of levels above the leaves; nil until it is known.
     private var leafDepth: Int?
     private let window: PageWindow
 
@@ -26,11 +26,11 @@ final class TreeDescent {
         window = PageWindow(file: file)
     }
 
-    /// Where leaves are read to, and how many bytes are room there.
+    /// The memory that leaves are read into; below, its size in bytes.
     var start: UnsafeRawPointer { window.start }
     var byteCount: Int { window.byteCount }
 
-    /// Whether the next leaf is at hand already; else it takes the place of those that are.
+    /// True if the next leaf is in memory already; otherwise reading it overwrites the leaves in memory.
     var hasNextLeaf: Bool {
         guard let level = lowest, depth == leafDepth, level.next <= level.count,
             let page = try? level.child(level.next)
@@ -41,7 +41,7 @@ final class TreeDescent {
     /// The lowest interior page on the way; nil behind the last leaf.
     var lowest: InteriorPage? { depth > 0 ? levels[depth - 1] : nil }
 
-    /// The next child of the lowest page that has one left, whose others come later; nil behind the last leaf.
+    /// The next child of the lowest page that has one left; pages without one are left. Nil behind the last leaf.
     func nextChild() -> (level: InteriorPage, index: Int)? {
         while let level = lowest {
             if level.next <= level.count {
@@ -53,12 +53,12 @@ final class TreeDescent {
         return nil
     }
 
-    /// Leaves the lowest page, whose children are done.
+    /// Leaves the lowest page, once all its children are done.
     func leave() { depth -= 1 }
 
     /// Reads the root.
     ///
-    /// - Returns: its bytes where it is a leaf; they stay.
+    /// - Returns: its bytes if it is a leaf, valid as long as this object; otherwise nil.
     /// - Throws: `store.damaged`, `store.io`.
     func begin() throws(MigrationError) -> UnsafeRawPointer? {
         try file.check(root, namedBy: root)
@@ -73,10 +73,10 @@ final class TreeDescent {
         return nil
     }
 
-    /// Goes to a child of the lowest page.
+    /// Moves to a child of the lowest page.
     ///
-    /// - Returns: the child where it is a leaf, whose bytes stay until the next call; nil where it is the lowest page
-    ///   now.
+    /// - Returns: the child if it is a leaf, with its bytes, valid until the next call; nil if the child is an interior page,
+    ///   which is the lowest page now.
     /// - Throws: `store.damaged`, `store.io`.
     func descend(to index: Int) throws(MigrationError) -> (page: UInt32, bytes: UnsafeRawPointer)? {
         let level = levels[depth - 1]

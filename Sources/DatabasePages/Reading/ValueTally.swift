@@ -1,37 +1,39 @@
 import Diagnostics
 
-/// Counts the values of some fields that are not NULL, over all rows of a table and apart for each of its entities.
+/// Counts the values of some fields that are not NULL, over all rows of a table, separately for each entity.
 ///
-/// Every ``TableScan`` that goes over the rows anyway takes part: a row counts when the first scan passes it, whichever that
-/// is, and never again. That works because keys ascend: all rows up to ``reached`` are counted, and a scan adds a row where it
-/// follows, without a gap, on what is counted. A scan that begins in the middle of the table adds nothing; what no scan has
-/// passed in the end is left to ``TableScan/countRest(upTo:)``.
+/// Every ``TableScan`` of the table contributes, so no extra scan is needed. The first scan that passes a row counts it; no row
+/// is counted twice. This works because keys ascend: all rows up to ``reached`` are counted, and a scan adds a row only if it
+/// follows the counted rows without a gap. A scan that begins in the middle of the table adds nothing. Rows that no scan passed
+/// are left to ``TableScan/countRest(upTo:)``.
 ///
 /// Memory: eight bytes for each field and entity.
 /// Complexity: O(fields) a row, and O(1) for a row that is counted already.
 package final class ValueTally {
-    /// Fields whose values are counted, ascending: places in the record, from 0.
+    /// The fields to count, ascending: positions in the record, from 0.
     private let fields: UnsafeMutablePointer<Int>
     private let fieldCount: Int
-    /// The field that tells entities apart; nil where all rows count together.
+    /// The field with the entity's number; nil if all rows count together.
     private let entityField: Int?
-    /// One behind the last field that is looked at.
+    /// The number of fields to look at.
     private let end: Int
-    /// Numbers of the entities; one of no entity counts for nothing.
+    /// The numbers of the entities; rows with other numbers are not counted.
     private let numbers: [Int64]
-    /// By entity, then by field.
+    /// The counts, by entity, then by field.
     private let counts: UnsafeMutablePointer<Int>
-    /// The counts of the last row's entity: neighbours are mostly of one.
+    /// The counts of the last row's entity: neighbouring rows mostly have the same entity.
     @exclusivity(unchecked) private var last: (number: Int64, counts: UnsafeMutablePointer<Int>)?
     /// The greatest key up to which all rows are counted.
     @exclusivity(unchecked) package private(set) var reached = Int64.min
-    /// True after a record whose header goes beyond its page: SQLite has to count.
+    /// True after a record whose header continues in an overflow page: SQLite must count then.
     @exclusivity(unchecked) package private(set) var hasFailed = false
 
+    /// Makes an empty tally.
+    ///
     /// - Parameters:
-    ///   - fields: places in the record, from 0, each once.
-    ///   - entityField: the field with the entity's number; nil where all rows are of one entity, whatever it says.
-    ///   - entities: the numbers of the entities whose rows count; of no meaning without an entity field.
+    ///   - fields: positions in the record, from 0, each once.
+    ///   - entityField: the field with the entity's number; nil if all rows count together.
+    ///   - entities: the numbers of the entities whose rows count; ignored without an entity field.
     package init(fields: [Int], entityField: Int?, entities: [Int64]) {
         fieldCount = fields.count
         self.entityField = entityField
@@ -50,9 +52,9 @@ package final class ValueTally {
         counts.deallocate()
     }
 
-    /// Values that are not NULL.
+    /// The number of values that are not NULL.
     ///
-    /// - Parameter entity: the number in the entity field; any where there is none.
+    /// - Parameter entity: the number in the entity field; any number if there is no such field.
     package func count(field: Int, entity: Int64) -> Int {
         guard let place = UnsafeBufferPointer(start: fields, count: fieldCount).firstIndex(of: field),
             let index = numbers.firstIndex(of: entityField == nil ? 0 : entity)
@@ -60,12 +62,12 @@ package final class ValueTally {
         return counts[index * fieldCount + place]
     }
 
-    /// Takes part in a scan that passes a row.
+    /// Counts a row that a scan passes, if it was not counted before.
     ///
     /// - Parameters:
-    ///   - previous: the key of the row before, or the one that the scan begins behind.
-    ///   - record: its beginning; seven bytes behind it may be loaded too.
-    ///   - available: bytes of the record that are there.
+    ///   - previous: the key of the row before, or the key that the scan begins behind.
+    ///   - record: the beginning of the record; seven bytes behind it must be readable too.
+    ///   - available: the number of bytes of the record that are in the page.
     @inline(__always)
     func pass(_ key: Int64, after previous: Int64, _ record: UnsafeRawPointer, available: Int) {
         guard key > reached, previous <= reached else { return }
@@ -73,7 +75,7 @@ package final class ValueTally {
         count(record, available: available)
     }
 
-    /// Counts a row's values. One whose header is impossible is left out: whoever reads it finds that.
+    /// Counts a row's values. A row with an impossible header is skipped: the scan that reads it reports the damage.
     @inline(never)
     private func count(_ record: UnsafeRawPointer, available: Int) {
         var start = 0
@@ -93,7 +95,7 @@ package final class ValueTally {
         }
         var header = start
         var place = 0
-        // Fields that a short record lacks are NULL.
+        // Fields that are missing in a short record are NULL.
         for field in 0..<end {
             guard header < headerSize, let serial = RecordForm.varint(record, &header, end: headerSize) else { return }
             guard field == fields[place] else { continue }
@@ -102,7 +104,7 @@ package final class ValueTally {
         }
     }
 
-    /// True where the first serial types of a header take one byte each.
+    /// Tells whether the first serial types of a header take one byte each.
     @inline(__always)
     private static func isOfBytes(_ header: UnsafeRawPointer, count: Int, available: Int) -> Bool {
         guard count <= available else { return false }
@@ -116,7 +118,7 @@ package final class ValueTally {
         return true
     }
 
-    /// The counts of a row's entity; nil where it has no number.
+    /// The counts of a row's entity; nil if it is none of the entities to count.
     @inline(__always)
     private func counts(
         _ record: UnsafeRawPointer, _ start: Int, _ headerSize: Int, available: Int
@@ -147,9 +149,9 @@ package final class ValueTally {
 extension TableScan {
     /// Counts some of the rows that no scan has passed yet, without reading their values.
     ///
-    /// - Precondition: the scan has a tally, begins behind what that has reached, and nothing else is read by it.
-    /// - Parameter most: rows.
-    /// - Returns: whether there may be more.
+    /// - Precondition: the scan has a tally, begins behind the tally's ``ValueTally/reached``, and is used for nothing else.
+    /// - Parameter most: the most rows to count.
+    /// - Returns: true if there may be more.
     /// - Throws: `store.damaged`, naming the page; `store.io`.
     /// - Complexity: O(pages of the rows).
     package func countRest(upTo most: Int) throws(MigrationError) -> Bool {

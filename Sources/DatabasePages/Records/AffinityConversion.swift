@@ -1,10 +1,10 @@
 import CSQLite
 import Diagnostics
 
-/// The rare conversions of a column's affinity, done by SQLite itself: text that looks like a number into a number column,
-/// and a number into a text column.
+/// The rare conversions of a column's affinity, done by SQLite itself: text that looks like a number into a number column, and
+/// a number into a text column.
 ///
-/// How many digits of a text make which number is SQLite's own business; a table of one row says it exactly.
+/// The exact conversion of digits is an internal matter of SQLite; so a table of one row does it, to the bit.
 final class AffinityConversion {
     enum Value {
         case integer(Int64)

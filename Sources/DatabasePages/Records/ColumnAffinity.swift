@@ -1,4 +1,4 @@
-/// What SQLite makes of a value when it enters a column, by the column's declared type.
+/// The affinity of a column, derived from its declared type: the conversion that SQLite applies to a value it stores there.
 package enum ColumnAffinity: UInt8, Sendable {
     case blob
     case text
@@ -6,9 +6,9 @@ package enum ColumnAffinity: UInt8, Sendable {
     case integer
     case real
 
-    /// SQLite's rules for a declared type, in their order.
+    /// Applies SQLite's rules to a declared type, in their order.
     package init(declaredType: String) {
-        // Bytes, not characters: a store's start asks for each column's several times.
+        // Bytes, not characters, for speed: opening a store asks several times for each column.
         let type = declaredType.utf8.map { $0 >= 0x61 && $0 <= 0x7A ? $0 - 0x20 : $0 }
         func has(_ word: StaticString) -> Bool {
             let word = UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount)

@@ -1,11 +1,11 @@
 import Rows
 
-/// The values of an encoded cell, one by one: where a row's record is not made at once.
+/// Decodes the values of an encoded cell one by one, for rows that are not turned into a record at once.
 package enum EncodedValues {
-    /// Puts each value into its own slot, from the one of the encoded cell on.
+    /// Puts each value into its own slot, beginning with the slot of the encoded cell.
     ///
-    /// - Parameter cells: that cell.
-    /// - Precondition: it is one that a ``RecordDecoder`` made.
+    /// - Parameter cells: the encoded cell; the slots of its other values follow.
+    /// - Precondition: a ``RecordDecoder`` made the cell.
     package static func decode(_ cells: UnsafeMutablePointer<Cell>, of batch: borrowing RowBatch) {
         let cell = cells.pointee
         let (types, body, _) = batch.encoded(cell)

@@ -1,17 +1,17 @@
-/// How a record has an integer.
+/// The encoding of an integer in a record.
 struct IntegerForm {
     let serial: UInt8
-    /// Bytes of the value.
+    /// The size of the value in bytes.
     let width: UInt8
-    /// Bits by which its 64 are shifted, so that its bytes come first.
+    /// The shift in bits that moves the value's bytes to the top of its 64-bit word.
     let shift: UInt8
 
-    /// The forms of all integers: at twice the bits of the magnitude, and behind it for negative ones, whose magnitude is their
-    /// complement's.
+    /// Makes the table of the forms of all integers. The index is twice the number of bits of the magnitude, plus one for
+    /// negative integers, whose magnitude is that of their complement.
     static func allForms() -> UnsafeMutablePointer<IntegerForm> {
         let forms = UnsafeMutablePointer<IntegerForm>.allocate(capacity: 128)
         for bits in 0..<64 {
-            // All integers of so many bits have one form, but 0 and 1, which are alone with theirs.
+            // All integers with the same number of bits have one form; 0 and 1 have forms of their own.
             let least: Int64 = bits == 0 ? 0 : 1 << Int64(bits - 1)
             for (place, value) in [least, ~least].enumerated() {
                 let (serial, width) = RecordEncoder.form(of: value)

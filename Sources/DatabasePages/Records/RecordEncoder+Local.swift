@@ -1,17 +1,17 @@
 import Rows
 
 extension RecordEncoder {
-    /// Room for a record's values that are encoded at once: all of a leaf's page but some bytes.
+    /// The room in bytes for the values of a record that is encoded at once: most of a leaf's page.
     static let localBytes = 3800
-    /// Room for their serial types.
+    /// The room in bytes for its serial types.
     static let localTypes = 240
-    /// Room behind the values for the numbers of all columns: only before texts is looked at what room is left.
+    /// The slack behind the values, for the numbers of all columns: only texts and blobs check the room that is left.
     static let localSlack = localTypes / 3 * 8 + 64
 
-    /// Encodes a row at once, where its record fits a leaf and no value has to be converted: then ``copyLocal(to:)`` writes
-    /// it, and ``size`` is its record's. Else ``prepare(_:row:)`` has to look at it.
+    /// Encodes a row at once, if its record fits a leaf and no value needs a conversion. Then ``copyLocal(to:)`` writes the
+    /// record, and ``size`` is its size. Otherwise use ``prepare(_:row:)``.
     ///
-    /// - Returns: whether it was.
+    /// - Returns: true if the row was encoded.
     func encodeLocal(_ batch: borrowing RowBatch, row: Int) -> Bool {
         precondition(batch.slots >= columnCount)
         let cells = batch.cells(ofRow: row)
@@ -19,7 +19,7 @@ extension RecordEncoder {
         let typesStart = local
         let bodyStart = local + Self.localTypes + 8
         let bodyEnd = bodyStart + Self.localBytes
-        // A byte for the header's length comes first.
+        // The first byte is left for the header's length.
         var types = typesStart + 1
         if hasKey {
             types.storeBytes(of: 0, as: UInt8.self)
@@ -85,7 +85,7 @@ extension RecordEncoder {
                     let bodyFrom = values.body.baseAddress
                 else { return false }
                 if values.types.count <= 8, values.readable.types >= 8 {
-                    // What is too much the next ones overwrite.
+                    // May copy too many bytes: the next serial types overwrite them.
                     types.storeBytes(of: typesFrom.loadUnaligned(as: UInt64.self), as: UInt64.self)
                 } else {
                     types.copyMemory(from: typesFrom, byteCount: values.types.count)
@@ -108,8 +108,8 @@ extension RecordEncoder {
         return true
     }
 
-    /// Copies up to 64 bytes without a call. Of both places 64 bytes may be touched: what is too much the values behind
-    /// overwrite.
+    /// Copies up to 64 bytes without a function call. All 64 bytes of both places may be read or written; later values
+    /// overwrite the bytes written too many.
     @inline(__always)
     private static func copyShort(_ bytes: UnsafeRawPointer, _ count: Int, to place: UnsafeMutableRawPointer) {
         place.storeBytes(of: bytes.loadUnaligned(as: SIMD2<UInt64>.self), as: SIMD2<UInt64>.self)
@@ -132,7 +132,7 @@ extension RecordEncoder {
     ) {
         types.storeBytes(of: form.serial, as: UInt8.self)
         types += 1
-        // Eight bytes whatever the width: the next value overwrites what is too much.
+        // Always writes eight bytes: the next value overwrites those that are too many.
         body.storeBytes(of: (bits &<< UInt64(form.shift)).bigEndian, as: UInt64.self)
         body += Int(form.width)
     }
@@ -144,12 +144,12 @@ extension RecordEncoder {
         put(real.bitPattern, IntegerForm(serial: 7, width: 8, shift: 0), &types, &body)
     }
 
-    /// Writes what ``encodeLocal(_:row:)`` made.
+    /// Writes the record that ``encodeLocal(_:row:)`` made.
     @inline(__always)
     func copyLocal(to place: UnsafeMutableRawPointer) {
         let header = localHeader
         if header <= 32, size >= 32 {
-            // What is too much of the header the values overwrite.
+            // May copy too many bytes of the header: the values overwrite them.
             place.storeBytes(of: local.load(as: SIMD2<UInt64>.self), as: SIMD2<UInt64>.self)
             place.storeBytes(
                 of: local.load(fromByteOffset: 16, as: SIMD2<UInt64>.self), toByteOffset: 16, as: SIMD2<UInt64>.self)

@@ -1,37 +1,37 @@
 import Diagnostics
 import Rows
 
-/// Turns a row's cells into SQLite's record: serial types first, then the values, after the columns' affinities.
+/// Encodes a row's cells as SQLite's record: serial types first, then the values, converted by the columns' affinities.
 ///
-/// Which number becomes which serial type follows SQLite: a real without fraction in a number column is kept as an integer,
-/// 0 and 1 take no bytes, NaN is NULL, -0.0 is 0.
+/// The serial types of numbers follow SQLite: a real without fraction in a number column is stored as an integer, 0 and 1 take
+/// no bytes, NaN is NULL, -0.0 is 0.
 ///
 /// Memory: 25 bytes a column, and a page.
 final class RecordEncoder {
     private let affinities: UnsafeMutablePointer<ColumnAffinity>
     private let count: Int
-    /// Whether the record begins with the row's own key, which is NULL there.
+    /// True if the record begins with the row's own key, which is NULL there.
     private let isKeyed: Bool
-    // One thread encodes: checks of exclusive access cost as much as the encoding.
+    // Only one thread encodes. Checks of exclusive access would cost as much as the encoding.
     private let serials: UnsafeMutablePointer<UInt64>
-    /// A number's bits.
+    /// For each column: the bits of a number.
     private let bits: UnsafeMutablePointer<UInt64>
-    /// A text's or blob's bytes.
+    /// For each column: the bytes of a text or blob.
     private let pointers: UnsafeMutablePointer<UnsafeRawPointer?>
     private var conversion: AffinityConversion?
-    /// The row's huge values, by slot.
+    /// The row's huge values, with their slots.
     @exclusivity(unchecked) private var huge: [(slot: Int, value: HugeValue)] = []
-    /// Bytes that a conversion made, until the record is written.
+    /// Bytes that a conversion made, kept until the record is written.
     @exclusivity(unchecked) private var converted: [UnsafeMutableRawBufferPointer] = []
     @exclusivity(unchecked) private var headerSize = 0
     @exclusivity(unchecked) private var headerLengthSize = 1
-    /// Bytes of the record.
+    /// The size of the record in bytes.
     @exclusivity(unchecked) private(set) var size = 0
-    /// Where ``encodeLocal(_:row:)`` encodes to: serial types, and behind their room the values.
+    /// The memory that ``encodeLocal(_:row:)`` encodes to: room for serial types, then the values.
     let local: UnsafeMutableRawPointer
-    /// By ``formIndex(of:)``.
+    /// The forms of integers, by ``formIndex(of:)``.
     let numberForms: UnsafeMutablePointer<IntegerForm>
-    /// Bytes of the header that it made.
+    /// The size in bytes of the header that ``encodeLocal(_:row:)`` made.
     @exclusivity(unchecked) private(set) var localHeader = 0
 
     var columnAffinities: UnsafeMutablePointer<ColumnAffinity> { affinities }
@@ -43,9 +43,11 @@ final class RecordEncoder {
         size = header + body
     }
 
+    /// Makes an encoder for a table.
+    ///
     /// - Parameters:
-    ///   - affinities: of the columns that have a slot.
-    ///   - isKeyed: whether a key column that is the row's id stands before them.
+    ///   - affinities: the affinities of the columns that have a slot.
+    ///   - isKeyed: true if a key column that is the row's id comes before them.
     init(affinities: [ColumnAffinity], isKeyed: Bool) {
         count = affinities.count
         self.affinities = .allocate(capacity: max(1, count))
@@ -73,7 +75,7 @@ final class RecordEncoder {
         converted.removeAll(keepingCapacity: true)
     }
 
-    /// Looks at a row: ``size`` is its record's. The row's bytes must stay where they are until the record is written.
+    /// Prepares a row for writing and sets ``size``. The row's bytes must stay valid until the record is written.
     func prepare(_ batch: borrowing RowBatch, row: Int) throws(MigrationError) {
         if !converted.isEmpty { dropConverted() }
         if !huge.isEmpty { huge.removeAll() }
@@ -89,12 +91,12 @@ final class RecordEncoder {
         setSize(header: header, body: body)
     }
 
-    /// The serial type of an integer, and its bytes.
+    /// The serial type of an integer, and its size in bytes.
     @inline(__always)
     static func form(of value: Int64) -> (serial: UInt64, width: Int) {
         let magnitude = UInt64(bitPattern: value ^ (value &>> 63))
         if magnitude <= 1, value >= 0 { return (8 &+ magnitude, 0) }
-        // Bytes that hold the value's bits and its sign's; of five SQLite makes six, and of seven eight.
+        // The bytes that hold the value's bits and its sign. SQLite uses six instead of five bytes, and eight instead of seven.
         let bytes = (72 &- magnitude.leadingZeroBitCount) &>> 3
         let wide = bytes > 4
         let isEight = bytes > 6
@@ -103,16 +105,16 @@ final class RecordEncoder {
         )
     }
 
-    /// Which of ``IntegerForm/allForms()`` is an integer's.
+    /// The index of an integer's form in ``IntegerForm/allForms()``.
     @inline(__always)
     static func formIndex(of value: Int64) -> Int {
         let sign = value &>> 63
-        // Never zero: its bits and one more.
+        // Shifted, so that the word is never zero; it has one bit more than the magnitude.
         let magnitude = UInt64(bitPattern: value ^ sign) &<< 1 | 1
         return (63 &- magnitude.leadingZeroBitCount) &<< 1 &- Int(truncatingIfNeeded: sign)
     }
 
-    /// Looks at some of a row's cells, and a number behind them: an index's entry. The encoder's columns are those of the
+    /// Prepares an index's entry: some of a row's cells, and the row's id behind them. The encoder's columns are those of the
     /// index.
     ///
     /// - Parameter slots: the batch's slots of all columns but the last.
@@ -144,7 +146,7 @@ final class RecordEncoder {
 
     // MARK: - Serial types
 
-    /// Sets a column's serial type, and what its bytes are made of, and returns their count.
+    /// Sets a column's serial type, and the source of its bytes. Returns the number of these bytes.
     @inline(__always)
     private func place(_ cell: Cell, of batch: borrowing RowBatch, _ slot: Int) throws(MigrationError) -> Int {
         switch cell.kind {
@@ -220,7 +222,7 @@ final class RecordEncoder {
         return value.count
     }
 
-    /// What a conversion gave: it is not converted again.
+    /// Places the result of a conversion, which is not converted again.
     private func place(
         _ value: AffinityConversion.Value, _ affinity: ColumnAffinity, _ slot: Int
     ) throws(MigrationError) -> Int {
@@ -248,7 +250,7 @@ final class RecordEncoder {
         return made
     }
 
-    /// Whether a text could be one that SQLite reads as a number: its first byte that is not white is one of a number.
+    /// Tells whether SQLite might read a text as a number: its first byte that is no white space can begin a number.
     private static func mayBeNumber(_ bytes: UnsafeRawBufferPointer) -> Bool {
         for byte in bytes {
             switch byte {
@@ -263,7 +265,7 @@ final class RecordEncoder {
 
     // MARK: - Writing
 
-    /// Writes the record to a place with room for ``size`` bytes.
+    /// Writes the record to memory with room for ``size`` bytes.
     func write(to place: UnsafeMutableRawPointer) {
         let end = place + size
         var place = place + writeHeader(to: place)
@@ -278,7 +280,7 @@ final class RecordEncoder {
                 let width = RecordForm.size(ofNumber: serial)
                 if width == 0 { continue }
                 if end - place >= 8 {
-                    // Eight bytes at once: what follows is still to be written.
+                    // Eight bytes at once: the bytes behind this value are written later.
                     let word = bits[slot] &<< UInt64(truncatingIfNeeded: 64 &- 8 &* width)
                     place.storeBytes(of: word.bigEndian, as: UInt64.self)
                     place += width
@@ -312,7 +314,7 @@ final class RecordEncoder {
     @inline(__always)
     private func writeHeader(to start: UnsafeMutableRawPointer) -> Int {
         var place = start
-        // A header length of 127 and more may take a byte more than its value needs: then it is padded, as SQLite does not.
+        // The size counts the bytes of the size itself, see `setSize`.
         place += Varint.write(UInt64(headerSize), to: place)
         if isKeyed {
             place.storeBytes(of: 0, as: UInt8.self)

@@ -2,24 +2,26 @@ import Diagnostics
 
 /// The b-tree of an index, built from the leaves up while entries come in ascending order.
 ///
-/// An index keeps each entry once: the last cell of a page that is full moves up as the divider. The page of the highest
-/// level goes to the root page that SQLite gave the index.
+/// An index holds each entry once: the last cell of a full page moves up as the divider. The page of the highest level goes to
+/// the root page that SQLite gave the index.
 ///
 /// Memory: one page a level.
 final class IndexTree {
     final class Level {
         var image = PageImage(.indexInterior)
-        /// The child behind the last cell, once the level below is closed.
+        /// The child behind the last cell, once the page of the level below is closed.
         var right: UInt32 = 0
     }
 
     let root: UInt32
     private let output: PageOutput
     private let map: PointerMap
-    // One thread appends: checks of exclusive access cost as much as the appending.
+    // Only one thread appends. Checks of exclusive access would cost as much as the append itself.
     @exclusivity(unchecked) var leaf = PageImage(.indexLeaf)
     var levels: [Level] = []
 
+    /// Makes an empty tree.
+    ///
     /// - Parameter root: the index's root page, empty.
     init(root: UInt32, output: PageOutput, map: PointerMap) {
         self.root = root
@@ -27,9 +29,9 @@ final class IndexTree {
         self.map = map
     }
 
-    /// Adds an entry's record.
+    /// Appends an entry's record.
     func append(_ payload: UnsafeRawBufferPointer) throws(MigrationError) {
-        // Entries of numbers.
+        // The fast path for small entries, such as those of numbers.
         if payload.count < 128, payload.count >= 3, let start = payload.baseAddress,
             leaf.hasRoom(for: payload.count + 1)
         {
@@ -82,7 +84,7 @@ final class IndexTree {
         }
     }
 
-    /// Writes the open pages, the highest to the root page. Nothing may be added afterwards.
+    /// Writes the open pages, the highest one to the root page. Nothing may be appended afterwards.
     func finish() throws(MigrationError) {
         guard leaf.count > 0 else { return }
         let space = UnsafeMutableRawPointer.allocate(byteCount: PageGeometry.pageSize, alignment: 16)

@@ -1,6 +1,6 @@
 import Diagnostics
 
-/// A b-tree page while its cells come: cell pointers grow up behind the header, contents grow down from the end.
+/// A b-tree page that is being filled: cell pointers grow up behind the header, contents grow down from the end.
 ///
 /// Memory: one page and a word for each cell with overflow.
 struct PageImage: ~Copyable {
@@ -8,7 +8,7 @@ struct PageImage: ~Copyable {
     let kind: PageKind
     var count = 0
     var contentStart = PageGeometry.pageSize
-    /// First overflow pages of the cells, by cell.
+    /// The first overflow pages of the cells that have any.
     var overflows: [(cell: Int, page: UInt32)] = []
 
     init(_ kind: PageKind) {
@@ -19,11 +19,11 @@ struct PageImage: ~Copyable {
 
     deinit { bytes.deallocate() }
 
-    /// Whether a cell of so many bytes, four at least, has room.
+    /// Tells whether there is room for a cell of a size; at least four bytes.
     @inline(__always)
     func hasRoom(for cell: Int) -> Bool { contentStart - kind.headerSize - 2 * (count + 1) >= cell }
 
-    /// Makes room for a cell and returns its place.
+    /// Makes room for a cell. Returns its memory.
     @inline(__always)
     mutating func addCell(_ size: Int, overflow: UInt32? = nil) -> UnsafeMutableRawPointer {
         let size = max(4, size)
@@ -36,12 +36,12 @@ struct PageImage: ~Copyable {
         return bytes + contentStart
     }
 
-    /// The place of a cell.
+    /// The memory of a cell.
     func cell(_ index: Int) -> UnsafeMutableRawPointer {
         bytes + Int(UInt16(bigEndian: bytes.load(fromByteOffset: kind.headerSize + 2 * index, as: UInt16.self)))
     }
 
-    /// Takes the last cell out and returns its bytes and its first overflow page.
+    /// Removes the last cell. Returns its bytes and its first overflow page.
     mutating func removeLastCell() -> (bytes: [UInt8], overflow: UInt32?) {
         let start = cell(count - 1)
         let end = count > 1 ? cell(count - 2) : bytes + PageGeometry.pageSize
@@ -54,7 +54,7 @@ struct PageImage: ~Copyable {
         return (taken, overflow)
     }
 
-    /// Whether the cells fill the space from the end down to where the contents start.
+    /// True if the cells fill the space from the page's end down to the start of the contents.
     var isConsistent: Bool {
         var end = PageGeometry.pageSize
         for index in 0..<count {
@@ -65,10 +65,10 @@ struct PageImage: ~Copyable {
         return end == contentStart && contentStart >= kind.headerSize + 2 * count
     }
 
-    /// Writes the header, puts the page at a place and empties the image.
+    /// Writes the header, copies the page to its final memory and empties the image.
     ///
     /// - Parameters:
-    ///   - number: the page's number, which is entered as the parent of its overflow pages and of its children.
+    ///   - number: the page's number, which the pointer map receives as the parent of its overflow pages and children.
     ///   - rightmost: the child of an interior page behind its last cell.
     mutating func put(
         at place: UnsafeMutableRawPointer, number: UInt32, rightmost: UInt32?, map: PointerMap
@@ -87,7 +87,8 @@ struct PageImage: ~Copyable {
             try map.set(rightmost, .tree, parent: number)
             bytes.storeBytes(of: rightmost.bigEndian, toByteOffset: 8, as: UInt32.self)
         }
-        // What stands between the pointers and the contents is of the page before: no byte of it may leave.
+        // Between the pointers and the contents there may be bytes of an earlier page: clear them, so that none gets into the
+        // file.
         let pointersEnd = kind.headerSize + 2 * count
         (bytes + pointersEnd).initializeMemory(as: UInt8.self, repeating: 0, count: contentStart - pointersEnd)
         place.copyMemory(from: bytes, byteCount: PageGeometry.pageSize)

@@ -2,28 +2,30 @@ import Diagnostics
 
 /// The b-tree of a table, built from the leaves up while rows come in ascending key order.
 ///
-/// On each level one page is open. When a leaf is full it gets its number and its last key goes up as the divider; an
-/// interior page that is full gives its own last divider up, so no page is left without a cell. The page of the highest
-/// level goes to the root page that SQLite gave the table.
+/// One page is open on each level. A full leaf gets its number, and its last key moves up as the divider. A full interior page
+/// gives its own last divider up, so that no page is left without a cell. The page of the highest level goes to the root page
+/// that SQLite gave the table.
 ///
 /// Memory: one page a level.
 final class TableTree {
     final class Level {
         var image = PageImage(.tableInterior)
-        /// Key of the image's last cell.
+        /// The key of the image's last cell.
         var lastKey: Int64 = 0
-        /// The child behind the last cell and its greatest key.
+        /// The child behind the last cell, and the child's greatest key.
         var right: (page: UInt32, key: Int64)?
     }
 
     let root: UInt32
     private let output: PageOutput
     private let map: PointerMap
-    // One thread appends: checks of exclusive access cost as much as the appending.
+    // Only one thread appends. Checks of exclusive access would cost as much as the append itself.
     @exclusivity(unchecked) var leaf = PageImage(.tableLeaf)
     var levels: [Level] = []
     @exclusivity(unchecked) var lastKey: Int64?
 
+    /// Makes an empty tree.
+    ///
     /// - Parameter root: the table's root page, empty.
     init(root: UInt32, output: PageOutput, map: PointerMap) {
         self.root = root
@@ -31,13 +33,14 @@ final class TableTree {
         self.map = map
     }
 
-    /// Adds a row's cell.
+    /// Appends a row's cell.
     ///
     /// - Parameters:
-    ///   - key: greater than all before.
-    ///   - payload: bytes of the record.
-    ///   - body: writes the record; all of it into the space where it is given one, else through the writer.
-    /// - Throws: `store.keyOrder` where the key is not greater than the last.
+    ///   - key: greater than all keys before.
+    ///   - payload: the size of the record in bytes.
+    ///   - fitting: writes the whole record into memory, if it fits the leaf.
+    ///   - spanning: writes the record through a writer otherwise.
+    /// - Throws: `store.keyOrder` if the key is not greater than the last one.
     @inline(__always)
     func append(
         key: Int64, payload: Int, fitting: (UnsafeMutableRawPointer) -> Void,
@@ -65,13 +68,13 @@ final class TableTree {
         writer.finish()
     }
 
-    /// Adds a row's cell whose record stays in the leaf.
+    /// Appends a row's cell whose record stays in the leaf.
     ///
     /// - Parameters:
-    ///   - key: greater than all before.
-    ///   - payload: bytes of the record, no more than a leaf takes.
+    ///   - key: greater than all keys before.
+    ///   - payload: the size of the record in bytes, at most what a leaf takes.
     ///   - body: writes the record.
-    /// - Throws: `store.keyOrder` where the key is not greater than the last.
+    /// - Throws: `store.keyOrder` if the key is not greater than the last one.
     @inline(__always)
     func append(key: Int64, local payload: Int, body: (UnsafeMutableRawPointer) -> Void) throws(MigrationError) {
         if let lastKey, key <= lastKey { throw disorder(key, after: lastKey) }
@@ -120,7 +123,7 @@ final class TableTree {
         bytes.prefix(4).reduce(0) { $0 << 8 | UInt32($1) }
     }
 
-    /// Writes the open pages, the highest to the root page. Nothing may be added afterwards.
+    /// Writes the open pages, the highest one to the root page. Nothing may be appended afterwards.
     func finish() throws(MigrationError) {
         guard lastKey != nil else { return }
         let space = UnsafeMutableRawPointer.allocate(byteCount: PageGeometry.pageSize, alignment: 16)

@@ -1,9 +1,10 @@
 import Diagnostics
 
-/// Pairs of an ``AssociationTable`` whose sources never go down and whose destinations go up with every pair: what
-/// policies make that create one, several or no objects of each source object.
+/// The pairs of an ``AssociationTable`` whose sources never go down and whose destinations go up with every pair. Policies that
+/// create one, several or no objects of each source object make such pairs.
 ///
-/// Three sets: the sources, the destinations, and the numbers of the pairs at which a source begins.
+/// Three sets hold them: the sources, the destinations, and the numbers of the pairs at which a source begins.
+///
 /// Memory: its allowance; 0 to 0.5 bytes a pair beyond it on disk.
 final class AscendingPairs {
     let sourceEntity: UInt32
@@ -29,7 +30,7 @@ final class AscendingPairs {
         for set in [sources, destinations, starts] { try set.save(to: &state) }
     }
 
-    /// Pairs that were written down.
+    /// Restores saved pairs.
     ///
     /// - Throws: `journal.damaged`, `spill.io` (74), `spill.permission` (77).
     convenience init(
@@ -44,16 +45,16 @@ final class AscendingPairs {
         }
     }
 
-    /// Pairs.
+    /// The number of pairs.
     var count: Int { destinations.count }
     var sourceCount: Int { sources.count }
 
-    /// Bytes of the sets in memory.
+    /// The size in bytes of the sets in memory.
     var bytesInMemory: Int { sources.bytesInMemory + destinations.bytesInMemory + starts.bytesInMemory }
 
-    /// Adds a pair where it keeps the order, or is there.
+    /// Adds a pair if it keeps the order, or is in the table already.
     ///
-    /// - Returns: false where it cannot be held.
+    /// - Returns: false if this form cannot hold the pair.
     func add(source: ObjectReference, destination: ObjectReference) throws(MigrationError) -> Bool {
         guard source.entity == sourceEntity, destination.entity == destinationEntity else { return false }
         guard count > 0, source.key <= sources.lastKey else {
@@ -81,7 +82,7 @@ final class AscendingPairs {
         assert(sources.count == starts.count && destinations.count >= sources.count, "each source begins at a pair")
     }
 
-    /// The numbers of a source's pairs; nil where it has none.
+    /// The range of the numbers of a source's pairs; nil if it has none.
     func pairs(of source: ObjectReference) throws(MigrationError) -> Range<Int>? {
         guard source.entity == sourceEntity, let rank = try sources.rank(of: source.key) else { return nil }
         return try pairs(ofRank: rank)
@@ -99,20 +100,20 @@ final class AscendingPairs {
         return Int(bounds.0)..<Int(bounds.1)
     }
 
-    /// The destination of a pair.
+    /// The destination of the pair with a number.
     func destination(_ number: Int) throws(MigrationError) -> ObjectReference? {
         guard let key = try destinations.key(atRank: number) else { return nil }
         return ObjectReference(entity: destinationEntity, key: key)
     }
 
-    /// The source of a destination; it has one.
+    /// The source of a destination; nil if the destination is in no pair.
     ///
     /// - Complexity: O(log n).
     func source(of destination: ObjectReference) throws(MigrationError) -> ObjectReference? {
         guard destination.entity == destinationEntity, let number = try destinations.rank(of: destination.key) else {
             return nil
         }
-        // The last source that begins at the pair or before: mostly it is near.
+        // Find the last source that begins at this pair or before. It is mostly near.
         var low = 0
         var high = sources.count
         var near = number
@@ -132,19 +133,19 @@ final class AscendingPairs {
         return ObjectReference(entity: sourceEntity, key: key)
     }
 
-    /// Goes over the pairs there are now, in order of association.
+    /// A walk over the pairs, in order of association, as they are now.
     func walk() -> PairWalk { AscendingWalk(self, sources: sources, destinations: destinations, starts: starts) }
 }
 
-/// Pairs in order of association, which is that of their sources.
+/// Pairs in order of association, which is also the order of their sources.
 class PairWalk {
-    /// The next pair; nil at the end.
+    /// Returns the next pair; nil at the end.
     ///
     /// - Throws: `spill.damaged`, `spill.io` (74).
     func next() throws(MigrationError) -> (source: ObjectReference, destination: ObjectReference)? { nil }
 }
 
-/// The pairs of ``AscendingPairs``, as they were when the walk began.
+/// Walks over the pairs of ``AscendingPairs``, as they were when the walk began.
 ///
 /// Memory: 1,536 keys. It keeps the sets, and so their files, alive.
 private final class AscendingWalk: PairWalk {
@@ -182,7 +183,7 @@ private final class AscendingWalk: PairWalk {
     }
 }
 
-/// The keys of a ``KeyIndex`` one after the other; those appended meanwhile too.
+/// Reads the keys of a ``KeyIndex`` one after the other, including keys that are appended meanwhile.
 ///
 /// Memory: 512 keys.
 private final class KeyStream {

@@ -1,13 +1,13 @@
 import Diagnostics
 
 extension AssociationTable {
-    /// The distinct destinations in order of first association, each with the source it was first associated with.
+    /// The distinct destinations in order of first association, each with its first source.
     ///
-    /// They are those of now: pairs added later are not seen. Where destinations were not associated in ascending
-    /// order, they are
-    /// sorted first.
+    /// The cursor shows the pairs as they are now; pairs added later are not seen. If destinations were not associated in
+    /// ascending order, they are sorted first.
     ///
     /// Memory of the cursor: a block for each run, or a quarter of the table's allowance.
+    ///
     /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func destinationsInOrderOfFirstAssociation() throws(MigrationError) -> DestinationCursor {
         guard forward != nil else { return DestinationCursor(.walk(orderedWalk())) }
@@ -33,9 +33,10 @@ extension AssociationTable {
         return DestinationCursor(.sorted(try sorter.finish(), layout))
     }
 
-    /// Shows the source of every pair in order of association.
+    /// Passes the source of every pair to a closure, in order of association.
     ///
-    /// Where sources were not associated in ascending order, they are sorted first: a quarter of the table's allowance.
+    /// If sources were not associated in ascending order, they are sorted first, in a quarter of the table's allowance.
+    ///
     /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77), and what the closure throws.
     package func forEachSourceInOrderOfAssociation(_ body: (ObjectReference) throws -> Void) throws {
         guard let forward else {
@@ -58,11 +59,12 @@ extension AssociationTable {
         while try sorted.next(into: words) { try body(layout.decode(words + 1)) }
     }
 
-    /// All pairs, by source (entity, then key), those of a source in order of association.
+    /// All pairs by source (entity, then key); those of a source in order of association.
     ///
-    /// They are those of now: pairs added later are not seen.
+    /// The cursor shows the pairs as they are now; pairs added later are not seen.
     ///
     /// Memory of the cursor: a block for each run.
+    ///
     /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func pairs() throws(MigrationError) -> PairCursor {
         try dropDuplicates()
@@ -73,7 +75,7 @@ extension AssociationTable {
     }
 }
 
-/// The pairs of a monotonic table in order, as they were when the walk began.
+/// Walks over the pairs of a monotonic table in order, as they were when the walk began.
 ///
 /// Memory: 512 keys. It keeps the keys, and so their file, alive.
 final class MonotonicWalk: PairWalk {
@@ -92,14 +94,14 @@ final class MonotonicWalk: PairWalk {
 
     deinit { keys.deallocate() }
 
-    /// The next pair; nil at the end.
+    /// Returns the next pair; nil at the end.
     ///
     /// - Throws: `spill.damaged`, `spill.io` (74).
     override func next() throws(MigrationError) -> (source: ObjectReference, destination: ObjectReference)? {
         if position == count {
             start += count
             position = 0
-            // Keys may have been appended since.
+            // Keys may have been appended since the walk began: leave them out.
             count = try form.keys.keys(fromRank: start, into: keys)
             count = min(count, end - start)
             if count == 0 { return nil }
@@ -114,7 +116,7 @@ final class MonotonicWalk: PairWalk {
     }
 }
 
-/// The distinct destinations of an ``AssociationTable``, in order of first association.
+/// Reads the distinct destinations of an ``AssociationTable``, in order of first association.
 package final class DestinationCursor {
     enum Origin {
         case walk(PairWalk?)
@@ -133,7 +135,7 @@ package final class DestinationCursor {
 
     deinit { words.deallocate() }
 
-    /// The next destination and its first source; nil at the end.
+    /// Returns the next destination and its first source; nil at the end.
     ///
     /// - Throws: `spill.damaged`, `spill.io` (74).
     package func next() throws(MigrationError) -> (destination: ObjectReference, firstSource: ObjectReference)? {
@@ -156,7 +158,7 @@ package final class DestinationCursor {
     }
 }
 
-/// The pairs of an ``AssociationTable``, by source.
+/// Reads the pairs of an ``AssociationTable``, by source.
 package final class PairCursor {
     private let walk: PairWalk?
     private let log: RecordCursor?
@@ -172,7 +174,7 @@ package final class PairCursor {
 
     deinit { words.deallocate() }
 
-    /// The next pair; nil at the end.
+    /// Returns the next pair; nil at the end.
     ///
     /// - Throws: `spill.damaged`, `spill.io` (74).
     package func next() throws(MigrationError) -> (source: ObjectReference, destination: ObjectReference)? {

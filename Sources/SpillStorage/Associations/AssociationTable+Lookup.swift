@@ -1,10 +1,10 @@
 import Diagnostics
 
 extension AssociationTable {
-    /// Adds the destinations of a source to an array, in order of association, each once.
+    /// Appends the destinations of a source to an array, in order of association, each once.
     ///
     /// - Throws: `spill.damaged`, `spill.io` (74).
-    /// - Complexity: O(log n) and the answer.
+    /// - Complexity: O(log n) and the size of the answer.
     package func destinations(
         of source: ObjectReference, into found: inout [ObjectReference]
     ) throws(MigrationError) {
@@ -19,12 +19,12 @@ extension AssociationTable {
         }
     }
 
-    /// Adds the sources of a destination to an array, in order of association, each once.
+    /// Appends the sources of a destination to an array, in order of association, each once.
     ///
     /// The first call on a table that is not monotonic sorts its pairs by destination.
     ///
     /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
-    /// - Complexity: O(log n) and the answer.
+    /// - Complexity: O(log n) and the size of the answer.
     package func sources(of destination: ObjectReference, into found: inout [ObjectReference]) throws(MigrationError) {
         guard forward == nil else {
             try partners(of: destination, in: try reversed(), into: &found)
@@ -45,7 +45,7 @@ extension AssociationTable {
         }
     }
 
-    /// The destination that was associated first with a source; nil where there is none.
+    /// The destination that was associated first with a source; nil if there is none.
     ///
     /// - Throws: `spill.damaged`, `spill.io` (74).
     /// - Complexity: O(log n) and the source's pairs.
@@ -64,15 +64,15 @@ extension AssociationTable {
         return destination
     }
 
-    /// The destination first associated with each of many sources of one entity, `ObjectReference.none` where there is
-    /// none.
+    /// Finds the first destination of each of many sources of one entity; `ObjectReference.none` if there is none.
     ///
-    /// The fast way for large tables: each block is read once for all sources in it.
-    /// Memory: 16 to 24 bytes a key during the call, where the table is not monotonic.
+    /// This is the fast way for large tables: each block is read once for all sources in it.
+    ///
+    /// Memory: 16 to 24 bytes a key during the call, if the table is not monotonic.
     ///
     /// - Parameters:
-    ///   - keys: ascending; equal ones are allowed.
-    ///   - found: room for as many.
+    ///   - keys: the sources' keys, ascending; equal ones are allowed.
+    ///   - found: room for as many references.
     /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func firstDestinations(
         entity: UInt32, sortedKeys keys: UnsafeBufferPointer<Int64>,
@@ -107,14 +107,14 @@ extension AssociationTable {
         }
     }
 
-    /// All destinations of many sources of one entity: those of a source in order of association, each once.
+    /// Finds all destinations of many sources of one entity: those of a source in order of association, each once.
     ///
     /// Memory: the answer, 24 bytes for each of its references while it is put in order, and 16 bytes a key.
     ///
     /// - Parameters:
-    ///   - keys: ascending; equal ones are allowed.
-    ///   - found: gets the destinations of all sources, one source after the other; its content is replaced.
-    ///   - ends: gets for each key the end of its destinations in `found`; its content is replaced.
+    ///   - keys: the sources' keys, ascending; equal ones are allowed.
+    ///   - found: receives the destinations of all sources, one source after the other; its content is replaced.
+    ///   - ends: receives for each key the end of its destinations in `found`; its content is replaced.
     /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func destinations(
         entity: UInt32, sortedKeys keys: UnsafeBufferPointer<Int64>, into found: inout [ObjectReference],
@@ -153,7 +153,7 @@ extension AssociationTable {
         _ body: (Int, UnsafePointer<UInt64>) -> Void
     ) throws(MigrationError) {
         let (layout, size) = (self.layout, self.layout.referenceWords)
-        // Keys beyond the narrow form are in no narrow table: those at both ends are left out.
+        // A narrow table cannot hold keys beyond the narrow form: skip them at both ends.
         var (first, last) = (0, keys.count)
         if !layout.isWide {
             while first < last, !PairLayout.isNarrow(ObjectReference(entity: entity, key: keys[first])) { first += 1 }
@@ -209,7 +209,7 @@ extension AssociationTable {
         Self.dropRepeats(&partners, from: start)
     }
 
-    /// Keeps the first of equal references from an index on.
+    /// Keeps the first of equal references, from an index on.
     private static func dropRepeats(_ references: inout [ObjectReference], from start: Int) {
         guard references.count - start > 1 else { return }
         var kept = start

@@ -2,29 +2,33 @@ import Diagnostics
 
 /// The pairs of source and destination objects of one entity mapping: on disk, readable at any time between adds.
 ///
-/// Pairs come in any order, a pair twice counts once, and the order of association is kept. While all pairs have one
-/// source entity and one destination entity and sources ascend, a table is sets of keys: of the sources alone where each
-/// has one destination, numbered along (first one + rank) or with the source's key, 0 to 0.14 bytes a pair; else
-/// ``AscendingPairs`` where destinations ascend too. The first pair that does not fit converts it, once, to a
-/// ``RecordLog`` of (source, sequence, destination); the log the other way round is made when it is first asked for.
+/// Pairs come in any order, a pair added twice counts once, and the order of association is kept. The table has one of three
+/// forms.
 ///
-/// Memory: the allowance, and the directories of ``KeyIndex`` or ``RecordLog``. For use by one thread. After an error
-/// of writing
-/// it is only to be released.
+/// 1. The set of the sources' keys. It serves while all pairs have one source entity and one destination entity, sources
+///   ascend, each source has one destination, and the destinations' keys follow from the sources: the first one + rank, or the
+///   source's own key. It takes 0 to 0.14 bytes a pair.
+/// 2. ``AscendingPairs``, if the first form does not fit: while there is still one entity on each side, sources never go down
+///   and destinations ascend.
+/// 3. A ``RecordLog`` of (source, sequence, destination). The first pair that fits neither of the other forms converts the
+///   table, once. The reversed log is made when it is first asked for.
+///
+/// Memory: the allowance, and the directories of ``KeyIndex`` or ``RecordLog``. For use by one thread. After an error of
+/// writing the table must only be released.
 package final class AssociationTable {
-    /// The form of pairs whose destinations follow from their sources.
+    /// Pairs whose destinations follow from their sources.
     struct Monotonic {
         var keys: KeyIndex
         var sourceEntity: UInt32
         var destinationEntity: UInt32
-        /// The first destination's key.
+        /// The key of the first destination.
         var base: Int64
-        /// Each destination is base + rank so far.
+        /// True while each destination is base + rank.
         var mayBeRanked = true
-        /// Each destination has its source's key so far.
+        /// True while each destination has its source's key.
         var mayBeIdentity: Bool
 
-        /// The destination's key of the source with a rank.
+        /// The key of the destination of the source with a rank.
         func destination(rank: Int, source: Int64) -> Int64 { mayBeRanked ? base &+ Int64(rank) : source }
     }
 
@@ -43,18 +47,18 @@ package final class AssociationTable {
     private var lastSource = ObjectReference.none
     private var lastDestination = ObjectReference.none
     private var mayHaveDuplicates = false
-    /// Whether destinations never went down so far: the order of their keys is that of first association.
+    /// True while destinations never went down: the order of their keys is then that of first association.
     private(set) var destinationsAscend = true
     let record: UnsafeMutablePointer<UInt64>
     var sequences: [UInt64] = []
     private var probes = 0
 
-    /// An empty table; no file is made until the allowance is used up.
+    /// Makes an empty table. It makes no file until the allowance is used up.
     ///
     /// - Parameters:
-    ///   - name: the beginning of its files' names.
-    ///   - memory: bytes to use for sets of keys and for sorting; 64 KiB is the least that it keeps to.
-    ///   - logs: what it shares with other tables for pairs that fit no such set.
+    ///   - name: the prefix of its files' names.
+    ///   - memory: the allowance in bytes for sets of keys and for sorting; 64 KiB are used at least.
+    ///   - logs: the memory shared with other tables, for pairs that fit no set of keys.
     package init(directory: WorkDirectory, name: String, memory: Int, logs: RecordMemory) {
         self.directory = directory
         self.name = name
@@ -64,9 +68,9 @@ package final class AssociationTable {
         record.initialize(repeating: 0, count: 5)
     }
 
-    /// An empty table with an allowance of its own.
+    /// Makes an empty table with an allowance of its own.
     ///
-    /// - Parameter memory: bytes to use; 512 KiB is the least that it keeps to.
+    /// - Parameter memory: the allowance in bytes; 512 KiB are used at least.
     package convenience init(directory: WorkDirectory, name: String, memory: Int) {
         let memory = max(memory, 512 * 1024)
         self.init(directory: directory, name: name, memory: memory / 2, logs: RecordMemory(bytes: memory / 4 * 3))
@@ -74,13 +78,13 @@ package final class AssociationTable {
 
     deinit { record.deallocate() }
 
-    /// Whether the table is sets of keys.
+    /// True if the table consists of sets of keys.
     package var isMonotonic: Bool { forward == nil }
 
-    /// The pairs in the table.
+    /// The number of pairs in the table.
     ///
-    /// Where a pair may have been added twice they are sorted once to find out: O(n log n), then O(1) until the next
-    /// such add.
+    /// If a pair may have been added twice, the pairs are sorted once to find out: O(n log n), then O(1) until the next such
+    /// add.
     ///
     /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func count() throws(MigrationError) -> Int {
@@ -89,16 +93,16 @@ package final class AssociationTable {
         return forward?.count ?? 0
     }
 
-    /// Bytes in memory of the sets of keys that the table is, their directories included; what is on disk is not
-    /// counted, nor are pairs that fit no such set.
+    /// The size in bytes of the table's sets of keys in memory, including their directories. Bytes on disk and pairs in logs
+    /// are not counted.
     package var bytesInMemory: Int { ascending?.bytesInMemory ?? monotonic?.keys.bytesInMemory ?? 0 }
 
-    /// The distinct destinations, where they are known without looking at each pair; nil where they are not.
+    /// The number of distinct destinations, if it is known without a look at each pair; otherwise nil.
     ///
     /// In sets of keys every pair has a destination of its own.
     package var countOfDestinations: Int? { forward == nil ? ascending?.count ?? monotonic?.keys.count ?? 0 : nil }
 
-    /// Adds a pair, unless it is there.
+    /// Adds a pair, unless the table has it.
     ///
     /// - Precondition: neither is ``ObjectReference/none``.
     /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
@@ -113,13 +117,13 @@ package final class AssociationTable {
         try addGeneral(source: source, destination: destination)
     }
 
-    /// The sources of the pairs, where each has one destination and these are numbered along.
+    /// The sources of the pairs, if each has one destination and the destinations' keys are the first one + rank.
     ///
     /// - Parameters:
-    ///   - entity: of all sources.
-    ///   - destinationEntity: of all destinations.
-    /// - Returns: the sources' keys and the key of the first one's destination; nil where the pairs have another form, and
-    ///   where there are none. No pair may be added any more.
+    ///   - entity: the entity of all sources.
+    ///   - destinationEntity: the entity of all destinations.
+    /// - Returns: the sources' keys and the key of the first destination; nil if the pairs have another form, or if there are
+    ///   none. No pair may be added afterwards.
     /// - Throws: `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func rankedSources(
         entity: Int, destinationEntity: Int
@@ -131,7 +135,7 @@ package final class AssociationTable {
         return (form.keys, form.base)
     }
 
-    /// Puts the pairs on disk and gives their memory back, where they are more than some.
+    /// Writes the pairs to disk and frees their memory. A set of keys stays in memory if it is small, see ``KeyIndex/park()``.
     ///
     /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func park() throws(MigrationError) {
@@ -140,7 +144,7 @@ package final class AssociationTable {
         try backward?.release()
     }
 
-    /// Forgets all pairs and removes the files. Cursors made before keep theirs.
+    /// Removes all pairs and the files. Existing cursors keep theirs.
     package func removeAll() {
         monotonic = nil
         ascending = nil
@@ -157,12 +161,12 @@ package final class AssociationTable {
         probes = 0
     }
 
-    /// Joins the runs of pairs into one: worth it once the adds are over and before very many lookups.
+    /// Merges the runs of pairs into one. This pays once the adds are over and before very many lookups.
     ///
     /// Bulk lookups do it by themselves after as many probes as a sixteenth of the pairs. It changes no answer.
     ///
     /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
-    /// - Complexity: O(n log runs), and the size of the pairs on disk a second time meanwhile.
+    /// - Complexity: O(n log runs). The pairs take twice their size on disk meanwhile.
     package func prepareForLookups() throws(MigrationError) {
         try monotonic?.keys.seal()
         try ascending?.seal()
@@ -171,7 +175,7 @@ package final class AssociationTable {
 
     // MARK: Outliving the process
 
-    /// Writes what is in memory to the files, but for what is small, and the table's state.
+    /// Writes the pairs in memory to the files, except for small sets, then the table's state.
     ///
     /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func save(to state: inout StateWriter) throws(MigrationError) {
@@ -197,7 +201,7 @@ package final class AssociationTable {
         state.write(destinationsAscend)
     }
 
-    /// Takes over a table that was written; this one is empty.
+    /// Restores a saved table. This one must be empty.
     ///
     /// - Throws: `journal.damaged`, `spill.io` (74), `spill.permission` (77).
     package func restore(from state: inout StateReader) throws(MigrationError) {
@@ -236,15 +240,15 @@ package final class AssociationTable {
 
     // MARK: Adding
 
-    /// Adds a pair for each of some sources: with the next destination.
+    /// Adds a pair for each of some sources; their destinations have consecutive keys.
     ///
     /// - Parameters:
-    ///   - sources: keys, ascending.
-    ///   - entity: of the sources.
-    ///   - first: the key of the first one's destination; the others' follow it.
-    ///   - destinationEntity: of the destinations.
+    ///   - sources: the sources' keys, ascending.
+    ///   - entity: the entity of the sources.
+    ///   - first: the key of the first destination.
+    ///   - destinationEntity: the entity of the destinations.
     /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
-    /// - Complexity: O(sources) where they are numbered along, else as ``add(source:destination:)`` for each.
+    /// - Complexity: O(sources) if the pairs keep the form base + rank, else as ``add(source:destination:)`` for each.
     package func add(
         sources: UnsafeBufferPointer<Int64>, of entity: UInt32, destinations first: Int64, of destinationEntity: UInt32
     ) throws(MigrationError) {
@@ -253,7 +257,7 @@ package final class AssociationTable {
             form.destinationEntity == destinationEntity, least > form.keys.lastKey,
             first == form.base &+ Int64(form.keys.count)
         {
-            // They all have their own keys, or none has: else it is found out one by one.
+            // If only some pairs had the sources' own keys, the flag would have to be decided pair by pair, below.
             let isIdentity = least == first && greatest &- least == Int64(sources.count) - 1
             if !form.mayBeIdentity || isIdentity { return try form.keys.append(contentsOf: sources) }
         }
@@ -289,7 +293,7 @@ package final class AssociationTable {
         return form.destination(rank: rank, source: source.key) == destination.key
     }
 
-    /// Adds a pair to sets of sources and destinations; false where it does not fit there.
+    /// Adds a pair to the sets of sources and destinations. Returns false if it does not fit there.
     private func addAscending(
         source: ObjectReference, destination: ObjectReference
     ) throws(MigrationError) -> Bool {
@@ -309,7 +313,7 @@ package final class AssociationTable {
         return true
     }
 
-    /// The pairs of a table that is sets of keys.
+    /// A walk over the pairs of a table of sets of keys; nil for other tables, and for an empty one.
     func orderedWalk() -> PairWalk? { ascending?.walk() ?? monotonic.map { MonotonicWalk($0) } }
 
     private func convert() throws(MigrationError) {
@@ -363,7 +367,7 @@ package final class AssociationTable {
             indexWords: layout.referenceWords, memory: logMemory, runsOfLevel: 12)
     }
 
-    /// Goes over to two words a reference, for entities and keys beyond the narrow form.
+    /// Converts the log to two words a reference, for entities and keys beyond the narrow form.
     private func widen() throws(MigrationError) {
         let narrow = layout
         let old = forward
@@ -382,7 +386,7 @@ package final class AssociationTable {
 
     // MARK: Other forms
 
-    /// The log of (destination, sequence, source), made now where it is missing.
+    /// The log of (destination, sequence, source). It is made now if it is missing.
     func reversed() throws(MigrationError) -> RecordLog {
         if let backward { return backward }
         let log = newLog("reverse")
@@ -403,7 +407,7 @@ package final class AssociationTable {
         return log
     }
 
-    /// Rewrites the log without the later ones of equal pairs.
+    /// Rewrites the log so that only the first of equal pairs remains.
     func dropDuplicates() throws(MigrationError) {
         guard mayHaveDuplicates, let old = forward else { return }
         let size = layout.referenceWords
@@ -438,12 +442,12 @@ package final class AssociationTable {
         mayHaveDuplicates = false
     }
 
-    /// A sorter for records as wide as the table's.
+    /// Makes a sorter for records as wide as the table's.
     func newSorter(_ suffix: String) -> RecordSorter {
         RecordSorter(directory: directory, name: name + "-" + suffix, width: layout.width, memory: memory / 2)
     }
 
-    /// Joins the log's runs once lookups have become many in proportion to its records.
+    /// Merges the log's runs once there were many lookups in proportion to its records.
     func prepare(for lookups: Int, in log: RecordLog) throws(MigrationError) {
         probes += lookups
         guard log.runCount > 1, probes > log.count / 16 else { return }

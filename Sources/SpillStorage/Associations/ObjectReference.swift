@@ -1,4 +1,4 @@
-/// Which object: its entity's number (Z_ENT) and its key (Z_PK).
+/// The identity of an object: its entity's number (Z_ENT) and its key (Z_PK).
 package struct ObjectReference: Hashable, Sendable {
     package var entity: UInt32
     package var key: Int64
@@ -8,28 +8,27 @@ package struct ObjectReference: Hashable, Sendable {
         self.key = key
     }
 
-    /// No object: what bulk lookups give where there is none. No entity has this number.
+    /// The reference to no object: bulk lookups return it if nothing is found. No entity has its number.
     package static var none: ObjectReference { ObjectReference(entity: .max, key: 0) }
-    /// Whether it is no object.
+    /// True if it refers to no object.
     package var isNone: Bool { entity == .max }
 }
 
-/// How a pair of references stands in the words of a record.
+/// The layout of a pair of references in the words of a record.
 ///
-/// Narrow: a word a reference, the entity in the top 16 bits and the key, made unsigned, in 48. Wide, where a number
-/// does not fit:
-/// two words a reference. Both orders are the same: by entity, then by key.
+/// Narrow: one word a reference, with the entity in the top 16 bits and the key, made unsigned, in the other 48. Wide, if a
+/// number does not fit: two words a reference. Both layouts sort the same: by entity, then by key.
 struct PairLayout {
     let isWide: Bool
 
-    /// Words of a reference.
+    /// The number of words of a reference.
     var referenceWords: Int { isWide ? 2 : 1 }
-    /// Words of a record of two references and a sequence number.
+    /// The number of words of a record of two references and a sequence number.
     var width: Int { isWide ? 5 : 3 }
 
     private static let bias: Int64 = 1 << 47
 
-    /// Whether a reference fits in one word.
+    /// Tells whether a reference fits in one word.
     @inline(__always)
     static func isNarrow(_ reference: ObjectReference) -> Bool {
         reference.entity < 1 << 16 && reference.key >= -bias && reference.key < bias

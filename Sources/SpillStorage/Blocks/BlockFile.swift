@@ -1,7 +1,7 @@
 import CLZ4
 import Diagnostics
 
-/// What the blocks of a file hold: the `kind` of its header.
+/// The content of a file's blocks: the `kind` of its header.
 enum BlockKind: UInt16 {
     case keys = 1
     case records = 2
@@ -10,15 +10,18 @@ enum BlockKind: UInt16 {
     case index = 5
     case entries = 6
 
-    /// How much LZ4 leaves out for speed: with 4, rows of a store compress a third faster and to 3 % more bytes.
+    /// The acceleration of LZ4, which trades size for speed. With 4, rows of a store compress a third faster and to 3 % more
+    /// bytes.
     var acceleration: Int32 { self == .rows ? 4 : 1 }
 
-    /// Blocks that stay as they are after one that LZ4 did not shrink enough.
+    /// The number of blocks that are written uncompressed after one that LZ4 did not shrink enough.
     static let blocksLeftAlone = 31
 
-    /// Whether LZ4 shrank a block enough to be worth its time. Rows have to shrink by three eighths: of rows that shrink by
-    /// less, numbers and short texts, a run with a policy on every object spends a sixth of its processor time on LZ4. Records
-    /// are packed bits, regular ones or none that LZ4 shrinks.
+    /// Tells whether LZ4 shrank a block enough to be worth its time.
+    ///
+    /// Rows must shrink by three eighths. Rows of numbers and short texts shrink by less, and LZ4 would take a sixth of the
+    /// processor time of a run with a policy on every object. Records must shrink by an eighth: they are packed bits, and LZ4
+    /// finds something in regular ones only.
     func isWorth(_ compressed: Int, of raw: Int) -> Bool {
         switch self {
         case .rows: compressed <= raw - raw / 8 * 3
@@ -30,23 +33,22 @@ enum BlockKind: UInt16 {
 
 /// A file of compressed, checksummed blocks: appended in order, read at any offset.
 ///
-/// The format, version 1, little-endian throughout.
+/// The format, version 1, little-endian throughout:
 ///
 ///     file    header, then blocks without gaps
-///     header  16 bytes: "SPILLBLK", version UInt16, kind UInt16, low 32 bits of the checksum of these 12 bytes (seed
-/// 0)
-///     block   16 bytes: raw length UInt32; stored length UInt32, its top bit set where the bytes are not compressed;
+///     header  16 bytes: "SPILLBLK", version UInt16, kind UInt16, low 32 bits of the checksum of these 12 bytes (seed 0)
+///     block   16 bytes: raw length UInt32; stored length UInt32, its top bit set if the bytes are not compressed;
 ///                       checksum UInt64 of the stored bytes, seeded with the block's offset and both length fields;
-///             then the stored bytes: one LZ4 block, or the raw bytes where LZ4 does not shrink them, or not enough
+///             then the stored bytes: one LZ4 block, or the raw bytes if LZ4 does not shrink them or is left out
 ///
-/// A raw length is 1 to 2,113,929,216 (LZ4's limit); blocks are about 64 KiB unless one row is larger. A reader knows a
-/// block's offset and the next one's from its own index, so a wrong length is found before anything is allocated.
+/// A raw length is 1 to 2,113,929,216 (LZ4's limit). Blocks are about 64 KiB unless one row is larger. A reader knows the
+/// offsets of a block and of the next one from its own index, so it finds a wrong length before it allocates anything.
 ///
 /// Memory: the path and the scratch space, which the files of one structure share.
 final class BlockFile {
     static let headerBytes = 16
     static let blockHeaderBytes = 16
-    /// Bytes that one block can hold.
+    /// The most bytes that one block can hold.
     static let largestBlock = 0x7E00_0000
     private static let magic: UInt64 = 0x4B4C_424C_4C49_5053
     private static let uncompressed: UInt32 = 1 << 31
@@ -55,17 +57,17 @@ final class BlockFile {
     private let kind: BlockKind
     private let scratch: RawBuffer
     private var headerChecked = false
-    /// Blocks to come that are not compressed.
+    /// The number of next blocks to write without compression.
     @exclusivity(unchecked) private var leftAlone = 0
 
-    /// Where the next block goes: the end of what was written.
+    /// The offset of the next block: the end of the written bytes.
     var end: Int { file.size }
     var path: String { file.path }
 
-    /// Makes a new file and writes its header.
+    /// Creates a file and writes its header.
     ///
     /// - Parameters:
-    ///   - named: the beginning of the file's name.
+    ///   - named: the prefix of the file's name.
     ///   - scratch: space for one stored block, shared with other files that the same thread uses.
     /// - Throws: `spill.full`, `spill.io` (74), `spill.permission` (77).
     init(directory: WorkDirectory, named name: String, kind: BlockKind, scratch: RawBuffer) throws(MigrationError) {
@@ -81,7 +83,7 @@ final class BlockFile {
         try file.append(UnsafeRawBufferPointer(start: scratch.start, count: Self.headerBytes))
     }
 
-    /// Opens a file again that a state names.
+    /// Opens a file that a saved state names.
     ///
     /// - Throws: `journal.damaged`, `spill.io` (74), `spill.permission` (77).
     init(
@@ -92,12 +94,12 @@ final class BlockFile {
         self.scratch = scratch
     }
 
-    /// Writes which file it is: from now on it outlives the process.
+    /// Writes the file's name and sizes to a state. From now on the file outlives the process.
     func save(to state: inout StateWriter) { file.save(to: &state) }
 
-    /// Compresses and writes a block, and returns its offset.
+    /// Compresses and writes a block. Returns its offset.
     ///
-    /// - Precondition: 1 to ``largestBlock`` bytes.
+    /// - Precondition: `raw` has 1 to ``largestBlock`` bytes.
     /// - Throws: `spill.full`, `spill.io` (74); the file then ends where it ended before.
     func append(_ raw: UnsafeRawBufferPointer) throws(MigrationError) -> Int {
         precondition(raw.count > 0 && raw.count <= Self.largestBlock)
@@ -138,9 +140,9 @@ final class BlockFile {
     /// Reads a block.
     ///
     /// - Parameters:
-    ///   - offset: what ``append(_:)`` returned.
+    ///   - offset: the offset that ``append(_:)`` returned.
     ///   - next: the offset of the next block, or ``end``.
-    ///   - target: gets the raw bytes; its content is replaced.
+    ///   - target: receives the raw bytes; its content is replaced.
     /// - Throws: `spill.damaged`, `spill.io` (74).
     func read(at offset: Int, next: Int, into target: RawBuffer) throws(MigrationError) {
         try checkHeader()
@@ -179,15 +181,15 @@ final class BlockFile {
         scratch.reset(keeping: 128 * 1024)
     }
 
-    /// Gives the disk back the blocks before an offset, which are not read any more.
+    /// Gives the disk space of the blocks before an offset back. They must not be read any more.
     ///
-    /// - Throws: `spill.damaged`, `spill.io` (74): the header is checked before it goes.
+    /// - Throws: `spill.damaged`, `spill.io` (74): the header is checked while it still exists.
     func discard(before offset: Int) throws(MigrationError) {
         try checkHeader()
         file.discard(before: offset)
     }
 
-    /// The error for a block whose content is not what its writer writes.
+    /// The error for a block whose content is not as its writer made it.
     func damaged(_ offset: Int, _ what: String) -> MigrationError {
         SpillFailure.damaged(file.path, block: offset, what)
     }

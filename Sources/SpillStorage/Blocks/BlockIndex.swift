@@ -1,49 +1,50 @@
 import Diagnostics
 
-/// Where the blocks of a run begin in its file, and the first words of each.
+/// The offsets of a sorted run's blocks in its file, and the first words of each block.
 ///
-/// The last blocks' entries stand in memory; those before them are pages of a file beside the run's, and where these begin
-/// stands in an index of the same kind. So the index of a run of gigabytes takes little more than that of one of 8 MB, and a
-/// hundred runs no more than one batch of rows.
-/// Memory: for each level an entry (8 bytes and the words) of up to ``kept`` and ``pageEntries`` blocks, and one page; there is
-/// a level more for every ``pageEntries`` times as many blocks.
+/// The entries of the last blocks are in memory. Earlier entries are in pages of a second file; the pages' offsets are in an
+/// index of the same kind, and so on. So the index of a run of gigabytes takes little more memory than that of a run of 8 MB,
+/// and the indexes of a hundred runs take no more than one batch of rows.
+///
+/// Memory: for each level one page, and one entry (8 bytes and the words) for each of up to ``kept`` + ``pageEntries`` blocks.
+/// There is one level more for every ``pageEntries`` times as many blocks.
 final class BlockIndex {
-    /// Entries that stay in memory.
+    /// The number of entries that stay in memory.
     static let kept = 64
-    /// Entries a page.
+    /// The number of entries in a page.
     static let pageEntries = 64
 
     private let words: Int
-    /// Words an entry: the block's first words, its offset.
+    /// The number of words in an entry: the block's first words, and its offset.
     private let width: Int
     private let makeFile: () throws(MigrationError) -> BlockFile
     private var file: BlockFile?
-    /// The first entry of each page, and where it begins in the file; nil before the first page.
+    /// The first entry and the offset of each page; nil before the first page.
     private var pages: BlockIndex?
-    /// Entries after the pages.
+    /// The entries after the pages.
     private var tail: [UInt64] = []
     private let page = RawBuffer()
     private var loaded = -1
 
-    /// An empty index; no file is made until there are more entries than ``kept``.
+    /// Makes an empty index. It makes no file until there are ``kept`` + ``pageEntries`` entries.
     ///
     /// - Parameters:
-    ///   - words: words of a block's first record that are kept.
-    ///   - makeFile: gives a new file for pages.
+    ///   - words: the number of words of a block's first record to keep.
+    ///   - makeFile: creates a file for pages.
     init(words: Int, makeFile: @escaping () throws(MigrationError) -> BlockFile) {
         self.words = words
         width = words + 1
         self.makeFile = makeFile
     }
 
-    /// An empty index whose pages go to a file of their own, named after the run's.
+    /// Makes an empty index whose pages go to a file of their own, named after the run's.
     convenience init(words: Int, beside name: String, in directory: WorkDirectory, scratch: RawBuffer) {
         self.init(words: words) { () throws(MigrationError) in
             try BlockFile(directory: directory, named: name + "-index", kind: .index, scratch: scratch)
         }
     }
 
-    /// An index that was written down; what is added later goes where it would have gone.
+    /// Restores a saved index; later entries are added as if it had never been saved.
     ///
     /// - Throws: `journal.damaged`, `spill.io` (74), `spill.permission` (77).
     convenience init(
@@ -56,13 +57,13 @@ final class BlockIndex {
         }
     }
 
-    /// Blocks in the index.
+    /// The number of blocks in the index.
     var count: Int { paged + tail.count / width }
     private var paged: Int { (pages?.count ?? 0) * Self.pageEntries }
 
     /// Adds a block after the last one.
     ///
-    /// - Parameter first: its first words.
+    /// - Parameter first: the first words of the block.
     /// - Throws: `spill.full`, `spill.io` (74), `spill.permission` (77).
     func append(offset: Int, first: UnsafePointer<UInt64>) throws(MigrationError) {
         for word in 0..<words { tail.append(first[word]) }
@@ -70,24 +71,24 @@ final class BlockIndex {
         if tail.count >= (Self.kept + Self.pageEntries) * width { try writePage() }
     }
 
-    /// Where a block begins.
+    /// The offset of a block.
     ///
-    /// - Throws: `spill.damaged`, `spill.io` (74), as all lookups here.
+    /// - Throws: `spill.damaged`, `spill.io` (74); so do all lookups here.
     func offset(_ block: Int) throws(MigrationError) -> Int {
         try withEntry(block) { Int(truncatingIfNeeded: $0[words]) }
     }
 
-    /// A block's first word.
+    /// The first word of a block.
     func firstWord(_ block: Int) throws(MigrationError) -> UInt64 { try withEntry(block) { $0[0] } }
 
-    /// Whether a block begins after some words.
+    /// Tells whether a block begins after some words.
     func begins(_ block: Int, after prefix: UnsafePointer<UInt64>, words compared: Int) throws(MigrationError) -> Bool {
         try withEntry(block) { RecordOrder.isLess(prefix, $0, words: compared) }
     }
 
-    /// The first of the blocks `from..<count` that does not begin before some words; `count` where all do.
+    /// The first of the blocks `from..<count` that does not begin before some words; `count` if all begin before.
     ///
-    /// - Complexity: O(log count), and a page read from the disk where another one than the last is asked for.
+    /// - Complexity: O(log count), and a page read from the disk unless it is the page read last.
     func lowerBound(
         _ prefix: UnsafePointer<UInt64>, words compared: Int, from: Int, count: Int
     ) throws(MigrationError) -> Int {
@@ -107,7 +108,7 @@ final class BlockIndex {
         return min(max(bound, from), max(from, count))
     }
 
-    /// Writes the index as it is.
+    /// Writes the index's state.
     func save(to state: inout StateWriter) {
         state.write(words: tail)
         state.write(pages != nil)
@@ -115,10 +116,10 @@ final class BlockIndex {
         pages?.save(to: &state)
     }
 
-    /// Takes over an index that was written; this one is empty.
+    /// Restores a saved index. This one must be empty.
     ///
     /// - Parameters:
-    ///   - levels: how many more levels of pages are believed; eight hold more blocks than a disk.
+    ///   - levels: the most levels of pages to accept; eight hold more blocks than a disk has.
     ///   - open: opens a file that the state names.
     /// - Throws: `journal.damaged`, `spill.io` (74).
     func restore(
@@ -179,7 +180,7 @@ final class BlockIndex {
         loaded = number
     }
 
-    /// Moves the first entries in memory to a page.
+    /// Moves the first entries in memory to a page of the file.
     private func writePage() throws(MigrationError) {
         let file: BlockFile
         if let known = self.file { file = known } else { file = try makeFile() }

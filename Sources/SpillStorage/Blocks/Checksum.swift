@@ -1,13 +1,13 @@
-/// The checksum of blocks: 64 bits, four lanes of multiply and rotate, about one byte per tenth of a nanosecond.
+/// The checksum of blocks: 64 bits, four lanes of multiply and rotate, about a tenth of a nanosecond a byte.
 ///
-/// Every step is a bijection of its lane for a given word, the lanes are joined by a sum of rotations and finished by
-/// a bijection, so damage within one aligned 8-byte word is always seen; any other goes unseen once in 2^64.
-/// It guards against damage, not against intent.
+/// For a given word every step is a bijection of its lane. The lanes are joined by a sum of rotations and finished by a
+/// bijection. So damage within one aligned 8-byte word is always found; other damage is missed once in 2^64. The checksum
+/// guards against damage, not against intent.
 enum Checksum {
     private static let first: UInt64 = 0x9E37_79B9_7F4A_7C15
     private static let second: UInt64 = 0xC2B2_AE3D_27D4_EB4F
 
-    /// The checksum of bytes, begun from a seed (the block's place and lengths, so that a block elsewhere differs).
+    /// The checksum of bytes. The seed is made of the block's offset and lengths, so that a moved block has another checksum.
     ///
     /// - Complexity: O(bytes), no memory.
     static func of(_ bytes: UnsafeRawBufferPointer, seed: UInt64) -> UInt64 {

@@ -1,4 +1,4 @@
-/// Records of fixed width, packed column by column: what stands in a block of records before LZ4 sees it.
+/// Packs records of fixed width column by column: the content of a block of records before LZ4.
 ///
 /// The format, little-endian:
 ///
@@ -7,18 +7,16 @@
 ///     packed    per column, beginning at a byte: `count` numbers of `bits` bits, low bits first
 ///     slack     8 bytes zero, so that numbers can be loaded as words
 ///
-/// A packed number plus `base` (wrapping) is, by mode: 0 the word itself; 1 its difference from the same word of the
-/// record
-/// before (`first` for the first one); 2 + j its difference from word j of the same record, j being an earlier column.
-/// The encoder takes the
-/// mode with the fewest bits. Keys that ascend by one, and destinations numbered along with their sources, take no bits
-/// at all; a random permutation of n keys takes log2 n.
+/// A packed number plus `base` (wrapping) gives, by mode: 0 the word itself; 1 its difference from the same word of the record
+/// before (`first` for the first record); 2 + j its difference from word j of the same record, j being an earlier column. The
+/// encoder takes the mode with the fewest bits. Keys that ascend by one take no bits at all, nor do destinations that ascend by
+/// one with their sources. A random permutation of n keys takes log2 n bits a key.
 enum ColumnCodec {
     static let headerBytes = 8
     static let descriptorBytes = 24
     static let slack = 8
 
-    /// Packs records into a buffer, whose content is replaced.
+    /// Packs records into a buffer, and replaces its content.
     ///
     /// - Complexity: O(count · width²) time; space of at most 8 bytes a word and 24 a column.
     static func encode(_ records: UnsafePointer<UInt64>, count: Int, width: Int, into target: RawBuffer) {
@@ -50,8 +48,8 @@ enum ColumnCodec {
     /// Unpacks a block.
     ///
     /// - Parameters:
-    ///   - capacity: records that `target` has room for.
-    /// - Returns: the records, or nil where the bytes are not what ``encode`` makes for this width.
+    ///   - capacity: the number of records that `target` has room for.
+    /// - Returns: the number of records, or nil if the bytes are not what ``encode`` makes for this width.
     static func decode(
         _ bytes: UnsafeRawBufferPointer, width: Int, into target: UnsafeMutablePointer<UInt64>, capacity: Int
     ) -> Int? {
@@ -160,7 +158,7 @@ enum ColumnCodec {
             switch plan.mode {
             case 0: number = word &- plan.base
             case 1:
-                // The first record's word stands in the descriptor.
+                // The first record's word is in the column's descriptor.
                 number = position == 0 ? 0 : word &- previous &- plan.base
                 previous = word
             default: number = word &- records[index + distance] &- plan.base
@@ -206,7 +204,7 @@ enum ColumnCodec {
                 index += stride
             }
         } else {
-            // A number may then reach into a ninth byte; the slack makes that byte loadable.
+            // A number may reach into a ninth byte; thanks to the slack this byte can be loaded.
             let mask: UInt64 = bits == 64 ? .max : (1 << UInt64(bits)) - 1
             var bit = 0
             for _ in 0..<count {

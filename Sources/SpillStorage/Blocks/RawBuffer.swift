@@ -1,10 +1,10 @@
-/// Bytes that grow and are reused: the raw side of a block.
+/// Bytes that grow and are reused: the uncompressed side of a block.
 ///
 /// Memory: `capacity` bytes, until ``trim(to:)`` or release.
 final class RawBuffer {
     private(set) var start: UnsafeMutableRawPointer
     private(set) var capacity: Int
-    /// Bytes in use.
+    /// The number of bytes in use.
     var count = 0
 
     init(capacity: Int = 256) {
@@ -16,7 +16,7 @@ final class RawBuffer {
 
     var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: start, count: count) }
 
-    /// Makes room for so many bytes in all; those in use stay.
+    /// Makes room for a number of bytes in all. The bytes in use stay.
     func ensure(_ needed: Int) {
         guard needed > capacity else { return }
         let larger = max(needed, capacity < (1 << 20) ? capacity * 2 : capacity + capacity / 4)
@@ -27,7 +27,7 @@ final class RawBuffer {
         capacity = larger
     }
 
-    /// Forgets the bytes, and gives storage above the limit back: what one huge row blew up.
+    /// Forgets the bytes. Frees storage above the limit, which one huge row may have made large.
     func reset(keeping limit: Int) {
         count = 0
         guard capacity > limit * 2 else { return }

@@ -1,6 +1,6 @@
-/// Numbered slots of a cache in order of last use: which one is to go next.
+/// The slots of a cache in order of last use, to tell which slot to evict next.
 ///
-/// Memory: 8 bytes a slot. All operations O(1).
+/// Memory: 8 bytes a slot. All operations are O(1).
 struct RecencyList {
     private var newer: [Int32]
     private var older: [Int32]
@@ -8,14 +8,14 @@ struct RecencyList {
     private var oldest: Int32 = -1
     private var used = 0
 
-    /// Slots in use.
+    /// The number of slots in use.
     var count: Int { used }
-    /// The slot unused for longest.
+    /// The slot that was not used for longest.
     var oldestSlot: Int? { oldest >= 0 ? Int(oldest) : nil }
-    /// The slot that was used next after a slot's last use.
+    /// The slot whose last use came next after that of another slot.
     func slot(usedAfter slot: Int) -> Int? { newer[slot] >= 0 ? Int(newer[slot]) : nil }
 
-    /// Slots it manages.
+    /// The number of slots in all.
     let capacity: Int
 
     init(capacity: Int) {
@@ -25,8 +25,8 @@ struct RecencyList {
         older = Array(repeating: -1, count: capacity)
     }
 
-    /// A slot to fill: a fresh one, or the one unused for longest (its content is to be thrown away). It becomes the
-    /// newest.
+    /// Returns a slot to fill: a fresh one, or the one that was not used for longest, whose content must be discarded. It
+    /// becomes the newest.
     mutating func take() -> (slot: Int, isFresh: Bool) {
         if used < capacity {
             let slot = Int32(used)
@@ -39,7 +39,7 @@ struct RecencyList {
         return (Int(slot), false)
     }
 
-    /// Notes that a slot was used.
+    /// Notes that a slot was used now.
     mutating func touch(_ slot: Int) {
         let slot = Int32(slot)
         guard slot != newest else { return }

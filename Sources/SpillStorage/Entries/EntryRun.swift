@@ -1,26 +1,26 @@
 import Diagnostics
 
-/// Sorted entries in a file of their own, in compressed blocks: a length of four bytes and the bytes, again and again.
+/// A sorted run of entries in a file of its own, in compressed blocks. Each entry is a length of four bytes and its bytes.
 ///
-/// Memory: 8 bytes a block and the last entry. The file is gone with the run.
+/// Memory: 8 bytes a block and the last entry. The file is removed with the object.
 final class EntryRun {
     private let file: BlockFile
-    /// The bytes of the block that is being written, shared by the runs of a sorter.
+    /// The bytes of the block being written, shared by the runs of a sorter.
     private let block: RawBuffer
     private let blockBytes: Int
-    /// How often its entries were merged.
+    /// The number of merges that its entries went through.
     let level: Int
     private var offsets: [Int] = []
-    /// The last entry when the run was flushed.
+    /// The last entry, as of the last ``flush()``.
     private(set) var last: [UInt8] = []
-    /// Where the last entry begins in the block being written.
+    /// The offset of the last entry in the block being written.
     private var lastPlace = 0
 
-    /// A run without entries.
+    /// Makes a run without entries.
     ///
     /// - Parameters:
     ///   - scratch, block: space for a stored and a raw block, shared by the runs of a sorter.
-    ///   - blockBytes: bytes after which a block is written.
+    ///   - blockBytes: the most bytes in a block, unless one entry is larger.
     /// - Throws: `spill.full`, `spill.io` (74), `spill.permission` (77).
     init(
         directory: WorkDirectory, named name: String, level: Int, scratch: RawBuffer, block: RawBuffer, blockBytes: Int
@@ -33,7 +33,7 @@ final class EntryRun {
 
     var blockCount: Int { offsets.count }
 
-    /// Adds an entry that is not before the last one; it can be read after ``flush()``.
+    /// Appends an entry that is not before the last one. It can be read after ``flush()``.
     func append(_ entry: UnsafeRawBufferPointer) throws(MigrationError) {
         if block.count > 0, block.count + 4 + entry.count > blockBytes { try writeBlock() }
         block.ensure(block.count + 4 + entry.count)
@@ -44,7 +44,7 @@ final class EntryRun {
         block.count += 4 + entry.count
     }
 
-    /// Writes what was appended, and keeps the last entry for ``last``.
+    /// Writes the appended entries as a block, and sets ``last``.
     func flush() throws(MigrationError) {
         guard block.count > 0 else { return }
         last = Array(UnsafeRawBufferPointer(rebasing: block.bytes[(lastPlace + 4)...]))
@@ -56,7 +56,7 @@ final class EntryRun {
         block.reset(keeping: blockBytes)
     }
 
-    /// Reads a block and gives those before it back to the disk.
+    /// Reads a block and gives the disk space of the blocks before it back.
     ///
     /// - Throws: `spill.damaged`, `spill.io` (74).
     func read(_ index: Int, into target: RawBuffer) throws(MigrationError) {
@@ -73,7 +73,7 @@ final class EntryRun {
     }
 }
 
-/// One sorted stream of entries: the blocks of a run, or entries in memory.
+/// A sorted stream of entries: the blocks of a run, or entries in memory.
 final class EntrySource {
     private let run: EntryRun?
     private let gathered: GatheredEntries?
@@ -91,7 +91,7 @@ final class EntrySource {
         run = nil
     }
 
-    /// The next entry, which stands until the one after it is asked for; nil at the end.
+    /// Returns the next entry, which is valid until the one after it is read; nil at the end.
     ///
     /// - Throws: `spill.damaged`, `spill.io` (74).
     func next() throws(MigrationError) -> UnsafeRawBufferPointer? {

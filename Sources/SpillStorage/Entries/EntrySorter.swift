@@ -1,12 +1,12 @@
 import Diagnostics
 
-/// Sorts any number of entries, byte strings of different lengths, out of core: fill it, then ``finish()`` it.
+/// Sorts any number of entries (byte strings of different lengths) out of core: append them, then call ``finish()``.
 ///
-/// Entries gather in memory; when the allowance is used up they are sorted and written as a run. As many runs as fit the
-/// allowance become one. Of equal entries the one that was added first comes first.
+/// Entries gather in memory. When the allowance is used up, they are sorted and written as a run. Once there are as many runs
+/// of a level as fit the allowance, they are merged into one. Of equal entries the one added first comes first.
 ///
-/// Memory: the allowance (entries and their places; then a block a run being merged).
-/// Complexity: O(n log n) time; on disk the compressed entries once: a merge gives back what it has read.
+/// Memory: the allowance, for entries and their places; then a block for each run being merged.
+/// Complexity: O(n log n) time; on disk the compressed entries once, because a merge gives back what it has read.
 package final class EntrySorter {
     private let directory: WorkDirectory
     private let name: String
@@ -19,11 +19,11 @@ package final class EntrySorter {
     private let block = RawBuffer()
     private var largest = 0
 
-    /// An empty sorter; no file is made until the allowance is used up.
+    /// Makes an empty sorter. It makes no file until the allowance is used up.
     ///
     /// - Parameters:
-    ///   - name: the beginning of its files' names.
-    ///   - memory: bytes to use; 64 KiB is the least that it keeps to.
+    ///   - name: the prefix of its files' names.
+    ///   - memory: the allowance in bytes; 64 KiB are used at least.
     package init(directory: WorkDirectory, name: String, order: any EntryOrder, memory: Int) {
         self.directory = directory
         self.name = name
@@ -32,14 +32,14 @@ package final class EntrySorter {
         blockBytes = max(4 << 10, min(64 << 10, self.memory / 16))
     }
 
-    /// Bytes of the largest entry that the allowance has room for.
+    /// The size in bytes of the largest entry that fits the allowance.
     package var largestEntry: Int { memory / 8 }
 
     /// Adds an entry.
     ///
     /// - Parameters:
-    ///   - size: its bytes, ``largestEntry`` at most.
-    ///   - fill: writes all of them.
+    ///   - size: the entry's size in bytes, at most ``largestEntry``.
+    ///   - fill: writes all bytes of the entry.
     /// - Throws: `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func append(size: Int, fill: (UnsafeMutableRawPointer) -> Void) throws(MigrationError) {
         precondition(size <= largestEntry)
@@ -49,7 +49,7 @@ package final class EntrySorter {
         gathered.setPrefix(by: order)
     }
 
-    /// Sorts what is left and hands the entries over. The sorter is empty afterwards.
+    /// Sorts the entries in memory and returns all entries in order. The sorter is empty afterwards.
     ///
     /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func finish() throws(MigrationError) -> SortedEntries {
@@ -66,7 +66,7 @@ package final class EntrySorter {
         return SortedEntries(sources, order: order)
     }
 
-    /// Runs merged at once.
+    /// The number of runs merged at once.
     private var fanIn: Int { max(2, min(64, memory / max(blockBytes, largest) - 3)) }
 
     private func spill() throws(MigrationError) {
@@ -84,7 +84,7 @@ package final class EntrySorter {
         try run.flush()
         gathered.removeAll()
         while runs.count >= fanIn, runs[runs.count - fanIn].level == runs[runs.count - 1].level {
-            // The blocks of a merge take the entries' place.
+            // Free the entries' memory: the blocks of a merge need it.
             gathered = GatheredEntries()
             try mergeNewest(fanIn)
         }
@@ -106,20 +106,20 @@ package final class EntrySorter {
     }
 }
 
-/// The entries of an ``EntrySorter``, in order, once.
+/// The entries of an ``EntrySorter``, in order, to be read once.
 ///
-/// Memory: a block for each run that is merged, or the entries where they all fit. Its files are gone with it.
+/// Memory: a block for each run that is merged, or the entries if they all fit in memory. Its files are removed with it.
 package final class SortedEntries {
     private struct Head {
         var prefix: UInt64
         var entry: UnsafeRawBufferPointer
-        /// The source's number: of equal entries that of the earlier source comes first.
+        /// The number of the source. Of equal entries, that of the earlier source comes first.
         var source: Int
     }
 
     private let sources: [EntrySource]
     private let order: any EntryOrder
-    /// A heap: the least head first. Its entry was handed out where ``isOut``.
+    /// A heap with the least head first. If ``isOut``, the entry of that head was returned already.
     @exclusivity(unchecked) private var heads: [Head] = []
     private var isStarted = false
     @exclusivity(unchecked) private var isOut = false
@@ -129,7 +129,7 @@ package final class SortedEntries {
         self.order = order
     }
 
-    /// The next entry, which stands until the one after it is asked for; nil at the end.
+    /// Returns the next entry, which is valid until the one after it is read; nil at the end.
     ///
     /// - Throws: `spill.damaged`, `spill.io` (74).
     package func next() throws(MigrationError) -> UnsafeRawBufferPointer? {

@@ -1,10 +1,10 @@
-/// Entries of different lengths in memory, sorted by their places.
+/// Entries of different lengths in memory, sorted through a list of their places.
 ///
-/// Memory: the entries, 4 bytes each beside, and 16 bytes a place.
+/// Memory: the entries, 4 bytes more for each, and 16 bytes for each place.
 final class GatheredEntries {
     /// The entries one after the other: a length of four bytes each, then the bytes.
     let arena = RawBuffer()
-    /// A prefix and an offset into the arena for each entry.
+    /// The places: a prefix and an offset into the arena for each entry.
     private(set) var places: UnsafeMutablePointer<UInt64>
     private var capacity: Int
     private(set) var count = 0
@@ -16,10 +16,10 @@ final class GatheredEntries {
 
     deinit { places.deallocate() }
 
-    /// Bytes that the entries take, sorting included.
+    /// The number of bytes that the entries take, with the space to sort them.
     var bytes: Int { arena.count + 32 * count }
 
-    /// Adds an entry of so many bytes and returns their place.
+    /// Adds an entry of a size. Returns the memory for its bytes.
     func add(_ size: Int) -> UnsafeMutableRawPointer {
         if count == capacity { grow() }
         arena.ensure(arena.count + 4 + size)
@@ -31,10 +31,10 @@ final class GatheredEntries {
         return start + 4
     }
 
-    /// Sets the prefix of the entry added last, whose bytes are complete.
+    /// Sets the prefix of the entry added last, once its bytes are complete.
     func setPrefix(by order: any EntryOrder) { places[2 * count - 2] = order.prefix(of: entry(count - 1)) }
 
-    /// An entry; after ``sort(by:)`` in order.
+    /// The entry at an index; in order after ``sort(by:)``.
     func entry(_ index: Int) -> UnsafeRawBufferPointer { entry(atOffset: places[2 * index + 1]) }
 
     private func entry(atOffset offset: UInt64) -> UnsafeRawBufferPointer {
@@ -50,14 +50,14 @@ final class GatheredEntries {
         capacity *= 2
     }
 
-    /// Forgets the entries; their storage stays.
+    /// Removes the entries. Their storage stays allocated.
     func removeAll() {
         arena.count = 0
         count = 0
     }
 
-    /// Sorts the places: by the prefixes first, then those with the same prefix by their bytes. Of equal entries the one that
-    /// was added first stays first.
+    /// Sorts the places by their prefixes, then those with the same prefix by their entries. Of equal entries the one added
+    /// first stays first.
     func sort(by order: any EntryOrder) {
         guard count > 1 else { return }
         let scratch = UnsafeMutablePointer<UInt64>.allocate(capacity: count * 2)
@@ -72,7 +72,7 @@ final class GatheredEntries {
         }
     }
 
-    /// Sorts places with the same prefix from the bottom up: groups of one, two, four…
+    /// Merge sort of places with the same prefix, bottom up: groups of one, two, four…
     private func merge(_ start: Int, _ end: Int, _ scratch: UnsafeMutablePointer<UInt64>, _ order: any EntryOrder) {
         var source = places + 2 * start
         var target = scratch

@@ -1,6 +1,7 @@
 import Glibc
 
-/// Calls made again where they are interrupted, and gone on with where they are cut short. Results are as those of the calls.
+/// Calls that are repeated if a signal interrupts them, and continued if they are cut short. Results are like those of the
+/// plain calls.
 extension FileCalls {
     /// `open`: a descriptor, or the negative error number.
     package func openUninterrupted(_ path: String, flags: Int32, mode: UInt32 = 0) -> Int {
@@ -32,7 +33,7 @@ extension FileCalls {
 
     /// Writes all bytes: 0, or the negative error number.
     ///
-    /// A write that takes nothing and names no error would be tried for ever: it counts as a full disk.
+    /// A write of 0 bytes without an error number would be repeated forever, so it counts as a full disk.
     package func writeWhole(_ descriptor: Int32, from bytes: UnsafeRawBufferPointer, at offset: Int) -> Int {
         var done = 0
         while done < bytes.count {

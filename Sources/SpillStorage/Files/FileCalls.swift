@@ -2,17 +2,17 @@ import CLinux
 import Diagnostics
 import Glibc
 
-/// The system calls that the module makes, one to one: every byte it reads or writes goes through here.
+/// The system calls of the module, one to one: it reads and writes every byte through them.
 ///
-/// A test puts a layer of its own in this place to make a disk full, a write short or a call interrupted.
-/// Results are those of the kernel: a count or descriptor, or the error number made negative. Nobody retries
-/// here; that is done by the calls made of these (``openUninterrupted(_:flags:mode:)`` and those beside it).
+/// A test replaces them by a layer of its own that makes a disk full, a write short or a call interrupted. Results are those of
+/// the kernel: a count or descriptor, or the negative error number. Nothing is retried here; the calls built on these do that
+/// (``openUninterrupted(_:flags:mode:)`` and those beside it).
 package protocol FileCalls: Sendable {
     /// `mkdir`: 0, or the negative error number.
     func makeDirectory(_ path: String, mode: UInt32) -> Int
     /// `rmdir`: 0, or the negative error number.
     func removeDirectory(_ path: String) -> Int
-    /// The names in a folder, without `.` and `..`; nil where it cannot be read.
+    /// The names in a folder, without `.` and `..`; nil if it cannot be read.
     func names(in path: String) -> [String]?
     /// `open`: a descriptor, or the negative error number.
     func open(_ path: String, flags: Int32, mode: UInt32) -> Int
@@ -22,7 +22,7 @@ package protocol FileCalls: Sendable {
     func read(_ descriptor: Int32, into bytes: UnsafeMutableRawBufferPointer, at offset: Int) -> Int
     /// `pwrite`: the bytes written, or the negative error number.
     func write(_ descriptor: Int32, from bytes: UnsafeRawBufferPointer, at offset: Int) -> Int
-    /// `fallocate` that punches a hole: the bytes read as zero and take no disk; 0, or the negative error number.
+    /// `fallocate` that punches a hole, so that the bytes read as zero and take no disk space: 0, or the negative error number.
     func discard(_ descriptor: Int32, at offset: Int, count: Int) -> Int
     /// `fdatasync`: 0, or the negative error number.
     func sync(_ descriptor: Int32) -> Int
@@ -32,11 +32,11 @@ package protocol FileCalls: Sendable {
     func lock(_ descriptor: Int32) -> Int
     /// Device and inode of an open file.
     func identity(of descriptor: Int32) throws(FileBytes.Failure) -> FileIdentity
-    /// Device and inode of a path; nil where nothing is there.
+    /// Device and inode of a path; nil if there is no file.
     func identity(atPath path: String) throws(FileBytes.Failure) -> FileIdentity?
 }
 
-/// Which file it is, whatever its name: device and inode.
+/// The identity of a file, whatever its name: device and inode.
 package struct FileIdentity: Equatable, Sendable {
     package let device: UInt64
     package let inode: UInt64
@@ -47,7 +47,7 @@ package struct FileIdentity: Equatable, Sendable {
     }
 }
 
-/// Flags of `open` that the toolchain's Glibc module does not show.
+/// Flags of `open` that the toolchain's Glibc module does not export.
 package enum FileFlags {
     /// `O_DIRECT`: past the page cache.
     #if arch(arm64) || arch(arm)
@@ -57,7 +57,7 @@ package enum FileFlags {
     #endif
 }
 
-/// The kernel's own calls.
+/// The kernel's own system calls.
 package struct SystemFileCalls: FileCalls {
     package init() {}
 

@@ -1,16 +1,17 @@
 import Diagnostics
 import Glibc
 
-/// The sums of a file's blocks, in a file of its own beside it: they tell a run that goes on from a killed one whether what
-/// that one wrote is still what stands there.
+/// The checksums of a file's blocks, in a file of their own beside it. With them a resumed run tells whether a file still holds
+/// what the killed run wrote.
 ///
-/// Whoever writes to a file notes what it has written, as long as there are sums beside it; a run makes them for the files that
-/// a later run may go on with. After a kill, what was under way is cut off, rolled back or written again, and noted with
-/// that. Where sums cannot be written there are none any more: a run that goes on begins anew then.
+/// A run begins checksums for the files that it would need to resume. As long as they exist, every writer of the file notes the
+/// blocks that it writes. After a kill the unfinished part is cut off, rolled back or written again, and noted again. If
+/// checksums cannot be written, they are removed; a resumed run then begins anew.
 ///
-/// The file `NAME-sums` has 8 bytes for each block of 4 KiB, in the processor's order. 0 stands for a block that nobody wrote: it
-/// is what the file was copied from.
-/// Memory: the sums of one write.
+/// The file `NAME-sums` has 8 bytes for each block of 4 KiB, in the processor's byte order. 0 stands for a block that nobody
+/// wrote: it still holds what the file was copied from.
+///
+/// Memory: the checksums of one write.
 package final class FileSums {
     /// Bytes of a block.
     package static let block = 4096
@@ -20,34 +21,34 @@ package final class FileSums {
     private let calls: any FileCalls
     private let descriptor: Int32
     private var isLost = false
-    /// Where the sums from before a transaction are kept; nil outside of one.
+    /// The checksums from before the current transaction; nil outside of one.
     private var before: TransactionSums?
 
     private static let ending = "-sums"
 
-    /// The file with the sums of another.
+    /// The path of the file with the checksums of another file.
     package static func path(of file: String) -> String { file + ending }
 
-    /// Removes the sums of a file.
+    /// Removes the checksums of a file.
     package static func remove(of file: String) {
         unlink(path(of: file))
         TransactionSums.remove(of: file)
     }
 
-    /// Gives a file the sums of another, whose name it takes next.
+    /// Moves the checksums of a file to the name that the file itself takes next.
     package static func move(from file: String, to other: String) { rename(path(of: file), path(of: other)) }
 
-    /// Which blocks are noted when sums are begun.
+    /// The blocks that are noted when checksums are begun.
     package enum Beginning {
         /// None: the file is empty, or is about to be made.
         case nothing
-        /// The first: the rest of the file was copied from another, which is there when it is checked.
+        /// The first block: the rest of the file was copied from another one, which is available when the file is checked.
         case firstBlock
-        /// All.
+        /// All blocks.
         case everything
     }
 
-    /// Begins the sums of a file.
+    /// Begins the checksums of a file.
     ///
     /// - Throws: `spill.full`, `spill.io` (74), `spill.permission` (77).
     package static func begin(
@@ -64,7 +65,7 @@ package final class FileSums {
         }
     }
 
-    /// Opens the sums of a file; nil where it has none.
+    /// Opens the checksums of a file; nil if it has none.
     package init?(of file: String, calls: any FileCalls = SystemFileCalls()) {
         path = Self.path(of: file)
         self.calls = calls
@@ -79,9 +80,9 @@ package final class FileSums {
 
     deinit { _ = calls.close(descriptor) }
 
-    /// Brings the sums of a file to the disk, where it has some.
+    /// Syncs the checksums of a file to the disk, if it has any.
     ///
-    /// - Returns: false with `errno` set where that fails.
+    /// - Returns: false with `errno` set if that fails.
     package static func synchronize(of file: String) -> Bool {
         let opened = SystemCall.uninterrupted { open(path(of: file), O_RDONLY | O_CLOEXEC) }
         guard opened >= 0 else { return errno == ENOENT }
@@ -91,11 +92,11 @@ package final class FileSums {
 
     // MARK: - Noting
 
-    /// The sums of whole blocks.
+    /// Computes the checksums of whole blocks.
     ///
     /// - Parameters:
-    ///   - first: the number of the first, from 0.
-    ///   - room: is filled with them.
+    ///   - first: the number of the first block, from 0.
+    ///   - room: receives the checksums; its content is replaced.
     package static func sums(of bytes: UnsafeRawBufferPointer, from first: Int, in room: inout [UInt64]) {
         room.removeAll(keepingCapacity: true)
         guard let start = bytes.baseAddress else { return }
@@ -104,7 +105,7 @@ package final class FileSums {
         }
     }
 
-    /// Notes the sums of blocks that are about to be written.
+    /// Notes the checksums of blocks that are about to be written.
     package func note(_ sums: [UInt64], from first: Int) {
         guard !isLost, !sums.isEmpty else { return }
         if let before {
@@ -121,17 +122,17 @@ package final class FileSums {
         _ = calls.unlink(path)
     }
 
-    /// A transaction begins that can be rolled back: the sums from before are kept until it has ended.
+    /// Begins a transaction that can be rolled back: the old checksums are kept until it ends.
     package func beginTransaction() { before = TransactionSums(of: String(path.dropLast(Self.ending.count)), calls) }
 
-    /// The transaction has ended.
+    /// Ends the transaction.
     package func endTransaction() { before?.forget() }
 
     /// Notes bytes that were written.
     ///
     /// - Parameters:
-    ///   - place: where.
-    ///   - read: reads a block that was written in part; zeros stand behind the file's end. False: it cannot be read.
+    ///   - place: their offset in the file.
+    ///   - read: reads a block that was only partly written, with zeros behind the file's end; returns false if it cannot.
     package func note(
         _ bytes: UnsafeRawBufferPointer, at place: Int, read: (UnsafeMutableRawBufferPointer, Int) -> Bool
     ) {
@@ -152,7 +153,7 @@ package final class FileSums {
         }
     }
 
-    /// Notes a block as it stands in the file.
+    /// Notes a block as it is in the file.
     package func noteBlock(at place: Int, _ read: (UnsafeMutableRawBufferPointer, Int) -> Bool) {
         withUnsafeTemporaryAllocation(byteCount: Self.block, alignment: 64) { space in
             space.initializeMemory(as: UInt8.self, repeating: 0)
@@ -162,9 +163,10 @@ package final class FileSums {
         }
     }
 
-    /// The sum of a block at its place; never 0.
+    /// The checksum of a block with a number; never 0.
     ///
-    /// Words are summed eight side by side, and so are the sums themselves: what a lost sector changes shows in one of them.
+    /// Eight lanes of words are summed side by side, and the running sums are summed too. So a lost sector changes at least one
+    /// lane.
     package static func sum(of block: UnsafeRawPointer, number: UInt32) -> UInt64 {
         var words = SIMD8<UInt64>(repeating: 0)
         var sums = SIMD8<UInt64>(repeating: 0)
@@ -184,12 +186,12 @@ package final class FileSums {
 
     // MARK: - Checking
 
-    /// Checks that a file has what was noted.
+    /// Checks a file against its checksums.
     ///
     /// - Parameters:
-    ///   - limit: bytes of it that are looked at, the first ones.
-    ///   - isWhole: whether it was noted at once, and is not to be shorter: a database says itself how long it is.
-    ///   - original: what it was copied from, open for reading; nil where all of it was noted.
+    ///   - limit: the number of bytes to check, from the file's beginning.
+    ///   - isWhole: true if the file was noted in one go and must not be shorter; a database states its own length.
+    ///   - original: the file that this one was copied from, open for reading; nil if every block was noted.
     /// - Throws: `journal.damaged`, `spill.io` (74).
     /// - Complexity: O(bytes), 1 MiB of memory.
     package static func check(
@@ -221,9 +223,9 @@ package final class FileSums {
         }
     }
 
-    /// The sum of a whole file.
+    /// The checksum of a whole file.
     ///
-    /// - Throws: `journal.damaged` where it is not there, `spill.io` (74).
+    /// - Throws: `journal.damaged` if the file is missing, `spill.io` (74).
     /// - Complexity: O(bytes), 1 MiB of memory.
     package static func sum(
         ofFile path: String, calls: any FileCalls = SystemFileCalls()
@@ -251,7 +253,7 @@ package final class FileSums {
         StateReader.damaged("\(file.split(separator: "/").last ?? ""), \(what)")
     }
 
-    /// Shows a file in pieces of whole blocks; zeros stand behind its end.
+    /// Passes a file to a closure in pieces of whole blocks, padded with zeros behind its end.
     private static func forEachPiece(
         of file: String, upTo limit: Int, _ calls: any FileCalls,
         _ body: (UnsafeRawBufferPointer, Int) throws(MigrationError) -> Void

@@ -1,9 +1,9 @@
 import Diagnostics
 import Glibc
 
-/// The errors of the module, made from what the system or a block said.
+/// The errors of the module, made from a system error or from damaged bytes.
 enum SpillFailure {
-    /// A block, a header or a record that is not what was written: `spill.damaged`.
+    /// The error for a block, a header or a record that is not as it was written: `spill.damaged`.
     static func damaged(_ path: String, block offset: Int, _ what: String) -> MigrationError {
         MigrationError(
             "spill.damaged", .io, "the block at byte \(offset) of the spill file is damaged: \(what)",
@@ -11,7 +11,7 @@ enum SpillFailure {
             context: MigrationError.Context(path: path))
     }
 
-    /// A failed system call: `spill.full` where no space is left, otherwise `spill.io`.
+    /// The error for a failed system call: `spill.full` if no space is left, otherwise `spill.io`.
     ///
     /// - Parameter number: the error number, positive.
     static func system(_ action: String, _ path: String, number: Int) -> MigrationError {

@@ -1,25 +1,26 @@
 import Diagnostics
 import Glibc
 
-/// One open spill file: written at its end, read anywhere, gone with its owner.
+/// An open spill file: appended at its end, read at any offset, removed with its owner.
 ///
-/// Interrupted and short calls are gone on with. The file is unlinked when the value is released.
+/// Interrupted and short calls are continued. The file is unlinked when the object is released, unless a saved state names it.
+///
 /// Memory: a path. For use by one thread.
 package final class SpillFile {
     /// The file's path.
     package let path: String
     /// Bytes written.
     private(set) var size = 0
-    /// Bytes at the beginning that were given back to the disk.
+    /// Bytes at the beginning that were given back to the file system.
     private(set) var discarded = 0
     private var mayDiscard = true
     private let directory: WorkDirectory
     private let descriptor: Int32
     /// The file's name in the work directory.
     private let name: String
-    /// Whether a state names the file: it is then not for the process alone to remove it.
+    /// True if a saved state names the file. A resumed run may then need it, so this object does not unlink it.
     private var isSaved = false
-    /// Bytes that were on their way to the disk with a state.
+    /// The file's size in the last saved state; bytes up to there are synced with that state.
     private var savedSize = 0
 
     /// Makes a new file in the work directory.
@@ -35,9 +36,9 @@ package final class SpillFile {
         descriptor = Int32(truncatingIfNeeded: result)
     }
 
-    /// Opens a file again that a state names: what was written behind it is cut off.
+    /// Opens a file that a saved state names. What was written after that state is cut off.
     ///
-    /// - Throws: `journal.damaged` (74) where it is not there or too short, `spill.io` (74), `spill.permission` (77).
+    /// - Throws: `journal.damaged` (74) if the file is missing or too short, `spill.io` (74), `spill.permission` (77).
     init(directory: WorkDirectory, restoring state: inout StateReader) throws(MigrationError) {
         name = String(decoding: try state.block(), as: UTF8.self)
         size = try state.count(upTo: .max)
@@ -58,12 +59,12 @@ package final class SpillFile {
             throw error
         }
         descriptor = opened
-        // Only now: what a damaged state says of a size may be more than can be counted.
+        // Only now: a size in a damaged state may be too large to count.
         directory.count(written: size - discarded)
         directory.claim(name)
     }
 
-    /// Cuts off what was written behind a state.
+    /// Cuts off what was written after a saved state.
     private static func cut(_ descriptor: Int32, _ name: String, _ path: String, to size: Int) throws(MigrationError) {
         var status = stat()
         guard fstat(descriptor, &status) == 0, Int(status.st_size) >= size else {
@@ -74,7 +75,7 @@ package final class SpillFile {
         }
     }
 
-    /// Writes which file it is and how long: from now on it outlives the process.
+    /// Writes the file's name and sizes to a state. From now on the file outlives the process.
     func save(to state: inout StateWriter) {
         state.write(name)
         state.write(size)
@@ -90,9 +91,9 @@ package final class SpillFile {
         directory.count(released: size - discarded)
     }
 
-    /// Gives the disk back what stands before an offset, which is not read any more.
+    /// Gives the disk space before an offset back. These bytes must not be read any more.
     ///
-    /// It goes by whole mebibytes. On a file system that cannot do that the bytes stay until the file is gone.
+    /// Space is given back in whole mebibytes. If the file system cannot do that, the bytes stay until the file is removed.
     func discard(before offset: Int) {
         let end = min(offset, size) & ~(Self.discardedAtATime - 1)
         guard mayDiscard, end > discarded else { return }
@@ -115,7 +116,7 @@ package final class SpillFile {
 
     /// Writes all bytes at the file's end.
     ///
-    /// After an error the file's size is what it was: the next write goes to the same place.
+    /// After an error the file's size is unchanged: the next write goes to the same place.
     ///
     /// - Throws: `spill.full`, `spill.io` (74).
     func append(_ bytes: UnsafeRawBufferPointer) throws(MigrationError) {
@@ -125,7 +126,7 @@ package final class SpillFile {
         directory.count(written: bytes.count)
     }
 
-    /// Reads until the space is full or the file ends, and returns the bytes read.
+    /// Reads until the space is full or the file ends. Returns the number of bytes read.
     ///
     /// - Throws: `spill.io` (74).
     func read(into space: UnsafeMutableRawBufferPointer, at offset: Int) throws(MigrationError) -> Int {
@@ -134,7 +135,7 @@ package final class SpillFile {
         return count
     }
 
-    /// Makes what was written outlive a crash of the machine.
+    /// Syncs the file's content, so that it outlives a crash of the machine.
     ///
     /// - Throws: `spill.full`, `spill.io` (74).
     func synchronize() throws(MigrationError) {

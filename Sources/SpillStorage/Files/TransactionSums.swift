@@ -1,12 +1,13 @@
 import Diagnostics
 import Glibc
 
-/// The sums that blocks of a database had before a transaction, in a file of their own: a rollback brings the blocks back, and
-/// what was in its journal is checked against the sums that were.
+/// The checksums that blocks of a database had before a transaction, in a file of their own. After a rollback the blocks are
+/// checked against them, and with that the content of SQLite's rollback journal.
 ///
-/// SQLite looks at one byte in two hundred of what its rollback journal holds. The file `NAME-sums-before` has 16 bytes for each
-/// block that was written: its number and the sum that it had. The first one of a block counts.
-/// Memory: 64 KiB while they are brought back.
+/// SQLite itself checks only one byte in two hundred of its rollback journal. The file `NAME-sums-before` has 16 bytes for each
+/// block that was written: its number and its checksum before. If a block has several entries, the first one counts.
+///
+/// Memory: 64 KiB while the checksums are restored.
 final class TransactionSums {
     private static let width = 2 * MemoryLayout<UInt64>.stride
     private static let piece = 4096
@@ -16,7 +17,7 @@ final class TransactionSums {
     private var size = 0
 
     private static func path(of file: String) -> String { FileSums.path(of: file) + "-before" }
-    /// What the file is called while its sums are brought back.
+    /// The path of the file while its checksums are restored.
     private static func taken(of file: String) -> String { FileSums.path(of: file) + "-rollback" }
 
     static func remove(of file: String) {
@@ -24,7 +25,7 @@ final class TransactionSums {
         unlink(taken(of: file))
     }
 
-    /// Begins an empty file; nil where it cannot be made.
+    /// Creates an empty file; nil if that fails.
     init?(of file: String, _ calls: any FileCalls) {
         self.calls = calls
         let result = calls.openUninterrupted(
@@ -35,7 +36,7 @@ final class TransactionSums {
 
     deinit { _ = calls.close(descriptor) }
 
-    /// Notes the sums of blocks that are about to change; false where that fails.
+    /// Notes the old checksums of blocks that are about to change. Returns false if that fails.
     func note(_ sums: [UInt64], from first: Int) -> Bool {
         var words: [UInt64] = []
         words.reserveCapacity(2 * sums.count)
@@ -45,17 +46,17 @@ final class TransactionSums {
         return true
     }
 
-    /// The transaction has ended: what is there says nothing any more.
+    /// Drops the checksums at the end of the transaction.
     func forget() {
         guard size > 0 else { return }
         size = 0
         _ = SystemCall.uninterrupted { ftruncate(descriptor, 0) }
     }
 
-    /// Takes the sums of a transaction that a killed process left under way, before its database is opened.
+    /// Sets aside the checksums of a transaction that a killed process left unfinished. Call it before the database is opened.
     static func take(of file: String) {
         unlink(taken(of: file))
-        // Once the transaction has ended the journal is gone, empty, or begins with zeros.
+        // A transaction that ended leaves a journal that is missing, empty, or begins with zeros.
         let journal = SystemCall.uninterrupted { open(file + "-journal", O_RDONLY | O_CLOEXEC | O_NOFOLLOW) }
         guard journal >= 0 else { return }
         defer { close(journal) }
@@ -64,7 +65,7 @@ final class TransactionSums {
         if isUnderWay { rename(path(of: file), taken(of: file)) }
     }
 
-    /// Brings the sums back, once SQLite has rolled the transaction back.
+    /// Restores the checksums, once SQLite has rolled the transaction back.
     static func restore(of file: String) {
         defer { unlink(taken(of: file)) }
         let from = SystemCall.uninterrupted { open(taken(of: file), O_RDONLY | O_CLOEXEC | O_NOFOLLOW) }
@@ -75,7 +76,7 @@ final class TransactionSums {
         defer { close(to) }
         var status = stat()
         guard fstat(from, &status) == 0 else { return }
-        // The last ones first: the first one of a block is what remains.
+        // Last entries first, so that the first entry of a block is written last and remains.
         var end = Int(status.st_size) / width
         var words = [UInt64](repeating: 0, count: 2 * piece)
         while end > 0 {
@@ -97,10 +98,10 @@ final class TransactionSums {
 }
 
 extension FileSums {
-    /// Opens a database that a killed process may have left within a transaction, and checks later against what it was before:
-    /// what its rollback journal holds may be damaged too.
+    /// Opens a database that a killed process may have left within a transaction, and restores the checksums from before it. A
+    /// later check then finds damage that came from the rollback journal.
     ///
-    /// - Parameter open: opens it, and has SQLite roll back what was under way.
+    /// - Parameter open: opens the database, and has SQLite roll the unfinished transaction back.
     package static func rollingBack<Result, Failure: Error>(
         _ file: String, _ open: () throws(Failure) -> Result
     ) throws(Failure) -> Result {

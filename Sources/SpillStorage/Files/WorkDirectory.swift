@@ -2,14 +2,15 @@ import Diagnostics
 import Glibc
 import Synchronization
 
-/// The one folder in which a run keeps its spill files, locked for the run's life.
+/// The folder in which a run keeps its spill files, locked for the run's life.
 ///
-/// The lock is an `flock` on the file `lock` in the folder: it ends with the process, however that ends. Whoever gets
-/// the lock removes the spill files (`*.spill`) that a killed run left behind; other files are not touched.
+/// The lock is an `flock` on the file `lock` in the folder; it ends with the process, even after a kill. The run that gets the
+/// lock removes the spill files (`*.spill`) of a killed run. It touches no other files.
 ///
-/// Files that a state of a run names (``SpillFile/save(to:)``) outlive the process: what of them is given up is removed once
-/// two later states stand, because a killed run may be gone on from either of the last two.
-/// Memory: a path and four counters; the names of files that were given up lately.
+/// Files that a saved state names (``SpillFile/save(to:)``) outlive the process. A run may be resumed from either of its last
+/// two states. So a released file or range is removed only after two later states were written.
+///
+/// Memory: a path and four counters; the names of files that were released lately.
 package final class WorkDirectory: Sendable {
     /// The folder's path.
     package let path: String
@@ -21,25 +22,23 @@ package final class WorkDirectory: Sendable {
     private let held = Atomic<Int>(0)
     private let saved = Mutex(SavedFiles())
 
-    /// Bytes ever written to spill files.
+    /// The number of bytes ever written to spill files.
     package var bytesWritten: Int { written.load(ordering: .relaxed) }
-    /// Bytes that the spill files hold now.
+    /// The number of bytes that the spill files hold now.
     package var bytesHeld: Int { held.load(ordering: .relaxed) }
-    /// Spill files ever made.
+    /// The number of spill files ever made.
     package var filesMade: Int { names.load(ordering: .relaxed) }
 
-    /// Creates the folder (mode 0700) where it is missing, locks it, and clears it of a killed run's spill files.
+    /// Creates the folder (mode 0700) if it is missing, locks it, and removes a killed run's spill files.
     ///
-    /// - Throws: `destination.busy` (75) when another run holds the lock; `work.create` (73) or `spill.permission` (77)
-    ///   when the folder or its lock cannot be made; `spill.io` (74).
-    ///
-    /// - Parameter keepsFiles: whether a killed run's spill files stay until ``removeUnclaimed()`` or
-    ///   ``removeSpillFiles()``.
+    /// - Parameter keepsFiles: true to keep a killed run's spill files until ``removeUnclaimed()`` or ``removeSpillFiles()``.
+    /// - Throws: `destination.busy` (75) if another run holds the lock; `work.create` (73) or `spill.permission` (77) if the
+    ///   folder or its lock cannot be made; `spill.io` (74).
     package convenience init(path: String, keepsFiles: Bool = false) throws(MigrationError) {
         try self.init(path: path, calls: SystemFileCalls(), keepsFiles: keepsFiles)
     }
 
-    /// The same with system calls of the caller's choice.
+    /// Creates, locks and clears the folder, with system calls of the caller's choice.
     package init(path: String, calls: any FileCalls, keepsFiles: Bool = false) throws(MigrationError) {
         let (descriptor, isOwn) = try Self.takeFolder(path, calls: calls)
         self.path = path
@@ -49,7 +48,7 @@ package final class WorkDirectory: Sendable {
         if keepsFiles {
             let left = spillFiles
             saved.withLock { $0.left = left }
-            // New files get numbers that none has.
+            // New files get numbers that no file of the killed run has.
             let last =
                 left.compactMap { name in
                     name.split(separator: ".").first.flatMap { Int($0.split(separator: "-").last ?? "") }
@@ -65,17 +64,16 @@ package final class WorkDirectory: Sendable {
         if descriptor >= 0 { _ = calls.close(descriptor) }
     }
 
-    /// A path for a new spill file, unlike every other of this run: `<folder>/<name>-<number>.spill`.
+    /// Returns a path for a new spill file, unique in this run: `<folder>/<name>-<number>.spill`.
     package func file(named name: String) -> String {
         let number = names.add(1, ordering: .relaxed).newValue
         return "\(path)/\(name)-\(number).spill"
     }
 
-    /// Deletes the spill files and the lock, and the folder where this run or a killed one made it and it is empty.
+    /// Deletes the spill files and the lock. Deletes the folder too, if this run or a killed one made it and it is empty.
     ///
-    /// - Throws: `spill.io` (74), `spill.permission` (77) when a file stays.
-    ///
-    /// - Parameter keepsFiles: whether the spill files stay, for a run that goes on from here.
+    /// - Parameter keepsFiles: true to keep the spill files, for a run that resumes from here.
+    /// - Throws: `spill.io` (74), `spill.permission` (77) if a file stays.
     package func remove(keepsFiles: Bool = false) throws(MigrationError) {
         if !keepsFiles { try removeSpillFiles() }
         let descriptor = lockDescriptor.exchange(-1, ordering: .relaxed)
@@ -92,21 +90,21 @@ package final class WorkDirectory: Sendable {
         }
     }
 
-    /// Counts bytes that a spill file gained.
+    /// Counts bytes that were added to a spill file.
     package func count(written bytes: Int) {
         written.add(bytes, ordering: .relaxed)
         held.add(bytes, ordering: .relaxed)
     }
 
-    /// Counts bytes of a spill file that is gone.
+    /// Counts bytes of a spill file that were removed.
     package func count(released bytes: Int) { held.subtract(bytes, ordering: .relaxed) }
 
     /// Deletes all spill files.
     ///
-    /// - Throws: `spill.io` (74), `spill.permission` (77) when a file stays.
+    /// - Throws: `spill.io` (74), `spill.permission` (77) if a file stays.
     package func removeSpillFiles() throws(MigrationError) { try remove(spillFiles) }
 
-    /// Files of a run, with the journals of those that SQLite writes.
+    /// The names of the spill files, and of the journals of those that SQLite writes.
     private var spillFiles: [String] {
         (calls.names(in: path) ?? []).filter { $0.hasSuffix(".spill") || $0.hasSuffix(".spill-journal") }
     }
@@ -122,45 +120,47 @@ package final class WorkDirectory: Sendable {
 
     // MARK: - Files that outlive the process
 
-    /// What is to be done about files that states name.
+    /// The pending work on files that saved states name.
     private struct SavedFiles {
-        /// Files in which bytes stand that were not brought to the disk.
+        /// Files with bytes that were not synced yet.
         var unsynced: Set<String> = []
-        /// Files of a killed run.
+        /// Spill files of a killed run.
         var left: [String] = []
-        /// Those of them that were opened again.
+        /// Files of the killed run that were opened again.
         var claimed: Set<String> = []
-        /// What was given up since the last state, and between the one before and that one.
+        /// Files and ranges released since the last state; below, those released between the state before and that one.
         var released: [Release] = []
         var older: [Release] = []
     }
 
-    /// What is of no use any more.
+    /// A file or range that is not needed any more.
     package enum Release: Sendable {
         case file(String)
-        /// Bytes of a file.
+        /// A range of bytes in a file.
         case bytes(String, from: Int, count: Int)
     }
 
-    /// Notes that a state names a file, in which bytes were written.
+    /// Notes that a state names a file with bytes that were not synced yet.
     func noteSaved(_ name: String) { saved.withLock { _ = $0.unsynced.insert(name) } }
 
     /// Notes that a file of a killed run is in use again.
     package func claim(_ name: String) { saved.withLock { _ = $0.claimed.insert(name) } }
 
-    /// Takes a file, or a part of it, that a state names and that nobody reads any more.
+    /// Takes over a file, or a range of one, that a state names and that nobody reads any more.
     package func release(_ release: Release) { saved.withLock { $0.released.append(release) } }
 
     /// Removes the spill files of a killed run that nothing opened again.
     ///
-    /// - Throws: `spill.io` (74), `spill.permission` (77) when a file stays.
+    /// - Throws: `spill.io` (74), `spill.permission` (77) if a file stays.
     package func removeUnclaimed() throws(MigrationError) {
         let unclaimed = saved.withLock { saved in saved.left.filter { !saved.claimed.contains($0) } }
         try remove(unclaimed)
     }
 
-    /// A state was taken that is about to be written down: gives what brings its files to the disk, and what removes files
-    /// of no use once the state stands there. Both may be called from another thread.
+    /// Prepares a state that is about to be written.
+    ///
+    /// - Returns: `synchronize`, to call before the state is written: it syncs the files that the state names; `settle`, to
+    ///   call after: it removes files that no state needs any more. Both may be called from another thread.
     package func saveState() -> (
         synchronize: @Sendable () throws(MigrationError) -> Void, settle: @Sendable () -> Void
     ) {
@@ -200,22 +200,22 @@ package final class WorkDirectory: Sendable {
         let descriptor = Int32(truncatingIfNeeded: opened)
         defer { _ = calls.close(descriptor) }
         let result = calls.syncUninterrupted(descriptor)
-        // Some file systems cannot sync a folder; then there is nothing to wait for.
+        // Some file systems cannot sync a folder (EINVAL); then there is nothing to wait for.
         guard result == 0 || result == -Int(EINVAL) else {
             throw SpillFailure.system("write", path, number: -result)
         }
     }
 
-    /// How often a folder or a lock is tried for that another run takes away meanwhile.
+    /// The number of attempts to get a folder and a lock that another run may remove meanwhile.
     private static let attempts = 16
 
-    /// Makes the folder where it is missing, and locks it.
+    /// Creates the folder if it is missing, and locks it.
     ///
-    /// - Returns: the lock, and whether the folder is of this run's making or a killed one's.
+    /// - Returns: the lock's descriptor, and whether this run or a killed one made the folder.
     private static func takeFolder(
         _ path: String, calls: any FileCalls
     ) throws(MigrationError) -> (descriptor: Int32, isOwn: Bool) {
-        // A run that ends removes the folder, also one that this run has just made and not locked yet.
+        // A run that ends removes the folder, even one that this run has just made and not locked yet. So try again.
         for _ in 0..<attempts {
             let made = calls.makeDirectory(path, mode: 0o700)
             guard made == 0 || made == -Int(EEXIST) else { throw cannotCreate(path, number: -made) }
@@ -230,11 +230,13 @@ package final class WorkDirectory: Sendable {
         throw cannotCreate(path, number: Int(ENOENT))
     }
 
-    /// - Returns: nil where the folder is gone.
+    /// Locks the file at a path.
+    ///
+    /// - Returns: nil if the folder is gone.
     private static func takeLock(_ path: String, calls: any FileCalls) throws(MigrationError) -> Int32? {
         let lockPath = path + "/lock"
-        // A run that ends unlinks its lock file: whoever had opened it before then holds a lock on a file without a
-        // name. So the name is looked up again after locking, a few times at most.
+        // A run that ends unlinks its lock file. A process that had opened it before would then lock a file without a name. So
+        // look the name up again after locking, a few times at most.
         for _ in 0..<attempts {
             let opened = calls.open(lockPath, flags: O_RDWR | O_CREAT | O_CLOEXEC, mode: 0o600)
             if opened == -Int(EINTR) { continue }

@@ -1,24 +1,24 @@
 import Diagnostics
 import Glibc
 
-/// The record that was written last, in a file of its own: each is written over the one before, and none is brought to the
-/// disk.
+/// A file that holds only the newest record. Each write replaces the record before it, and none is synced to the disk.
 ///
-/// The file, numbers little-endian: "SCRECENT", the format's version (4 bytes), bytes of the body (4), checksum of the body
-/// (8), body. What is left of an older, longer body may follow. A record that was not written to its end is none.
-/// Memory: a record.
+/// The file, numbers little-endian: "SCRECENT", the format's version (4 bytes), length of the body in bytes (4), checksum of
+/// the body (8), body. The end of an older, longer body may follow. A record that was cut short is read as no record.
+///
+/// Memory: one record.
 package final class RecordSlot {
     private static let magic = Array("SCRECENT".utf8)
     private static let version: UInt32 = 1
     private static let headSize = 24
-    /// The longest body that is written, and believed.
+    /// The longest body, in bytes, that is written or accepted when read.
     package static let longestBody = 16 << 20
 
     private let path: String
     private let calls: any FileCalls
     private let descriptor: Int32
 
-    /// Opens the file, or makes it.
+    /// Opens the file, and creates it if it is missing.
     ///
     /// - Throws: `journal.full`, `journal.io` (74).
     package init(_ path: String, calls: any FileCalls = SystemFileCalls()) throws(MigrationError) {
@@ -32,7 +32,7 @@ package final class RecordSlot {
 
     deinit { _ = calls.close(descriptor) }
 
-    /// Writes a record.
+    /// Replaces the record with another one.
     ///
     /// - Throws: `journal.full`, `journal.io` (74).
     package func write(_ body: [UInt8]) throws(MigrationError) {
@@ -49,7 +49,9 @@ package final class RecordSlot {
         guard result == 0 else { throw Self.failure("write", path, -result) }
     }
 
-    /// Reads the record of a file; nil where there is none that is sound.
+    /// Reads the record of a file.
+    ///
+    /// - Returns: the body; nil if the file is missing or holds no sound record.
     ///
     /// - Throws: `journal.io` (74).
     package static func read(

@@ -1,20 +1,22 @@
 import Diagnostics
 import Glibc
 
-/// What a run has done so far, on disk: records behind each other, each a whole state, each synced when it is appended.
+/// The journal of a run: a file of checkpoints, one record behind the other. Each record is complete in itself and is synced to
+/// the disk when it is appended.
 ///
 /// The file, numbers little-endian:
 ///
 ///     "SCJOURNL", the format's version (4 bytes), 4 bytes of zero
-///     for each record: bytes of the body (4), kind (4), checksum of the body (8), body
+///     for each record: length of the body in bytes (4), kind (4), checksum of the body (8), body
 ///
-/// The checksum begins from the record's place and kind, so a record that stands elsewhere is none. A record that was not
-/// written to its end is the file's last one and is cut off. A damaged one with sound ones behind it, or a damaged
-/// beginning, is damage (``Contents/isDamaged``): nobody wrote that.
+/// The seed of the checksum is made of the record's offset and kind, so a record that was moved does not pass as sound. If the
+/// last record is cut short (a kill during the write), it is cut off. A bad record with sound ones behind it, or a bad file
+/// header, cannot come from a kill: the journal is damaged (``Contents/isDamaged``).
 ///
-/// Above ``longest`` bytes the journal is written anew, with the records that are still wanted, beside the old one, which it
-/// then replaces.
-/// Memory: a record.
+/// A journal longer than ``longest`` bytes should be rewritten: ``replace(keeping:appending:)`` writes the records that are
+/// still needed to a second file, which then replaces the first.
+///
+/// Memory: one record.
 package final class RunJournal {
     /// One record.
     package struct Record: Equatable, Sendable {
@@ -27,21 +29,23 @@ package final class RunJournal {
         }
     }
 
-    /// What a journal holds.
+    /// The content of a journal.
     package struct Contents {
         package var records: [Record] = []
-        /// Where each record stands in the file.
+        /// The offset of each record in the file.
         package var places: [Int] = []
         /// Bytes up to the end of the last sound record.
         package var size = 0
-        /// Whether bytes of a record that was not written to its end follow.
+        /// True if bytes of a record that was cut short follow.
         package var isTorn = false
-        /// Whether more than the end is unsound: the records say nothing that is to be relied on.
+        /// True if more than the end is unsound: then no record can be relied on.
         package var isDamaged = false
 
         package init() {}
 
-        /// - Parameter most: how many records of a kind are kept.
+        /// Adds a record, and drops the oldest one of its kind if there would be too many.
+        ///
+        /// - Parameter most: the number of records of a kind to keep; nil: all.
         fileprivate mutating func add(_ record: Record, at place: Int, last most: Int?) {
             if let most, records.count(where: { $0.kind == record.kind }) >= most,
                 let oldest = records.firstIndex(where: { $0.kind == record.kind })
@@ -59,9 +63,9 @@ package final class RunJournal {
     package static let version: UInt32 = 7
     private static let headSize = 16
     private static let prefixSize = 16
-    /// The longest body that is believed.
+    /// The longest body, in bytes, that is accepted when read.
     private static let longestBody = 256 << 20
-    /// Bytes above which the journal is written anew.
+    /// The length in bytes above which the journal should be rewritten.
     package static let longest = 16 << 20
 
     package let path: String
@@ -69,7 +73,7 @@ package final class RunJournal {
     private var descriptor: Int32
     private var size: Int
 
-    /// Begins an empty journal in the place of any that stands there.
+    /// Creates an empty journal, which replaces an existing one.
     ///
     /// - Throws: `journal.full`, `journal.io` (74).
     package init(creating path: String, calls: any FileCalls = SystemFileCalls()) throws(MigrationError) {
@@ -81,7 +85,7 @@ package final class RunJournal {
         try writeHead()
     }
 
-    /// Goes on with a journal; what stands behind its sound records is cut off.
+    /// Opens an existing journal to append to it. Everything behind its sound records is cut off.
     ///
     /// - Throws: `journal.full`, `journal.io` (74).
     package init(
@@ -98,14 +102,14 @@ package final class RunJournal {
 
     deinit { if descriptor >= 0 { _ = calls.close(descriptor) } }
 
-    /// Reads a journal; nil where there is none.
+    /// Reads a journal; nil if there is no file.
     ///
-    /// Memory: the records that are kept and one; where the end is unsound, the rest of the file.
+    /// Memory: the records that are kept and one more; if the end is unsound, the rest of the file.
     ///
     /// - Parameters:
-    ///   - most: how many records of a kind are kept, the last ones; nil: all.
-    ///   - skipsDamage: whether sound records behind a damaged one are read too: for whoever needs the last ones alone, as each
-    ///     is a whole state.
+    ///   - most: the number of records of a kind to keep, the last ones; nil: all.
+    ///   - skipsDamage: true to read sound records behind a damaged one too. This suits a caller that needs only the last ones,
+    ///     because each record is complete in itself.
     /// - Throws: `journal.io` (74).
     /// - Complexity: O(bytes).
     package static func read(
@@ -141,7 +145,7 @@ package final class RunJournal {
         }
     }
 
-    /// What the bytes of a journal say.
+    /// Reads a journal from its bytes.
     package static func contents(of bytes: [UInt8]) -> Contents {
         var contents = Contents()
         guard begin(bytes, &contents) else { return contents }
@@ -153,11 +157,11 @@ package final class RunJournal {
         return contents
     }
 
-    /// Whether a journal's first bytes are sound.
+    /// Tells whether the header of a journal is sound, and records the result in `contents`.
     private static func begin(_ bytes: [UInt8], _ contents: inout Contents) -> Bool {
         guard bytes.count >= headSize, bytes.starts(with: magic), number(bytes, 8) == version, number(bytes, 12) == 0
         else {
-            // A journal whose very beginning was not written has nothing yet.
+            // A file shorter than the header was killed while it was created: it is empty, not damaged.
             contents.isTorn = bytes.count < headSize && magic.starts(with: bytes.prefix(8))
             contents.isDamaged = !contents.isTorn
             return false
@@ -166,13 +170,15 @@ package final class RunJournal {
         return true
     }
 
-    /// Whatever was being written was the last thing: a sound record behind an unsound one means damage. So does a file in
-    /// which looking for one takes too long.
+    /// Tells a cut-off end from damage, by a search for a sound record behind an unsound one.
+    ///
+    /// A kill cuts off only the last record, so a sound record behind an unsound one means damage. A file in which the search
+    /// takes too long counts as damaged too.
     ///
     /// - Parameters:
-    ///   - bytes: the unsound record and all behind it.
-    ///   - place: where they stand.
-    /// - Returns: where the next sound record stands; nil where none was found.
+    ///   - bytes: the unsound record and all bytes behind it.
+    ///   - place: their offset in the file.
+    /// - Returns: the offset of the next sound record; nil if none was found.
     @discardableResult
     private static func searchRest(_ bytes: [UInt8], at place: Int, _ contents: inout Contents) -> Int? {
         contents.isTorn = true
@@ -188,10 +194,10 @@ package final class RunJournal {
         return nil
     }
 
-    /// Bytes that are summed at most in a search for sound records behind an unsound one.
+    /// The most bytes that a search for sound records behind an unsound one sums up.
     private static let longestSearch = 64 << 20
 
-    /// Reads as many bytes as there are.
+    /// Reads up to `count` bytes; fewer at the file's end.
     private static func read(
         _ count: Int, at place: Int, _ descriptor: Int32, _ path: String, _ calls: any FileCalls
     ) throws(MigrationError) -> [UInt8] {
@@ -211,15 +217,16 @@ package final class RunJournal {
         return bytes
     }
 
-    /// How long the body is that a record's prefix speaks of.
+    /// The length of the body, taken from a record's prefix; nil if it is too long to be accepted.
     private static func length(_ prefix: [UInt8]) -> Int? {
         let length = Int(number(prefix, 0))
         return length <= longestBody ? length : nil
     }
 
-    /// The record at a place of the file.
+    /// Decodes the record at an offset of the file.
     ///
-    /// - Parameter first: where the bytes begin in the file.
+    /// - Parameter first: the offset in the file of the first of `bytes`.
+    /// - Returns: nil if there is no sound record.
     private static func record(_ bytes: [UInt8], at place: Int, from first: Int) -> Record? {
         let start = place - first
         guard bytes.count - start >= prefixSize else { return nil }
@@ -229,7 +236,7 @@ package final class RunJournal {
         return record(prefix, body, at: place)
     }
 
-    /// The record that a sound prefix and body are.
+    /// Decodes a record from its prefix and body; nil if they are not sound.
     private static func record(_ prefix: [UInt8], _ body: [UInt8], at place: Int) -> Record? {
         let kind = number(prefix, 4)
         let stored = UInt64(number(prefix, 8)) | UInt64(number(prefix, 12)) << 32
@@ -246,12 +253,12 @@ package final class RunJournal {
             | UInt32(bytes[place + 3]) << 24
     }
 
-    /// Whether the journal is so long that it should be written anew.
+    /// True if the journal is so long that it should be rewritten.
     package var isLong: Bool { size > Self.longest }
 
-    /// Appends a record and brings it to the disk.
+    /// Appends a record and syncs it to the disk.
     ///
-    /// - Returns: where it stands.
+    /// - Returns: the offset of the record.
     /// - Throws: `journal.full`, `journal.io` (74).
     @discardableResult
     package func append(_ record: Record) throws(MigrationError) -> Int {
@@ -261,7 +268,7 @@ package final class RunJournal {
         return place
     }
 
-    /// Reads a record that was appended; nil where what stands there is none any more.
+    /// Reads a record that was appended; nil if there is no sound record at the offset any more.
     ///
     /// - Throws: `journal.io` (74).
     package func record(at place: Int) throws(MigrationError) -> Record? {
@@ -271,10 +278,10 @@ package final class RunJournal {
         return Self.record(prefix, body, at: place)
     }
 
-    /// Writes the journal anew with some records of it and another one, in one step: until then the old one holds.
+    /// Rewrites the journal with some of its records and a new one. The change is atomic: until then the old file is valid.
     ///
-    /// - Parameter kept: where those that stay stand.
-    /// - Returns: where they and the other one stand now.
+    /// - Parameter kept: the offsets of the records to keep.
+    /// - Returns: the new offsets of these records and of the new one.
     /// - Throws: `journal.full`, `journal.io` (74).
     package func replace(keeping kept: [Int], appending last: Record) throws(MigrationError) -> [Int] {
         let other = path + "-new"
@@ -295,13 +302,13 @@ package final class RunJournal {
         return places
     }
 
-    /// Makes the journal's name outlive a crash of the machine.
+    /// Syncs the folder, so that the journal's name outlives a crash of the machine.
     package func synchronizeFolder() throws(MigrationError) {
         let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
         let opened = Glibc.open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard opened >= 0 else { return }
         defer { Glibc.close(opened) }
-        // Some file systems cannot sync a folder; then there is nothing to wait for.
+        // Some file systems cannot sync a folder (EINVAL); then there is nothing to wait for.
         guard SystemCall.uninterrupted({ fsync(opened) }) == 0 || errno == EINVAL else { throw failure("sync", errno) }
     }
 

@@ -1,15 +1,15 @@
 import Diagnostics
 
-// Texts and lists of a state.
+// Strings and lists in a saved state.
 
 extension StateWriter {
-    /// Texts behind their count.
+    /// Writes strings behind their count.
     package mutating func write(texts: [String]) { write(list: texts) { $1.write($0) } }
 
-    /// Writes a text as its bytes in UTF-8, behind their count.
+    /// Writes a string as its UTF-8 bytes, behind their count.
     package mutating func write(_ text: String) { write(bytes: Array(text.utf8)) }
 
-    /// Writes a text that may be missing.
+    /// Writes a string or nil.
     package mutating func write(_ text: String?) {
         write(text != nil)
         write(text ?? "")
@@ -21,17 +21,17 @@ extension StateWriter {
         for element in list { body(element, &self) }
     }
 
-    /// Writes numbers behind their count; they may be below zero.
+    /// Writes signed numbers behind their count.
     package mutating func write(integers: [Int]) { write(list: integers) { $1.write($0) } }
-    /// The same.
+    /// Writes keys behind their count.
     package mutating func write(keys: [Int64]) { write(list: keys) { $1.write($0) } }
-    /// The same for flags.
+    /// Writes flags behind their count.
     package mutating func write(flags: [Bool]) { write(list: flags) { $1.write($0) } }
 
-    /// Writes numbers by name, in the names' order.
+    /// Writes a dictionary of numbers, in the order of its keys.
     package mutating func write(numbers: [String: Int]) { write(byName: numbers) { $1.write($0) } }
 
-    /// The same for texts.
+    /// Writes a dictionary of strings, in the order of its keys.
     package mutating func write(texts: [String: String]) { write(byName: texts) { $1.write($0) } }
 
     private mutating func write<Value>(byName values: [String: Value], _ body: (Value, inout StateWriter) -> Void) {
@@ -43,56 +43,57 @@ extension StateWriter {
 }
 
 extension StateReader {
-    /// Texts behind their count.
+    /// Reads strings behind their count.
     ///
-    /// - Throws: `journal.damaged` where there are more than the limit, as the others.
+    /// - Throws: `journal.damaged` if there are more than `limit`, or if the bytes end too early; so do the other methods here.
     package mutating func texts(upTo limit: Int) throws(MigrationError) -> [String] {
         try list(upTo: limit) { reader throws(MigrationError) in try reader.text() }
     }
 
-    /// A text.
+    /// Reads a string.
     ///
-    /// - Throws: `journal.damaged`, as the others.
+    /// - Throws: `journal.damaged`.
     package mutating func text() throws(MigrationError) -> String { String(decoding: try block(), as: UTF8.self) }
 
-    /// A text that may be missing.
+    /// Reads a string or nil.
     package mutating func optionalText() throws(MigrationError) -> String? {
         let has = try flag()
         let text = try text()
         return has ? text : nil
     }
 
-    /// A number that may be below zero.
+    /// Reads a signed number.
     package mutating func signed() throws(MigrationError) -> Int { Int(try integer()) }
 
-    /// Elements behind their count.
+    /// Reads elements behind their count.
     package mutating func list<Element>(
         upTo limit: Int = 1 << 24, _ body: (inout StateReader) throws(MigrationError) -> Element
     ) throws(MigrationError) -> [Element] {
         var list: [Element] = []
-        // No element takes less than a byte; what is claimed beyond ends too early.
+        // The count is not trusted: an element takes at least one byte, so too large a count ends with an error at the end of
+        // the bytes.
         for _ in 0..<(try count(upTo: limit)) { list.append(try body(&self)) }
         return list
     }
 
-    /// Numbers behind their count; they may be below zero.
+    /// Reads signed numbers behind their count.
     package mutating func signedList() throws(MigrationError) -> [Int] {
         try list { reader throws(MigrationError) in try reader.signed() }
     }
-    /// The same.
+    /// Reads keys behind their count.
     package mutating func keys() throws(MigrationError) -> [Int64] {
         try list { reader throws(MigrationError) in try reader.integer() }
     }
-    /// The same for flags.
+    /// Reads flags behind their count.
     package mutating func flags() throws(MigrationError) -> [Bool] {
         try list { reader throws(MigrationError) in try reader.flag() }
     }
 
-    /// Numbers by name.
+    /// Reads a dictionary of numbers.
     package mutating func numbers() throws(MigrationError) -> [String: Int] {
         try byName { reader throws(MigrationError) in try reader.signed() }
     }
-    /// The same for texts.
+    /// Reads a dictionary of strings.
     package mutating func textsByName() throws(MigrationError) -> [String: String] {
         try byName { reader throws(MigrationError) in try reader.text() }
     }

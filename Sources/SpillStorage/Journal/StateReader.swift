@@ -1,13 +1,14 @@
 import Diagnostics
 
-/// Reads what ``StateWriter`` wrote, in the same order. Nothing is believed: what does not fit is `journal.damaged`.
+/// Reads the bytes that ``StateWriter`` wrote, in the same order. Nothing is trusted: bytes that do not fit are reported as
+/// `journal.damaged`.
 package struct StateReader {
     private let bytes: [UInt8]
     private var place = 0
 
     package init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    /// The error for bytes that are no state.
+    /// The error for bytes that are not a saved state.
     package static func damaged(_ what: String) -> MigrationError {
         MigrationError(
             "journal.damaged", .io, "what a killed run left is damaged: \(what)", remedy: "Run the command again")
@@ -19,7 +20,7 @@ package struct StateReader {
             guard place < bytes.count else { throw Self.damaged("it ends too early") }
             let byte = bytes[place]
             place += 1
-            // The tenth byte holds one bit.
+            // The tenth byte holds only the highest of 64 bits.
             guard shift < 63 || byte <= 1 else { break }
             value |= UInt64(byte & 0x7F) << shift
             if byte < 0x80 { return value }
@@ -30,7 +31,7 @@ package struct StateReader {
     package mutating func integer() throws(MigrationError) -> Int64 { Int64(bitPattern: try word()) }
     package mutating func flag() throws(MigrationError) -> Bool { try word() != 0 }
 
-    /// A count, not above a bound.
+    /// Reads a count, which must not exceed a bound.
     package mutating func count(upTo limit: Int) throws(MigrationError) -> Int {
         let value = try word()
         guard value <= UInt64(max(0, limit)) else { throw Self.damaged("a count of \(value), above \(limit)") }
@@ -49,16 +50,16 @@ package struct StateReader {
         return has ? value : nil
     }
 
-    /// Bytes behind their count.
+    /// Reads bytes behind their count.
     package mutating func block() throws(MigrationError) -> [UInt8] {
         let count = try count(upTo: bytes.count - place)
-        // The count itself was read meanwhile.
+        // The count itself took bytes, so fewer may be left now.
         guard count <= bytes.count - place else { throw Self.damaged("it ends too early") }
         defer { place += count }
         return Array(bytes[place..<place + count])
     }
 
-    /// Numbers behind their count.
+    /// Reads numbers behind their count.
     package mutating func words() throws(MigrationError) -> [UInt64] {
         let count = try count(upTo: bytes.count - place)
         var words: [UInt64] = []
@@ -67,7 +68,7 @@ package struct StateReader {
         return words
     }
 
-    /// Numbers that are offsets or sizes, behind their count.
+    /// Reads numbers behind their count, each an offset or a size.
     package mutating func integers() throws(MigrationError) -> [Int] {
         var integers: [Int] = []
         for word in try words() {
@@ -77,7 +78,7 @@ package struct StateReader {
         return integers
     }
 
-    /// What may be missing.
+    /// Reads a value or nil.
     package mutating func optional<Value>(
         _ body: (inout StateReader) throws(MigrationError) -> Value
     ) throws(MigrationError) -> Value? {
@@ -85,10 +86,10 @@ package struct StateReader {
         return try body(&self)
     }
 
-    /// Whether all was read.
+    /// True if all bytes were read.
     package var isAtEnd: Bool { place == bytes.count }
 
-    /// Checks that all was read.
+    /// Checks that all bytes were read.
     package func finish() throws(MigrationError) {
         guard place == bytes.count else { throw Self.damaged("\(bytes.count - place) bytes too many") }
     }

@@ -1,14 +1,17 @@
 import Diagnostics
 
-/// Writes the state of a structure as bytes that ``StateReader`` reads again. Numbers are written seven bits a byte, the
-/// lowest first, the top bit set in all but the last; most are small, and a state of hundreds of tables has a hundred
-/// thousand. Bytes have their count before them.
+/// Writes the state of a structure as bytes, which ``StateReader`` reads again.
+///
+/// A number takes seven bits a byte, the lowest first, with the top bit set in all bytes but the last. Most numbers are small,
+/// and the state of a run with hundreds of tables has a hundred thousand of them. Byte strings have their count before them.
 ///
 /// Memory: the bytes written.
 package struct StateWriter {
     package private(set) var bytes: [UInt8] = []
 
-    /// - Parameter capacity: bytes that are expected.
+    /// Makes an empty writer.
+    ///
+    /// - Parameter capacity: the expected number of bytes.
     package init(capacity: Int = 0) { bytes.reserveCapacity(capacity) }
 
     package mutating func write(_ value: UInt64) {
@@ -36,7 +39,7 @@ package struct StateWriter {
         for word in words { write(word) }
     }
 
-    /// Writes what may be missing.
+    /// Writes a value or nil.
     package mutating func write<Value>(
         optional value: Value?, _ body: (Value, inout StateWriter) throws(MigrationError) -> Void
     ) throws(MigrationError) {
@@ -50,6 +53,6 @@ package struct StateWriter {
         bytes.append(contentsOf: other)
     }
 
-    /// The same.
+    /// Writes bytes behind their count.
     package mutating func write(bytes other: [UInt8]) { other.withUnsafeBytes { write(bytes: $0) } }
 }

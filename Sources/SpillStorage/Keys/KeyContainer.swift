@@ -1,11 +1,12 @@
-/// The five forms of up to 65,536 keys of one range (their low 16 bits), and the form of keys that lie far apart.
+/// The forms of a chunk of keys: five for up to 65,536 keys of one range, of which only the low 16 bits (the offsets) are kept,
+/// and one for keys that lie far apart.
 ///
 /// Payloads in memory:
-/// - `full`: nothing, every key of the range is there.
-/// - `runs`: start UInt16 of each run, then the rank of each start UInt16 (at most 128 runs).
-/// - `array`: the offsets UInt16, ascending (at most 2,048).
-/// - `holes`: the largest offset UInt16, for each 512 offsets and behind the last how many missing ones come before UInt16,
-///   then the offsets below the largest that are missing, ascending (at most 2,048).
+/// - `full`: nothing, every key of the range is present.
+/// - `runs`: the number of runs, the start of each run, then the rank of each start, all UInt16 (at most 128 runs).
+/// - `array`: the offsets, UInt16, ascending (at most 2,048).
+/// - `holes`: the largest offset; the number of missing offsets before each block of 512 offsets, and in all; then the offsets
+///   below the largest that are missing, ascending (at most 2,048). All are UInt16.
 /// - `bitmap`: 1,024 words, then the rank at every eighth word, UInt16.
 /// - `sparse`: the keys themselves, Int64, ascending (at most 2,048), of any range.
 ///
@@ -25,15 +26,15 @@ enum KeyContainer: UInt8 {
     static let mostRuns = 128
     static let mostInArray = 2_048
     static let mostHoles = 2_048
-    /// Missing offsets that are compared at once.
+    /// The number of missing offsets that are compared at once.
     private static let holesAtOnce = 32
-    /// Words before the missing offsets: the largest offset, and where each block's begin.
+    /// The number of words before the missing offsets: the largest offset, and where the missing offsets of each block begin.
     static let holesStart = 1 + rangeSize / 512 + 1
     static let mostSparse = 2_048
-    /// Fewer keys than this in a range are kept as sparse keys, so that the directory stays small.
+    /// Ranges with fewer keys than this are kept as sparse keys, so that the directory stays small.
     static let fewestInRange = 1_024
 
-    /// The rank within the container of the key with an offset in the range, or -1.
+    /// The rank within the container of the key with an offset, or -1.
     @inline(__always)
     func rank(_ payload: UnsafeMutableRawPointer?, count: Int, offset: Int) -> Int {
         guard let payload else { return self == .full ? offset : -1 }
@@ -68,7 +69,7 @@ enum KeyContainer: UInt8 {
         return rank + (words[word] & (bit &- 1)).nonzeroBitCount
     }
 
-    /// How many offsets below one are missing, and whether it is itself, or lies beyond the largest.
+    /// Returns the number of missing offsets below an offset, and whether the offset itself is missing (or beyond the largest).
     @inline(__always)
     static func holesBefore(_ payload: UnsafeMutableRawPointer, offset: Int) -> (count: Int, isMissing: Bool) {
         let words = payload.assumingMemoryBound(to: UInt16.self)
@@ -79,10 +80,10 @@ enum KeyContainer: UInt8 {
         let wanted = UInt16(truncatingIfNeeded: offset)
         let holes = Int(words[holesStart - 1])
         if end - low <= holesAtOnce, holes >= holesAtOnce {
-            // All at once, and with them some of the blocks beside, which are smaller or larger.
+            // Compare 32 at once. They may include offsets of neighbouring blocks, but all of these are smaller or all larger.
             let first = min(low, holes - holesAtOnce)
             var before: UInt32 = 0
-            // No comparison: the compiler makes vectors of this.
+            // No comparison operator: this way the compiler makes vector code.
             for place in 0..<holesAtOnce { before &+= (UInt32(missing[first + place]) &- UInt32(wanted)) &>> 31 }
             low = first + Int(before)
             return (low, low < end && missing[low] == wanted)
@@ -95,9 +96,9 @@ enum KeyContainer: UInt8 {
         return (low, low < end && missing[low] == wanted)
     }
 
-    /// The offsets around one that is there, all of which are there.
+    /// The range of present offsets without a gap around a present offset.
     ///
-    /// - Parameter before: how many offsets below it are missing.
+    /// - Parameter before: the number of missing offsets below it.
     @inline(__always)
     static func gapless(_ payload: UnsafeMutableRawPointer, around offset: Int, before: Int) -> ClosedRange<Int> {
         let words = payload.assumingMemoryBound(to: UInt16.self)
@@ -107,9 +108,10 @@ enum KeyContainer: UInt8 {
         return min(first, offset)...max(last, offset)
     }
 
-    /// The index of a key among ascending ones, or -1.
+    /// The index of a key among ascending keys, or -1.
     ///
-    /// Where few are missing it stands a little before the place where it would be if none were.
+    /// If few keys are missing, the key is at most a few places before the place it would have without gaps; so this place is
+    /// tried first.
     @inline(__always)
     static func index(of key: Int64, in keys: UnsafePointer<Int64>, count: Int) -> Int {
         guard count > 0, key >= keys[0] else { return -1 }
@@ -139,7 +141,7 @@ enum KeyContainer: UInt8 {
         return low
     }
 
-    /// Writes the keys from a rank within the container on, at most `limit`, and returns how many.
+    /// Writes the keys from a rank within the container on, at most `limit` of them. Returns their number.
     func fill(
         _ payload: UnsafeMutableRawPointer?, count: Int, base: Int64, from rank: Int,
         into target: UnsafeMutablePointer<Int64>, limit: Int
@@ -181,7 +183,7 @@ enum KeyContainer: UInt8 {
 
     /// Writes the keys of a bitmap from a rank on.
     ///
-    /// - Parameter ranks: the keys before each block of eight words; nil where not all of them are set.
+    /// - Parameter ranks: the number of keys before each block of eight words; nil if the ranks are not all set.
     static func fillFromBitmap(
         _ payload: UnsafeMutableRawPointer, ranks: UnsafePointer<UInt16>? = nil, base: Int64, from rank: Int,
         into target: UnsafeMutablePointer<Int64>, wanted: Int
@@ -190,7 +192,7 @@ enum KeyContainer: UInt8 {
         var word = 0
         var before = 0
         if let ranks {
-            // Of blocks with equal ranks all but the last are empty.
+            // Of blocks with equal ranks only the last one has keys.
             var block = lowerBound(ranks, count: bitmapWords / 8, UInt16(truncatingIfNeeded: rank + 1))
             block = max(0, block - 1)
             word = block * 8
@@ -219,7 +221,7 @@ enum KeyContainer: UInt8 {
         }
     }
 
-    /// A word without its lowest set bits.
+    /// Returns a word without its lowest set bits.
     @inline(__always)
     private static func droppingLow(_ count: Int, of word: UInt64) -> UInt64 {
         var left = count
@@ -239,7 +241,7 @@ enum KeyContainer: UInt8 {
         return bits
     }
 
-    /// Sets the ranks of a bitmap from its words, and returns the number of its keys.
+    /// Sets the ranks of a bitmap from its words. Returns the number of its keys.
     static func setRanks(_ payload: UnsafeMutableRawPointer) -> Int {
         let words = payload.assumingMemoryBound(to: UInt64.self)
         let ranks = (payload + bitmapWords * 8).assumingMemoryBound(to: UInt16.self)
@@ -251,7 +253,7 @@ enum KeyContainer: UInt8 {
         return rank
     }
 
-    /// The smallest form of the keys of a bitmap: its kind, its payload (nil for `full`) and the payload's bytes.
+    /// Makes a compact form of the keys of a bitmap: its kind, its payload (nil for `full`) and the payload's size in bytes.
     static func make(
         _ bitmap: UnsafeMutableRawPointer, count: Int
     ) -> (kind: KeyContainer, payload: UnsafeMutableRawPointer?, bytes: Int) {
@@ -321,7 +323,7 @@ enum KeyContainer: UInt8 {
         return (words + holesStart, Int(words[0]))
     }
 
-    /// Whether a payload of so many keys can have so many bytes.
+    /// Tells whether a payload with a number of keys can have a number of bytes.
     func isBytes(_ bytes: Int, ofKeys keys: Int) -> Bool {
         switch self {
         case .full: bytes == 0 && keys == Self.rangeSize
@@ -333,7 +335,7 @@ enum KeyContainer: UInt8 {
         }
     }
 
-    /// Whether what a payload says of itself goes with its keys and bytes: what was read is not followed past its end.
+    /// Tells whether the numbers in a payload agree with its keys and bytes, so that damaged ones never lead past its end.
     func isWhole(_ payload: UnsafeMutableRawPointer, keys: Int, bytes: Int) -> Bool {
         switch self {
         case .runs: Self.isWhole(runs: payload, keys: keys, bytes: bytes)
@@ -343,7 +345,7 @@ enum KeyContainer: UInt8 {
         }
     }
 
-    /// Whether a payload's runs follow each other, and have as many keys.
+    /// Tells whether a payload's runs follow each other and have the right number of keys.
     private static func isWhole(runs payload: UnsafeMutableRawPointer, keys: Int, bytes: Int) -> Bool {
         guard 2 + Int(payload.load(as: UInt16.self)) * 4 == bytes else { return false }
         let (starts, ranks, runs) = runParts(payload)
@@ -356,7 +358,7 @@ enum KeyContainer: UInt8 {
         return true
     }
 
-    /// Whether a payload has as many holes as go with its keys.
+    /// Tells whether a payload has the number of holes that goes with its keys.
     static func isWhole(holes payload: UnsafeMutableRawPointer, keys: Int, bytes: Int) -> Bool {
         let holes = holeParts(payload).last + 1 - keys
         guard holes >= 0, holes <= mostHoles, bytes == (holesStart + holes) * 2 else { return false }
@@ -368,14 +370,14 @@ enum KeyContainer: UInt8 {
         return starts[0] == 0 && Int(starts[holesStart - 2]) == holes
     }
 
-    /// Writes the keys of a range with few holes from a rank on.
+    /// Writes the keys of a payload of holes from a rank on.
     private static func fillBetweenHoles(
         _ payload: UnsafeMutableRawPointer, count: Int, base: Int64, from rank: Int,
         into target: UnsafeMutablePointer<Int64>, wanted: Int
     ) {
         let (missing, last) = holeParts(payload)
         let holes = last + 1 - count
-        // The holes below the key of a rank are those with more than so many keys before them, left out.
+        // A hole is below the key of a rank if at most that many keys are before the hole: skip these.
         var hole = 0
         var length = holes
         while length > 0 {
@@ -401,7 +403,7 @@ enum KeyContainer: UInt8 {
         }
     }
 
-    /// Runs begin with their number, so that the ranks can be found.
+    /// Makes a payload of runs. It begins with their number, so that the ranks can be found.
     private static func makeRuns(
         _ words: UnsafeMutablePointer<UInt64>, runs: Int
     ) -> (kind: KeyContainer, payload: UnsafeMutableRawPointer?, bytes: Int) {
@@ -441,20 +443,20 @@ enum KeyContainer: UInt8 {
         return run.rank + offset - run.offsets.lowerBound
     }
 
-    /// The run that an offset is in, and the rank of its first.
+    /// The run that contains an offset, and the rank of its first key.
     @inline(__always)
     static func run(
         _ payload: UnsafeMutableRawPointer, count: Int, offset: Int
     ) -> (offsets: ClosedRange<Int>, rank: Int)? {
         let (starts, ranks, runs) = runParts(payload)
-        // How many begin at the offset or before; no comparison: the compiler makes vectors of this.
+        // Count the runs that begin at the offset or before. No comparison operator: this way the compiler makes vector code.
         var before: UInt32 = 0
         for place in 0..<runs { before &+= (UInt32(starts[place]) &- UInt32(truncatingIfNeeded: offset + 1)) &>> 31 }
         let run = Int(before) - 1
         guard run >= 0 else { return nil }
         let (start, rank) = (Int(starts[run]), Int(ranks[run]))
         let last = start + (run + 1 < runs ? Int(ranks[run + 1]) : count) - rank - 1
-        // A damaged chunk may have runs of nothing.
+        // A damaged chunk may have empty runs.
         guard offset <= last, start <= last else { return nil }
         return (start...last, rank)
     }

@@ -1,26 +1,27 @@
 import Diagnostics
 
-/// Lookups of many keys at once: what refers to objects comes in ranges, so the range of the key before is mostly at hand.
+/// Lookups of many keys. References to objects come in clusters, so the range found for the key before mostly serves the next
+/// key too.
 extension KeyIndex {
-    /// Keys that one look tells of: those of a range that stand in one chunk in memory or in the one that is being filled,
-    /// or keys without a gap.
+    /// A range of keys that one lookup covers: the keys of a range in one chunk in memory or in the chunk being filled, or keys
+    /// without a gap.
     private struct DenseRange {
-        /// The smallest and the largest key that it tells of.
+        /// The smallest and the largest key that it covers.
         let first: Int64
         let last: Int64
-        /// Nil where all keys from the first to the last are in the set.
+        /// The chunk's payload; nil if all keys from the first to the last are in the set.
         let payload: UnsafeMutableRawPointer?
-        /// Of the first key that is in the set.
+        /// The rank of the first key in it that is in the set.
         let rank: Int
         let keys: Int
         let kind: KeyContainer
-        /// Of a bitmap that stands beside holes: the keys before each of its words.
+        /// The number of keys before each word, if the payload is a bitmap made beside holes.
         var wordRanks: UnsafePointer<UInt16>?
 
         @inline(__always)
         func holds(_ key: Int64) -> Bool { key >= first && key <= last }
 
-        /// Whether it is, and what else is then known without a look.
+        /// Tells whether a key is in the set. Sets `span` to the keys around it that need no lookup then.
         @inline(__always)
         func contains(_ key: Int64, _ span: inout Span) -> Bool {
             guard let payload else {
@@ -42,7 +43,7 @@ extension KeyIndex {
             }
         }
 
-        /// The rank, or -1, and what else is then known without a look.
+        /// The rank of a key, or -1. Sets `span` to the keys around it that need no lookup then.
         @inline(__always)
         func rank(of key: Int64, _ span: inout Span) -> Int {
             guard let payload else {
@@ -84,13 +85,13 @@ extension KeyIndex {
         }
     }
 
-    /// Keys that are all in the set, and follow each other without a gap. What is added later changes nothing of it.
+    /// Consecutive keys that are all in the set. Keys that are added later leave it valid.
     struct Span {
         private let first: Int64
         private let last: Int64
         private let rank: Int
 
-        /// None.
+        /// Makes an empty span.
         init() { (first, last, rank) = (1, 0, 0) }
 
         init(first: Int64, last: Int64, rank: Int) {
@@ -102,12 +103,12 @@ extension KeyIndex {
         @inline(__always)
         func holds(_ key: Int64) -> Bool { key >= first && key <= last }
 
-        /// The rank of a key that it holds.
+        /// The rank of a key in the span.
         @inline(__always)
         func rank(of key: Int64) -> Int { rank + Int(key - first) }
     }
 
-    /// All keys, where none is missing between the first and the last, as in a table that no row was ever deleted from.
+    /// The range of all keys, if none is missing between the first and the last (as in a table without deleted rows); else nil.
     private var gapless: DenseRange? {
         let hot = hot.pointee
         guard hot.count > 0 else { return nil }
@@ -116,7 +117,7 @@ extension KeyIndex {
         return DenseRange(first: first, last: hot.lastKey, payload: nil, rank: 0, keys: hot.count, kind: .full)
     }
 
-    /// The range of a key, where it is of that kind. It holds until a key is added or another chunk is asked for.
+    /// The range around a key; nil if it has none. It is valid until a key is added or another chunk is loaded.
     ///
     /// - Throws: `spill.damaged`, `spill.io` (74).
     @inline(never)
@@ -133,12 +134,12 @@ extension KeyIndex {
                 keys: hot.liveCount, kind: .bitmap)
         }
         if hot.farCount > 0, let far = hot.far, key >= far[0] { return nil }
-        // Sealed in between, the keys of a range stand in several chunks.
+        // If the set was sealed meanwhile, the keys of one range may be in several chunks.
         let number = chunkCount > 0 ? chunkHolding(key, range: range) : -1
         guard number >= 0, hot.chunks[number].kind != .sparse,
             hot.chunks[number].firstKey >> KeyContainer.rangeBits == range
         else { return nil }
-        // Larger ones stand in the next chunk, among those far apart, or in the one that is being filled.
+        // Larger keys are in the next chunk, among the far keys, or in the chunk being filled.
         if number + 1 < hot.chunkCount {
             last = min(last, hot.chunks[number + 1].firstKey - 1)
         } else if hot.farCount > 0, let far = hot.far {
@@ -163,19 +164,19 @@ extension KeyIndex {
             kind: chunk.kind)
     }
 
-    /// Whether the key is in the set.
+    /// Tells whether a key is in the set.
     ///
     /// - Throws: `spill.damaged`, `spill.io` (74).
     package func contains(_ key: Int64) throws(MigrationError) -> Bool {
         if hot.pointee.span.holds(key) { return true }
-        // In a bitmap or among holes, as mostly: its rank is not asked for.
+        // A bitmap or holes, the usual forms, tell this without the key's rank.
         var range: DenseRange?
         if try goOn(to: key, &range), let range { return range.contains(key, &hot.pointee.span) }
         return try find(key) >= 0
     }
 
-    /// The number of smaller keys, where the key is in the set. Those of neighbours that are asked for one after the other
-    /// cost one look.
+    /// The rank of a key: the number of smaller keys; nil if the key is not in the set. Neighbouring keys looked up in turn
+    /// cost one lookup.
     ///
     /// - Throws: `spill.damaged`, `spill.io` (74).
     package func rank(of key: Int64) throws(MigrationError) -> Int? {
@@ -190,7 +191,7 @@ extension KeyIndex {
         return rank >= 0 ? rank : nil
     }
 
-    /// Whether each of many keys is in the set.
+    /// Tells for each of many keys whether it is in the set.
     ///
     /// - Precondition: `found` has room for as many.
     /// - Throws: `spill.damaged`, `spill.io` (74).
@@ -198,7 +199,7 @@ extension KeyIndex {
         _ keys: UnsafeBufferPointer<Int64>, into found: UnsafeMutablePointer<Bool>
     ) throws(MigrationError) {
         var last: DenseRange?
-        // What refers to one object, or to its neighbours, often stands together.
+        // References to one object, or to its neighbours, often come together.
         var span = Span()
         for index in 0..<keys.count {
             let key = keys[index]
@@ -214,20 +215,20 @@ extension KeyIndex {
         }
     }
 
-    /// Whether a key's range is at hand now: that of the key before, or its own.
+    /// Tells whether a range covers a key, and finds another range if `last` does not.
     @inline(__always)
     private func goOn(to key: Int64, _ last: inout DenseRange?) throws(MigrationError) -> Bool {
         if let last, last.holds(key) { return true }
         last = try range(of: key)
         if let last, last.holds(key) { return true }
-        // Another chunk is asked for next: this one's memory may go.
+        // The caller asks for another chunk next, which may free this one's memory.
         last = nil
         return false
     }
 
-    /// The ranks of many keys, -1 for those that are not in the set. Sorted keys read each chunk once.
+    /// Finds the ranks of many keys, -1 for those that are not in the set. If the keys are sorted, each chunk is read once.
     ///
-    /// - Precondition: `ranks` has room for as many; it may be where the keys are.
+    /// - Precondition: `ranks` has room for as many; it may be the memory of the keys.
     /// - Throws: `spill.damaged`, `spill.io` (74).
     package func ranks(
         of keys: UnsafeBufferPointer<Int64>, into ranks: UnsafeMutablePointer<Int64>

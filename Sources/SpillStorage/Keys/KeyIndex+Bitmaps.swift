@@ -1,22 +1,22 @@
 import Synchronization
 
-/// Bitmaps beside the chunks of small sets in which many keys are missing: four times as large, they are asked in a part of
-/// the time.
+/// Bitmaps beside the chunks of small sets in which many keys are missing. They take four times the memory of the chunk and
+/// answer in a part of the time.
 ///
-/// Memory: 10.25 KiB for each of a set's first four chunks at the most, made when they are first asked for; of all sets of the
-/// process ``mostOfAll``.
+/// Memory: 10.25 KiB for each of a set's first four chunks at most, made when they are first needed; ``mostOfAll`` bitmaps in
+/// the whole process.
 extension KeyIndex {
-    /// Bitmaps of all sets: two thirds of a mebibyte.
+    /// The most bitmaps of all sets: two thirds of a mebibyte.
     private static let mostOfAll = 64
     private static let inUse = Atomic<Int>(0)
-    /// So many missing keys are found at a glance.
+    /// The number of missing keys up to which the holes are fast enough by themselves.
     private static let fewHoles = 128
 
-    /// The bitmap of a chunk that is kept as its holes; nil where they have to do.
+    /// The bitmap of a chunk that is kept as holes; nil if it gets none.
     func bitmap(ofHoles number: Int, _ payload: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
         guard number < hot.pointee.bitmaps.count else { return nil }
         if let known = hot.pointee.bitmaps[number] { return known }
-        // Two threads that ask at once may make one more than there are to be.
+        // Two threads that ask at once may exceed the limit by one bitmap.
         guard chunkCount <= hot.pointee.bitmaps.count, file == nil, KeyContainer.holeCount(payload) > Self.fewHoles,
             Self.inUse.load(ordering: .relaxed) < Self.mostOfAll
         else { return nil }
@@ -26,7 +26,7 @@ extension KeyIndex {
         return made
     }
 
-    /// Gives the bitmaps back.
+    /// Frees the bitmaps.
     func dropBitmaps() {
         for number in hot.pointee.bitmaps.indices {
             guard let bitmap = hot.pointee.bitmaps[number] else { continue }
@@ -38,17 +38,17 @@ extension KeyIndex {
 }
 
 extension KeyContainer {
-    /// The offsets that a payload of holes says are missing.
+    /// The number of missing offsets in a payload of holes.
     static func holeCount(_ payload: UnsafeMutableRawPointer) -> Int {
         Int(payload.assumingMemoryBound(to: UInt16.self)[holesStart - 1])
     }
 
-    /// The keys before each word of a bitmap that ``makeBitmap(ofHoles:)`` made.
+    /// The number of keys before each word of a bitmap that ``makeBitmap(ofHoles:)`` made.
     static func wordRanks(ofBitmap bitmap: UnsafeMutableRawPointer) -> UnsafePointer<UInt16> {
         UnsafePointer((bitmap + bitmapBytes).assumingMemoryBound(to: UInt16.self))
     }
 
-    /// The same keys as a bitmap, and behind it the keys before each of its words.
+    /// Makes a bitmap of the same keys, followed by the number of keys before each of its words.
     static func makeBitmap(ofHoles payload: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer {
         let (missing, last) = holeParts(payload)
         let made = UnsafeMutableRawPointer.allocate(byteCount: bitmapBytes + 2 * bitmapWords, alignment: 8)

@@ -1,9 +1,9 @@
 import Diagnostics
 
-/// The chunks of a ``KeyIndex`` on disk, and the decoded ones in memory.
+/// The chunks of a ``KeyIndex`` on disk, and the decoded chunks in memory.
 extension KeyIndex {
-    /// Puts the chunks on disk and gives their memory back, where they are more than some: for a set that is looked into
-    /// again much later. Keys may still be appended.
+    /// Writes the chunks to disk and frees their memory, if they take more than 64 KiB. This is for a set that is used again
+    /// much later. Keys may still be appended.
     ///
     /// - Throws: `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func park() throws(MigrationError) {
@@ -15,13 +15,13 @@ extension KeyIndex {
         recency = RecencyList(capacity: slotChunks.count)
     }
 
-    /// Writes the chunks that are only in memory, once the allowance is used up.
+    /// Writes the chunks that are only in memory, if the allowance is used up.
     func spillIfNeeded() throws(MigrationError) {
         guard file != nil || residentBytes > memory else { return }
         try spill()
     }
 
-    /// Takes a file for the chunks.
+    /// Begins to keep chunks in a file.
     func begin(_ target: BlockFile) {
         file = target
         let slots = max(4, min(1 << 15, memory >> 11))
@@ -50,7 +50,7 @@ extension KeyIndex {
         }
     }
 
-    /// Sees to it that a chunk's payload is in memory, and that it stays longer than those used before.
+    /// Loads a chunk's payload into memory and marks it as used last.
     func load(_ index: Int) throws(MigrationError) {
         if chunks[index].slot >= 0 {
             recency.touch(Int(chunks[index].slot))
@@ -66,7 +66,8 @@ extension KeyIndex {
         residentBytes += Int(chunks[index].bytes)
     }
 
-    /// A slot for a chunk. Chunks differ in size: bytes count, not their number, but for a few that are always held.
+    /// Returns a slot for a chunk. Chunks differ in size, so their bytes count, not their number; but a few chunks are always
+    /// held.
     private func freeSlot(for bytes: Int) -> Int {
         guard let oldest = recency.oldestSlot, recency.count > 3,
             residentBytes + bytes > memory || slotChunks[oldest] < 0
@@ -85,7 +86,7 @@ extension KeyIndex {
         return oldest
     }
 
-    /// Gives the memory of the chunk in a slot back.
+    /// Frees the memory of the chunk in a slot.
     private func empty(_ slot: Int) {
         let chunk = slotChunks[slot]
         guard chunk >= 0 else { return }

@@ -1,14 +1,14 @@
 import Diagnostics
 
-/// Sets of keys that outlive the process.
+/// Sets of keys that outlive the process: saving and restoring.
 extension KeyIndex {
-    /// Bytes of chunks in memory up to which they are written with the state; more go to the file. A state stands in memory
-    /// two or three times while it is on its way.
+    /// The size in bytes up to which chunks in memory are written with the state; larger ones go to the file. A state is in
+    /// memory two or three times while it is written.
     package static let mostWithState = 16 << 10
 
-    /// Closes the range being filled and writes the set's state: its directory, and the chunks where they are few.
+    /// Seals the set and writes its state: its directory, and the chunks if they are small.
     ///
-    /// - Parameter most: bytes of chunks in memory up to which they are written with the state.
+    /// - Parameter most: the size in bytes up to which chunks in memory are written with the state.
     /// - Throws: `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func save(
         to state: inout StateWriter, upTo most: Int = KeyIndex.mostWithState
@@ -28,7 +28,7 @@ extension KeyIndex {
             state.write(Int64(chunk.location))
             guard chunk.location < 0, chunk.kind != .full, let payload = chunk.payload else { continue }
             if chunk.kind == .sparse {
-                // Most sets of a run with hundreds of tables are a few of these.
+                // In a run with hundreds of tables most sets are just a few sparse keys, so write differences.
                 let held = payload.assumingMemoryBound(to: Int64.self)
                 var before = chunk.firstKey
                 for key in 0..<keysIn(index) {
@@ -41,7 +41,7 @@ extension KeyIndex {
         }
     }
 
-    /// Takes over a set that was written; this one is empty.
+    /// Restores a saved set. This one must be empty.
     ///
     /// - Throws: `journal.damaged`, `spill.io` (74), `spill.permission` (77).
     package func restore(from state: inout StateReader) throws(MigrationError) {
@@ -60,7 +60,7 @@ extension KeyIndex {
                 number == 0 || first > before
             else { throw StateReader.damaged("a chunk of keys") }
             let location = try state.integer()
-            // Also of those in the file: their memory is taken before they are read.
+            // Chunks in the file too: their memory is allocated before they are read.
             guard kind.isBytes(bytes, ofKeys: keys) else { throw StateReader.damaged("the size of a chunk of keys") }
             before = first
             var payload: UnsafeMutableRawPointer?
@@ -90,7 +90,7 @@ extension KeyIndex {
         if file == nil { try spillIfNeeded() }
     }
 
-    /// Keys that lie far apart, as they stand in memory.
+    /// Reads sparse keys into a payload.
     private static func sparsePayload(
         _ state: inout StateReader, first: Int64, keys: Int, bytes: Int
     ) throws(MigrationError) -> UnsafeMutableRawPointer {

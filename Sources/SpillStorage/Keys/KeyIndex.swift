@@ -2,38 +2,36 @@ import Diagnostics
 
 /// A set of ascending keys that knows their ranks: the association table of mappings whose keys follow source order.
 ///
-/// Keys are appended in ascending order and can be looked up at any time in between. They stand in chunks: the keys of
-/// one
-/// aligned range of 65,536 in the smallest of four forms (``KeyContainer``), or up to 2,048 keys that lie far apart.
-/// Dense keys take 0.13 bytes each, those with a gap in thirty 0.06 at the most, keys without gaps nothing.
+/// Keys are appended in ascending order and can be looked up at any time in between. They are kept in chunks: the keys of one
+/// aligned range of 65,536 in a compact form of five (``KeyContainer``), or up to 2,048 keys that lie far apart. Dense keys
+/// take 0.13 bytes each, keys with a gap in thirty 0.06 bytes at most, keys without gaps nothing.
 ///
-/// Memory: the allowance for chunks, 8.5 KiB for the range being filled, 16 KiB for far keys, and a directory of 48
-/// bytes
-/// a chunk, which has at least 1,024 keys on average where the set is large. Above the allowance the chunks are in a
-/// file, the last used ones decoded in memory.
-/// Complexity: append O(1); lookup O(1) for keys of dense ranges, else O(log chunks), and a block's decoding on a miss.
+/// Memory: the allowance for chunks, 8.5 KiB for the range being filled, 16 KiB for far keys, and a directory of 48 bytes a
+/// chunk; in a large set a chunk has at least 1,024 keys on average. Above the allowance the chunks are in a file, and those
+/// used last are decoded in memory.
+/// Complexity: append O(1); lookup O(1) for keys of dense ranges, else O(log chunks), and decoding a block on a cache miss.
 package final class KeyIndex {
     struct Chunk {
         var firstKey: Int64
-        /// Keys in earlier chunks.
+        /// The number of keys in earlier chunks.
         var rank: Int
         var payload: UnsafeMutableRawPointer?
-        /// Offset of its block, -1 while it is only in memory.
+        /// The offset of its block; -1 while it is only in memory.
         var location: Int
         var bytes: Int32
-        /// Slot in the cache of decoded chunks, -1 while it is in none.
+        /// The slot in the cache of decoded chunks; -1 while it is in none.
         var slot: Int32
         var kind: KeyContainer
     }
 
-    /// What appending and looking up touch. It stands behind a pointer because the run-time checks of exclusive access
-    /// to a class's properties cost more than either (20 ns against 5 for an append).
+    /// The fields that appends and lookups use. They are behind a pointer because run-time checks of exclusive access to a
+    /// class's properties cost more than either operation (20 ns against 5 for an append).
     struct Hot {
         var count = 0
         var lastKey: Int64 = .min
         // The range being filled: a bitmap whose ranks are set as far as it is filled.
         var liveRange: Int64 = 0
-        /// The smallest key in it: after a seal, smaller ones of the range stand in a chunk.
+        /// The smallest key in it. After a seal, smaller keys of the range are in a chunk.
         var liveFirst: Int64 = 0
         var liveCount = 0
         var liveBlock = -1
@@ -44,24 +42,24 @@ package final class KeyIndex {
         var chunks: UnsafeMutablePointer<Chunk>
         var chunkCount = 0
         var chunkCapacity = 16
-        /// Keys in chunks.
+        /// The number of keys in chunks.
         var chunkedKeys = 0
-        // For each range from the first one on, the last chunk that begins in it or before; capacity 0: given up.
+        // For each range from the first one on, the last chunk that begins in it or before. Capacity 0: the table was given up.
         var rangeTable: UnsafeMutablePointer<Int32>
         var rangeTableCount = 0
         var rangeTableCapacity = 64
         var firstRange: Int64 = 0
-        /// Around the key that was looked up last by itself.
+        /// The present keys around the key that was looked up last by itself.
         var span = Span()
-        /// Of the first chunks, where they were asked for: keys in any order go from one to the other.
+        /// Bitmaps of the first chunks that needed one: keys in random order switch from one chunk to another.
         var bitmaps: InlineArray<4, UnsafeMutableRawPointer?> = .init(repeating: nil)
     }
 
     let hot: UnsafeMutablePointer<Hot>
 
-    /// Keys in the set.
+    /// The number of keys in the set.
     package var count: Int { hot.pointee.count }
-    /// The largest key; meaningful where the set is not empty.
+    /// The largest key; undefined if the set is empty.
     package var lastKey: Int64 { hot.pointee.lastKey }
     var chunks: UnsafeMutablePointer<Chunk> { hot.pointee.chunks }
     var chunkCount: Int { hot.pointee.chunkCount }
@@ -71,21 +69,21 @@ package final class KeyIndex {
     let memory: Int
     var residentBytes = 0
     var file: BlockFile?
-    /// Chunks that are in the file, or have nothing to write.
+    /// The number of chunks that are in the file, or have nothing to write.
     var writtenChunks = 0
     var recency = RecencyList(capacity: 1)
-    /// The chunk in each slot of the cache, -1 where there is none; empty until the chunks are in a file.
+    /// The chunk in each slot of the cache, -1 for none; no slots until the chunks are in a file.
     var slotChunks: [Int] = []
     let scratch = RawBuffer()
     let block = RawBuffer()
-    /// Chunks read back from the file.
+    /// The number of chunks read back from the file.
     package var chunksRead = 0
 
-    /// An empty set; no file is made until the allowance is used up.
+    /// Makes an empty set. It makes no file until the allowance is used up.
     ///
     /// - Parameters:
-    ///   - name: the beginning of its file's name.
-    ///   - memory: bytes of chunks to hold.
+    ///   - name: the prefix of its file's name.
+    ///   - memory: the allowance in bytes for chunks in memory.
     package init(directory: WorkDirectory, name: String, memory: Int) {
         precondition(memory >= 0)
         self.directory = directory
@@ -105,13 +103,13 @@ package final class KeyIndex {
         hot.deallocate()
     }
 
-    /// Bytes of chunks in memory, and of their directory.
+    /// The size in bytes of the chunks in memory and of their directory.
     package var bytesInMemory: Int { residentBytes + chunkCount * MemoryLayout<Chunk>.stride }
 
-    /// Whether the chunks are in a file.
+    /// True if the chunks are in a file.
     package var isSpilled: Bool { file != nil }
 
-    /// Adds a key.
+    /// Appends a key.
     ///
     /// - Precondition: it is larger than every key in the set.
     /// - Throws: `spill.full`, `spill.io` (74), `spill.permission` (77).
@@ -121,7 +119,7 @@ package final class KeyIndex {
         }
     }
 
-    /// Adds keys.
+    /// Appends keys.
     ///
     /// - Precondition: they ascend, and are larger than every key in the set.
     /// - Throws: `spill.full`, `spill.io` (74), `spill.permission` (77).
@@ -158,7 +156,7 @@ package final class KeyIndex {
         }
     }
 
-    /// Puts the range being filled into its smallest form. Keys may still be appended.
+    /// Closes the range being filled and the far keys, and puts them into their compact forms. Keys may still be appended.
     ///
     /// - Throws: `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func seal() throws(MigrationError) {
@@ -171,7 +169,7 @@ package final class KeyIndex {
         assert(isConsistent, "chunks ascend, and their keys are all there are")
     }
 
-    /// Whether the directory of a sealed set fits its keys.
+    /// True if the directory of a sealed set agrees with its keys.
     private var isConsistent: Bool {
         for chunk in 0..<chunkCount {
             guard keysIn(chunk) > 0 else { return false }
@@ -180,7 +178,7 @@ package final class KeyIndex {
         return hot.pointee.chunkedKeys == count && (chunkCount == 0 || chunks[0].rank == 0)
     }
 
-    /// The key with so many smaller ones; nil where there are not as many keys.
+    /// The key with a rank; nil if there are not as many keys.
     ///
     /// - Throws: `spill.damaged`, `spill.io` (74).
     package func key(atRank rank: Int) throws(MigrationError) -> Int64? {
@@ -191,10 +189,9 @@ package final class KeyIndex {
         return found == 1 ? key : nil
     }
 
-    /// Writes the keys from a rank on, in order, and returns how many: fewer than there is room for at the set's end
-    /// only.
+    /// Writes the keys from a rank on, in order, and returns their number. It is smaller than the room only at the set's end.
     ///
-    /// This is the set's iteration: it stays valid while keys are appended.
+    /// This is how to iterate over the set. It works while keys are appended.
     ///
     /// - Throws: `spill.damaged`, `spill.io` (74).
     package func keys(fromRank rank: Int, into target: UnsafeMutableBufferPointer<Int64>) throws(MigrationError) -> Int
@@ -231,7 +228,7 @@ package final class KeyIndex {
         return done
     }
 
-    /// The keys in a chunk.
+    /// The number of keys in a chunk.
     func keysIn(_ chunk: Int) -> Int {
         (chunk + 1 < chunkCount ? chunks[chunk + 1].rank : hot.pointee.chunkedKeys) - chunks[chunk].rank
     }
@@ -267,7 +264,7 @@ package final class KeyIndex {
         return rank < 0 ? -1 : entry.pointee.rank + rank
     }
 
-    /// The last chunk that begins at the key or before, or -1.
+    /// The last chunk that begins at the key or before; -1 if there is none.
     @inline(__always)
     func chunkHolding(_ key: Int64, range: Int64) -> Int {
         if hot.pointee.rangeTableCapacity > 0 {
@@ -336,7 +333,7 @@ package final class KeyIndex {
             try add(made.kind, payload: made.payload, bytes: made.bytes, firstKey: first, keys: inChunk)
             return
         }
-        // Only words that have bits are cleared: keys far apart come here one by one.
+        // Clear only words that have bits: keys that lie far apart come here one by one, and the bitmap has 1,024 words.
         let words = live.assumingMemoryBound(to: UInt64.self)
         let base = hot.pointee.liveRange << KeyContainer.rangeBits
         var word = Int(lastKey & 0xFFFF) >> 6
@@ -379,7 +376,7 @@ package final class KeyIndex {
 
     /// Adds a chunk to the directory.
     ///
-    /// - Parameter location: offset of its block; -1: it is in memory.
+    /// - Parameter location: the offset of its block; -1 if it is in memory.
     func enter(
         _ kind: KeyContainer, payload: UnsafeMutableRawPointer?, location: Int, bytes: Int, firstKey: Int64, keys: Int
     ) {
@@ -400,7 +397,7 @@ package final class KeyIndex {
         enterRangeTable(firstKey >> KeyContainer.rangeBits)
     }
 
-    /// Takes over the keys of chunks that were entered: there are no others.
+    /// Ends a restore: the set has exactly the keys of the chunks that were entered.
     func endRestoring(lastKey: Int64) {
         hot.pointee.count = hot.pointee.chunkedKeys
         hot.pointee.lastKey = lastKey
@@ -410,7 +407,7 @@ package final class KeyIndex {
         guard hot.pointee.rangeTableCapacity > 0 else { return }
         if chunkCount == 1 { hot.pointee.firstRange = range }
         let (distance, overflow) = range.subtractingReportingOverflow(hot.pointee.firstRange)
-        // Keys far apart would make a table longer than the directory: it is given up for binary search.
+        // For keys far apart the table would be longer than the directory. It is given up, and lookups use binary search.
         guard !overflow, distance < chunkCount * 4 + 4096 else {
             hot.pointee.rangeTable.deallocate()
             hot.pointee.rangeTableCapacity = 0

@@ -1,24 +1,24 @@
 import Glibc
 
-/// Memory that is filled from its beginning to its end.
+/// Large blocks of memory that are filled from their beginning to their end.
 ///
-/// A kernel that has huge pages for who asks (`madvise` in /sys/kernel/mm/transparent_hugepage/enabled) brings it in by pieces
-/// of 2 MiB as it is touched, at a fifth of the cost; others as ever.
+/// If the kernel grants huge pages on request (`madvise` in /sys/kernel/mm/transparent_hugepage/enabled), touching it costs a
+/// fifth, because it comes in pieces of 2 MiB. Other kernels treat it like any memory.
 package enum LargeMemory {
-    /// What the processors and kernels at hand call a huge page.
+    /// The size of a huge page in bytes.
     package static let hugePage = 2 << 20
 
-    /// Bytes from which words to sort are asked for in huge pages. Of the last one a part is resident that is not used.
+    /// The size in bytes from which words to sort get huge pages. Part of the last huge page is resident but not used.
     private static let least = 4 << 20
 
-    /// Room that begins at a huge page, not set to anything; given back by `deallocate()`.
+    /// Allocates uninitialized memory that begins at a huge page. Free it with `deallocate()`.
     package static func allocate(byteCount: Int) -> UnsafeMutableRawPointer {
         let memory = UnsafeMutableRawPointer.allocate(byteCount: byteCount, alignment: hugePage)
         _ = madvise(memory, byteCount / hugePage * hugePage, MADV_HUGEPAGE)
         return memory
     }
 
-    /// Room for words, which are not set to anything; given back by `deallocate()`.
+    /// Allocates uninitialized words. Free them with `deallocate()`.
     static func allocate(words: Int) -> UnsafeMutablePointer<UInt64> {
         let bytes = words * MemoryLayout<UInt64>.stride
         guard bytes >= least else { return .allocate(capacity: words) }

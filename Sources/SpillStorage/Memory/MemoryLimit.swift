@@ -1,11 +1,11 @@
 import Diagnostics
 
-/// The limit of the process's resident memory: its default, and how people write sizes.
+/// The limit of the process's resident memory: its default, and the sizes that people write.
 package enum MemoryLimit {
-    /// 256 MiB, or three quarters of the cgroup's limit where that is lower.
+    /// The default limit: 256 MiB, or three quarters of the cgroup's limit if that is lower.
     ///
-    /// - Parameter resident: bytes that the process holds already. A program that holds much before it migrates gets
-    ///   128 MiB beside it.
+    /// - Parameter resident: the bytes that the process holds already. A program that holds much before it migrates gets 128
+    ///   MiB on top of them.
     package static func standard(
         cgroupLimit: Int? = ProcessMemory.cgroupLimit(), resident: Int = 0
     ) -> Int {
@@ -14,7 +14,7 @@ package enum MemoryLimit {
         return min(usual, cgroupLimit / 4 * 3)
     }
 
-    /// Three quarters of what the cgroup or Slurm allows the job, whichever is lower; nil where neither says anything.
+    /// Three quarters of the limit that the cgroup or Slurm sets for the job, the lower one; nil if neither sets one.
     ///
     /// - Parameter environment: `SLURM_MEM_PER_NODE`, or `SLURM_MEM_PER_CPU` and `SLURM_CPUS_ON_NODE`, in MiB.
     package static func allowed(
@@ -30,8 +30,7 @@ package enum MemoryLimit {
         return [slurm, cgroupLimit].compactMap { $0 }.min().map { $0 / 4 * 3 }
     }
 
-    /// Reads a size: `67108864`, `64M`, `64MiB` (1024 each step), `64MB` (1000 each step), with K, M, G or T in either
-    /// case.
+    /// Parses a size: `67108864`, `64M`, `64MiB` (steps of 1024), `64MB` (steps of 1000), with K, M, G or T in either case.
     ///
     /// - Throws: `usage.size` (64).
     package static func parse(_ text: String) throws(MigrationError) -> Int {

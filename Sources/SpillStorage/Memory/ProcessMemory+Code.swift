@@ -1,16 +1,16 @@
 import Glibc
 
 extension ProcessMemory {
-    /// Gives back the program's and its libraries' code that is in memory, and the tables that the loader and the runtime have
-    /// read; what is wanted next is mapped again from the page cache, in pieces of 64 KiB.
+    /// Gives the resident code of the program and its libraries back, and the tables that the loader and the runtime have read.
+    /// Code that runs next is mapped again from the page cache, in pieces of 64 KiB.
     ///
     /// Reading arguments, models and mapping models touches 20 MiB of code that copying rows never runs.
     ///
-    /// A process that is traced keeps it: a debugger's breakpoints stand in it.
+    /// A traced process keeps its code: it holds a debugger's breakpoints.
     ///
     /// - Complexity: a tenth of a millisecond.
     package static func releaseCode() {
-        // Not /proc/self/smaps: the kernel counts all pages for it, which takes a millisecond.
+        // /proc/self/status, not smaps: for smaps the kernel counts all pages, which takes a millisecond.
         guard statusField("TracerPid:") ?? 0 == 0 else { return }
         let descriptor = open("/proc/self/maps", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return }
@@ -31,7 +31,7 @@ extension ProcessMemory {
                 start = end + 1
             }
             kept = text.count - start
-            // A line that is longer than all the space is none of interest.
+            // A line longer than the whole buffer is not one of interest.
             if kept == space.count { kept = 0 }
             if kept > 0, start > 0 { space.copyMemory(from: UnsafeRawBufferPointer(rebasing: text[start...])) }
         }
@@ -41,8 +41,10 @@ extension ProcessMemory {
         byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9") || byte >= UInt8(ascii: "a") && byte <= UInt8(ascii: "f")
     }
 
-    /// The addresses of a mapping of a file's code or of its beginning, which nobody writes to: behind it there may be data that
-    /// the loader has changed before it took the right to write away. Nil for other lines.
+    /// The addresses in a line of /proc/self/maps, if it maps a file's code or a file's beginning that nobody writes to; nil
+    /// for other lines.
+    ///
+    /// Only the beginning: later read-only parts may hold data that the loader changed before it made them read-only.
     private static func range(_ line: UnsafeRawBufferPointer) -> Range<UInt>? {
         guard let first = line.first, isDigit(first), line.contains(UInt8(ascii: "/")) else { return nil }
         let fields = line.split(separator: UInt8(ascii: " "), maxSplits: 5)

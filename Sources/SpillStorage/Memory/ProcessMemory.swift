@@ -1,40 +1,40 @@
 import CLinux
 import Glibc
 
-/// What the kernel says of the process's memory, in bytes.
+/// The kernel's figures on the process's memory, in bytes.
 package enum ProcessMemory {
-    /// The highest resident memory so far (`VmHWM`); nil where /proc does not tell.
+    /// The highest resident memory so far (`VmHWM`); nil if /proc does not tell.
     ///
-    /// `getrusage` is not used: a program started by a large parent reports the parent's peak.
+    /// Not from `getrusage`: for a program started by a large parent that reports the parent's peak.
     package static func peakResident() -> Int? { statusField("VmHWM:").map { $0 * 1024 } }
 
-    /// The resident memory now (`VmRSS`); nil where /proc does not tell.
+    /// The resident memory now (`VmRSS`); nil if /proc does not tell.
     package static func currentResident() -> Int? { statusField("VmRSS:").map { $0 * 1024 } }
 
     /// Makes malloc give large blocks back when they are freed.
     ///
-    /// glibc raises its threshold for mapped blocks with every large one that is freed; from then on blocks of up to
-    /// 32 MiB come from the heap, which small ones keep from shrinking: 480 sorted runs of 600 KiB left 31 MiB of it
-    /// behind. A fixed threshold keeps resident memory to what is in use.
+    /// glibc raises its threshold for mapped blocks with every large block that is freed. Then blocks of up to 32 MiB come from
+    /// the heap, and small blocks above them keep the heap from shrinking: 480 sorted runs of 600 KiB left 31 MiB behind. A
+    /// fixed threshold keeps resident memory to what is in use.
     package static func returnFreedBlocks() {
         _ = mallopt(M_MMAP_THRESHOLD, 128 << 10)
         _ = mallopt(M_TRIM_THRESHOLD, 1 << 20)
         _ = mallopt(M_ARENA_MAX, 2)
     }
 
-    /// Gives back what malloc keeps of freed small blocks, which stays resident between those in use.
+    /// Gives freed small blocks back, which malloc keeps resident between those in use.
     ///
-    /// - Complexity: O(heap), below a millisecond for 20 MiB: for the borders of stages, not for rows.
+    /// - Complexity: O(heap), below a millisecond for 20 MiB. Call it between stages, not between rows.
     package static func trim() { _ = malloc_trim(0) }
 
-    /// The memory limit of the control group the process is in, the tightest on the way up; nil where there is none.
+    /// The memory limit of the process's control group, the tightest of the group and its parents; nil if there is none.
     ///
-    /// - Parameter root: where the control groups are mounted.
+    /// - Parameter root: the mount point of the control groups.
     package static func cgroupLimit(root: String = "/sys/fs/cgroup") -> Int? {
         var limit: Int?
         func consider(_ path: String) {
             guard let text = contents(path), let bytes = Int(text.filter { $0.isNumber }), bytes > 0 else { return }
-            // Version 1 says "no limit" as a number just under 2^63.
+            // Version 1 says "no limit" with a number just under 2^63.
             guard bytes < 1 << 60 else { return }
             limit = min(limit ?? Int.max, bytes)
         }
@@ -58,10 +58,10 @@ package enum ProcessMemory {
         return limit
     }
 
-    /// A number of /proc/self/status, in the unit that it has there.
+    /// A number of /proc/self/status, in the unit used there.
     static func statusField(_ name: String) -> Int? {
         guard let text = contents("/proc/self/status") else { return nil }
-        // Bytes, not characters: a run's start asks for several.
+        // Bytes, not characters, for speed: the start of a run reads several fields.
         for line in text.utf8.split(separator: UInt8(ascii: "\n")) where line.starts(with: name.utf8) {
             let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
             return Int(
@@ -70,7 +70,7 @@ package enum ProcessMemory {
         return nil
     }
 
-    /// A small file of the kernel's, whole.
+    /// Reads a small file of the kernel as a whole.
     private static func contents(_ path: String) -> String? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }

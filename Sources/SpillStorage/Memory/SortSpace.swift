@@ -1,19 +1,19 @@
-/// Memory that the sorts of one table after the other take and give back: what was touched once costs the system no time again.
+/// Memory that the sorts of one table after the other take and give back, so that its pages are touched only once.
 ///
-/// It is one piece, filled from its beginning on; it begins anew when all of it was given back. Who finds no room in it has
-/// memory of its own.
+/// It is one block, handed out from its beginning. It starts again from the beginning once everything was given back. A sort
+/// that finds no room in it allocates memory of its own.
 ///
 /// Memory: the bytes it is made for, as far as they were ever touched, until ``release()``.
 package final class SortSpace {
-    /// Bytes that it has room for.
+    /// The size in bytes.
     package let byteCount: Int
     private var base: UnsafeMutableRawPointer?
     private var used = 0
     private var taken = 0
-    /// Whether the memory goes when all of it was given back.
+    /// True if the memory is to be freed once everything was given back.
     private var isReleased = false
 
-    /// Takes no memory before it is asked for some.
+    /// Makes a space. It takes no memory until it is asked for some.
     package init(byteCount: Int) {
         precondition(byteCount >= 0)
         self.byteCount = byteCount
@@ -21,10 +21,10 @@ package final class SortSpace {
 
     deinit { base?.deallocate() }
 
-    /// Each piece begins on a page: it can be written past the system's page cache.
+    /// Rounds a size up to whole pages of 4 KiB: each piece begins on a page, so that it can be written with direct I/O.
     private static func rounded(_ byteCount: Int) -> Int { (byteCount + 4095) & ~4095 }
 
-    /// Room, not set to anything; nil where there is none left.
+    /// Hands out uninitialized memory; nil if there is too little left.
     fileprivate func take(byteCount wanted: Int) -> UnsafeMutableRawPointer? {
         guard wanted > 0, wanted <= byteCount - used else { return nil }
         let base = base ?? LargeMemory.allocate(byteCount: byteCount)
@@ -36,7 +36,7 @@ package final class SortSpace {
         return base + used
     }
 
-    /// Gives the memory to the system: at once, or when what is taken was given back. It can be taken again.
+    /// Frees the memory: at once, or when all pieces were given back. It can be taken again later.
     package func release() {
         isReleased = taken > 0
         guard taken == 0 else { return }
@@ -44,7 +44,7 @@ package final class SortSpace {
         base = nil
     }
 
-    /// Takes the end of a piece back: what is taken next may begin there. Only of the piece that was taken last.
+    /// Takes the end of a piece back, if the piece was the last one handed out; the next piece may begin there.
     fileprivate func trim(_ piece: UnsafeMutableRawPointer, byteCount: Int, to rest: Int) -> Bool {
         precondition(rest >= 0 && rest <= byteCount)
         guard let base, piece - base + Self.rounded(byteCount) == used else { return false }
@@ -65,14 +65,14 @@ package final class SortSpace {
     }
 }
 
-/// Words to sort, of a ``SortSpace`` or by themselves; given back with it.
+/// Words to sort, from a ``SortSpace`` or allocated; given back with the object.
 final class SortBuffer {
     let words: UnsafeMutablePointer<UInt64>
     private var byteCount: Int
-    /// Where they are of; nil: they are by themselves.
+    /// The space that the words come from; nil if they were allocated.
     private let space: SortSpace?
 
-    /// Words that are not set to anything.
+    /// Takes uninitialized words.
     init(words count: Int, of space: SortSpace? = nil) {
         byteCount = count * MemoryLayout<UInt64>.stride
         if let space, let piece = space.take(byteCount: byteCount) {
@@ -84,8 +84,8 @@ final class SortBuffer {
         }
     }
 
-    /// Gives all but the first words back, where they are the last that were taken of their space: the scratch of a sort comes
-    /// next to what is sorted, and fewer pages are touched.
+    /// Gives all but the first words back, if these words were the last ones taken from their space. The scratch space of a
+    /// sort then comes right behind its records, and fewer pages are touched.
     func trim(words count: Int) {
         let rest = count * MemoryLayout<UInt64>.stride
         if let space, space.trim(words, byteCount: byteCount, to: rest) { byteCount = rest }

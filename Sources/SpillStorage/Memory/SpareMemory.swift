@@ -1,19 +1,19 @@
 import Synchronization
 
-/// A piece of memory that one user leaves to the next: to touch new memory costs the system more than to fill it, and one table
-/// after the other is written by such a buffer.
+/// A piece of memory that one user leaves to the next. Touching new memory costs more than filling it, and one table after the
+/// other is written through such a buffer.
 ///
-/// Memory: one piece while one is left, until ``release()``.
+/// Memory: at most one spare piece, until ``release()``.
 package final class SpareMemory: Sendable {
-    /// A ``LargeMemory/hugePage`` of the process.
+    /// The process's spare piece of ``LargeMemory/hugePage`` bytes.
     package static let hugePage = SpareMemory(byteCount: LargeMemory.hugePage)
 
     private let byteCount: Int
     private let left = Mutex<UInt?>(nil)
 
-    /// None is left.
+    /// Makes an empty store.
     ///
-    /// - Parameter byteCount: a piece's size.
+    /// - Parameter byteCount: the size of a piece.
     package init(byteCount: Int) {
         precondition(byteCount > 0)
         self.byteCount = byteCount
@@ -21,14 +21,14 @@ package final class SpareMemory: Sendable {
 
     deinit { release() }
 
-    /// What was left, or new memory; not set to anything. It begins on a page and is given back by ``leave(_:)``.
+    /// Returns the spare piece, or new memory; uninitialized. It begins on a page. Give it back with ``leave(_:)``.
     package func take() -> UnsafeMutableRawPointer {
         if let left = takeLeft() { return left }
         return byteCount < LargeMemory.hugePage
             ? .allocate(byteCount: byteCount, alignment: 4096) : LargeMemory.allocate(byteCount: byteCount)
     }
 
-    /// What was left; nil where nothing was. Given back by ``leave(_:)``.
+    /// Returns the spare piece; nil if there is none. Give it back with ``leave(_:)``.
     package func takeLeft() -> UnsafeMutableRawPointer? {
         left.withLock { left in
             defer { left = nil }
@@ -36,7 +36,7 @@ package final class SpareMemory: Sendable {
         }
     }
 
-    /// Leaves a piece to who takes one next, or gives it to the system where one is left already.
+    /// Leaves a piece to the next user, or frees it if there is a spare one already.
     package func leave(_ piece: UnsafeMutableRawPointer) {
         let isTaken = left.withLock { left in
             guard left == nil else { return false }
@@ -46,6 +46,6 @@ package final class SpareMemory: Sendable {
         if !isTaken { piece.deallocate() }
     }
 
-    /// Gives what was left to the system: nobody is expected to take it.
+    /// Frees the spare piece, if nobody is expected to take it.
     package func release() { takeLeft()?.deallocate() }
 }

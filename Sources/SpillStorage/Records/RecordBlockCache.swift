@@ -1,8 +1,8 @@
 import Diagnostics
 
-/// The blocks of runs that were used last, unpacked.
+/// The unpacked blocks of sorted runs that were used last.
 ///
-/// Memory: `slots` blocks of records, allocated as they are needed. A lookup of the block used last costs a comparison.
+/// Memory: `slots` blocks of records, allocated when they are needed. A lookup of the block used last costs one comparison.
 struct RecordBlockCache: ~Copyable {
     private struct Slot {
         var key: UInt64
@@ -25,7 +25,7 @@ struct RecordBlockCache: ~Copyable {
         for slot in slots { slot.records.deallocate() }
     }
 
-    /// A block's records; they stand until the next call.
+    /// A block's records, valid until the next call.
     ///
     /// - Throws: `spill.damaged`, `spill.io` (74).
     mutating func block(
@@ -44,7 +44,7 @@ struct RecordBlockCache: ~Copyable {
         } else {
             places[slots[place].key] = nil
         }
-        // A block that cannot be read leaves an empty slot that no key leads to.
+        // If the read fails, the slot stays empty and no key leads to it.
         slots[place].key = .max
         last = -1
         slots[place].count = try run.read(index, into: slots[place].records)

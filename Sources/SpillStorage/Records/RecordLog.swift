@@ -3,17 +3,17 @@ import Glibc
 
 /// Records of fixed width that are appended in any order and can be read in order at any time in between.
 ///
-/// A log-structured merge tree of a multiset: records gather in memory, in sorted segments whose sizes double; a full
-/// buffer
-/// becomes a run on disk (or the end of the last run, where the records come in order); eight runs of a level become
-/// one of the
-/// next. A later record replaces nothing: whoever needs the order of appending puts a sequence number in a word.
+/// This is a log-structured merge tree of a multiset. Records gather in memory, in sorted segments whose sizes double. A full
+/// buffer is written as a sorted run on disk, or appended to the last run if the records come in order. Eight runs of a level
+/// are merged into one of the next level. A later record replaces nothing: a caller that needs the order of appending puts a
+/// sequence number in a word.
 ///
-/// Memory: its share of a ``RecordMemory``, for records, their scratch space and unpacked blocks; 16 to 24 bytes for each
-/// block of about 1,024 records; at most seven runs a level.
-/// Complexity: append O(log n) amortised; a lookup a binary search in each run, and a block's unpacking on a miss.
+/// Memory: its share of a ``RecordMemory``, for records, scratch space and unpacked blocks; 16 to 24 bytes for each block of
+/// about 1,024 records; at most seven runs a level.
+/// Complexity: an append takes O(log n) amortised; a lookup takes a binary search in each run, and unpacks a block on a cache
+/// miss.
 package final class RecordLog {
-    /// Runs of a level that become one of the next.
+    /// The number of runs of a level that are merged into one of the next.
     private let runsOfLevel: Int
     package let width: Int
     private let directory: WorkDirectory
@@ -21,32 +21,32 @@ package final class RecordLog {
     private let indexWords: Int
     private var recordsPerBlock: Int
     private let memory: RecordMemory
-    // One thread appends: checks of exclusive access cost as much as the appending.
+    // Only one thread appends. Checks of exclusive access would cost as much as the append itself.
     @exclusivity(unchecked) private var records: UnsafeMutablePointer<UInt64>?
-    /// Records that the buffer has room for.
+    /// The number of records that the buffer has room for.
     @exclusivity(unchecked) private var capacity = 0
     @exclusivity(unchecked) private var gathered = 0
-    /// Where the sorted segments in memory end; what comes after the last is not sorted.
+    /// The ends of the sorted segments in memory; records after the last one are not sorted.
     private var segmentEnds: [Int] = []
-    /// Oldest first; levels never rise towards newer ones.
+    /// The runs, oldest first; levels never rise towards newer runs.
     private var runs: [RecordRun] = []
-    /// Records in the log.
+    /// The number of records in the log.
     @exclusivity(unchecked) package private(set) var count = 0
-    /// Runs written, those of merges included.
+    /// The number of runs written, including those that merges wrote.
     package private(set) var runsWritten = 0
-    /// Merges of runs.
+    /// The number of merges of runs.
     package private(set) var merges = 0
 
-    /// An empty log; no file is made until the memory is used up.
+    /// Makes an empty log. It makes no file until the memory is used up.
     ///
     /// - Parameters:
-    ///   - name: the beginning of its files' names.
-    ///   - width: words a record, 1 to 8.
-    ///   - indexWords: first words of each block to hold in memory; lookups by a longer prefix are slower where these
-    /// are equal.
-    ///   - memory: what it shares with other logs.
-    ///   - runsOfLevel: runs that are merged at a time, 2 or more. More are written less often, but a cursor holds a
-    ///     block of each.
+    ///   - name: the prefix of its files' names.
+    ///   - width: the number of words in a record, 1 to 8.
+    ///   - indexWords: the number of words of each block's first record that are held in memory. Lookups by a longer prefix are
+    ///     slower if these words are equal.
+    ///   - memory: the memory shared with other logs.
+    ///   - runsOfLevel: the number of runs merged at a time, 2 or more. A larger number writes records less often, but a cursor
+    ///     then holds more blocks, one for each run.
     package init(
         directory: WorkDirectory, name: String, width: Int, indexWords: Int, memory: RecordMemory, runsOfLevel: Int = 8
     ) {
@@ -61,9 +61,9 @@ package final class RecordLog {
         memory.enter(self)
     }
 
-    /// An empty log with a memory of its own.
+    /// Makes an empty log with a memory of its own.
     ///
-    /// - Parameter memory: bytes to use; 128 KiB is the least that it keeps to.
+    /// - Parameter memory: the allowance in bytes; 128 KiB are used at least.
     package convenience init(directory: WorkDirectory, name: String, width: Int, indexWords: Int, memory: Int) {
         self.init(
             directory: directory, name: name, width: width, indexWords: indexWords, memory: RecordMemory(bytes: memory))
@@ -74,7 +74,7 @@ package final class RecordLog {
         free(records)
     }
 
-    /// Runs on disk.
+    /// The number of runs on disk.
     package var runCount: Int { runs.count }
 
     /// Adds a record of ``width`` words.
@@ -107,14 +107,14 @@ package final class RecordLog {
         place[4] = fifth
     }
 
-    /// Forgets all records and removes the files. Cursors made before keep theirs.
+    /// Removes all records and the files. Existing cursors keep theirs.
     package func removeAll() {
         runs.removeAll()
         count = 0
         forget()
     }
 
-    /// Writes the records in memory as a run and gives their memory back.
+    /// Writes the records in memory as a run and frees their memory.
     ///
     /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func release() throws(MigrationError) {
@@ -133,7 +133,7 @@ package final class RecordLog {
 
     // MARK: Outliving the process
 
-    /// Writes what is in memory to a run, and the log's state.
+    /// Writes the records in memory as a run, then the log's state.
     ///
     /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func save(to state: inout StateWriter) throws(MigrationError) {
@@ -144,12 +144,12 @@ package final class RecordLog {
         for run in runs { try run.save(to: &state) }
     }
 
-    /// Takes over a log that was written; this one is empty.
+    /// Restores a saved log. This one must be empty.
     ///
     /// - Throws: `journal.damaged`, `spill.io` (74), `spill.permission` (77).
     package func restore(from state: inout StateReader) throws(MigrationError) {
         precondition(count == 0 && runs.isEmpty)
-        // The memory that a run gets differs a little from run to run, and so do its blocks.
+        // Two runs of the program may get slightly different amounts of memory, and so use different sizes of blocks.
         let written = try state.count(upTo: 1024)
         if written > recordsPerBlock {
             memory.admit(blockBytes: written * width * 8)
@@ -167,15 +167,15 @@ package final class RecordLog {
 
     // MARK: Reading
 
-    /// All records in order, as they are now: what is appended later is not seen.
+    /// A cursor over all records in order, as they are now. Records appended later are not seen.
     ///
-    /// Memory of the cursor: a block for each run, and a copy of the records in memory where they are few (more are
-    /// written as a run first).
+    /// Memory of the cursor: a block for each run, and a copy of the records in memory if there are at most 64 KiB of them
+    /// (otherwise they are written as a run first).
     ///
     /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func scan() throws(MigrationError) -> RecordCursor { try scan(prefix: []) }
 
-    /// The records that begin with these words, in order, as they are now.
+    /// A cursor over the records that begin with these words, in order, as they are now.
     ///
     /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func scan(prefix: [UInt64]) throws(MigrationError) -> RecordCursor {
@@ -212,10 +212,9 @@ package final class RecordLog {
         return RecordCursor(sources, width: width, prefix: prefix)
     }
 
-    /// Shows every record that begins with a prefix: those of one run after the other, each in order.
+    /// Passes every record that begins with a prefix to a closure: one run after the other, each in order.
     ///
-    /// This is the fast lookup: it allocates nothing. The records' memory is valid inside the closure only, and the log
-    /// must not be touched there.
+    /// This is the fast lookup: it allocates nothing. A record is valid only inside the closure, which must not use the log.
     ///
     /// - Throws: `spill.damaged`, `spill.io` (74).
     package func forEach(
@@ -250,12 +249,12 @@ package final class RecordLog {
         }
     }
 
-    /// Shows the first records of every run and segment that begin with a prefix and are not before a start: the first
-    /// so many of all of them are among these.
+    /// Passes the first records with a prefix to a closure, those of every run and segment that are not before a start. The
+    /// first `most` records of the whole log are among them.
     ///
     /// - Parameters:
-    ///   - most: records of a run or segment to show at most.
-    ///   - start: begins with the prefix.
+    ///   - most: the number of records of a run or segment to pass at most.
+    ///   - start: the words to begin from, with the prefix at their beginning.
     /// - Throws: `spill.damaged`, `spill.io` (74).
     package func forFirst(
         _ most: Int, prefixWords words: Int, from start: UnsafePointer<UInt64>, startWords: Int,
@@ -298,11 +297,12 @@ package final class RecordLog {
         }
     }
 
-    /// Shows the records that begin with each of many ascending prefixes: run by run, each block unpacked once a run.
+    /// Passes the records that begin with each of many ascending prefixes to a closure. It goes run by run and unpacks each
+    /// block once a run.
     ///
     /// - Parameters:
     ///   - prefixes: `count` prefixes of `words` words each, ascending; equal ones are allowed.
-    ///   - body: gets a prefix's index and a record; not all of one prefix come together.
+    ///   - body: receives a prefix's index and a record; the records of one prefix do not all come together.
     /// - Throws: `spill.damaged`, `spill.io` (74).
     package func forEach(
         sortedPrefixes prefixes: UnsafePointer<UInt64>, count prefixCount: Int, words: Int,
@@ -314,7 +314,7 @@ package final class RecordLog {
         let unpacked = UnsafeMutablePointer<UInt64>.allocate(capacity: recordsPerBlock * width)
         defer { unpacked.deallocate() }
         for run in runs {
-            // `place` is the first block and record that can hold the next prefix.
+            // `inBlock` records of block `loaded` are unpacked; `position` is the first of them that can hold the next prefix.
             var (loaded, inBlock, position) = (-1, 0, 0)
             for probe in 0..<prefixCount {
                 let prefix = prefixes + probe * words
@@ -343,7 +343,7 @@ package final class RecordLog {
                         unpacked, from: 0, count: inBlock, width: width, prefix: prefix, words: words)
                 }
                 if block != loaded {
-                    // An equal prefix may follow, whose records begin in an earlier block.
+                    // If the next prefix is equal, its records may begin in an earlier block.
                     let repeats =
                         probe + 1 < prefixCount && RecordOrder.isEqual(prefix + words, prefix, words: words)
                     (loaded, position) = repeats ? (-1, 0) : (block, at)
@@ -368,7 +368,7 @@ package final class RecordLog {
         }
     }
 
-    /// Makes one run of all records: worth it before many lookups.
+    /// Merges all records into one run. This pays before many lookups.
     ///
     /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func compact() throws(MigrationError) {
@@ -391,16 +391,16 @@ package final class RecordLog {
         return place
     }
 
-    /// The records in memory.
+    /// The memory of the records in the buffer.
     ///
-    /// - Precondition: there are some, or room for some.
+    /// - Precondition: the buffer was allocated.
     @inline(__always)
     private var buffer: UnsafeMutablePointer<UInt64> { records.unsafelyUnwrapped }
 
     private func grow() throws(MigrationError) {
         let larger = max(capacity * 2, RecordMemory.leastWords / width)
         guard try memory.extend(self, to: larger * width) else { return try spill() }
-        // Large blocks move without being copied.
+        // realloc moves large blocks without a copy.
         guard let wider = realloc(records, larger * width * 8) else {
             preconditionFailure("malloc gives no \(larger * width * 8) bytes")
         }
@@ -408,7 +408,8 @@ package final class RecordLog {
         capacity = larger
     }
 
-    /// Sorts what came last and joins it with earlier segments, so that each is more than twice as large as the next.
+    /// Sorts the records that came last and joins them with earlier segments, so that each segment is more than twice as large
+    /// as the next.
     private func settle() {
         let sorted = segmentEnds.last ?? 0
         guard gathered > sorted else { return }
@@ -435,7 +436,7 @@ package final class RecordLog {
         }
     }
 
-    /// Merges two neighbouring segments, from their ends backwards, the newer one out of the scratch space.
+    /// Merges two neighbouring segments backwards from their ends. The newer one is copied to the scratch space first.
     private func join(_ begin: Int, _ middle: Int, _ end: Int) {
         let records = buffer
         let space = memory.space(words: (end - middle) * width)
@@ -478,7 +479,7 @@ package final class RecordLog {
     }
 
     private func merge(from first: Int) throws(MigrationError) {
-        // The sources' blocks take its place.
+        // The blocks of the merge need this memory.
         memory.dropSpace()
         let merged = try newRun(level: (runs[first...].map(\.level).max() ?? 0) + 1)
         var merger = RecordMerger(runs[first...].map { RecordSource(run: $0) }, width: width)
@@ -490,7 +491,7 @@ package final class RecordLog {
         runs.removeSubrange(first...)
         runs.append(merged)
         merges += 1
-        // The sources' blocks lie between others on the heap.
+        // The freed blocks lie between others on the heap, so malloc does not give them back by itself.
         if merged.count * width * 8 > 4 << 20 { ProcessMemory.trim() }
     }
 
@@ -512,9 +513,9 @@ package final class RecordLog {
     }
 }
 
-/// The records of a ``RecordLog`` in order, as they were when the cursor was made.
+/// Reads the records of a ``RecordLog`` in order, as they were when the cursor was made.
 ///
-/// Memory: a block for each run of the log. It keeps the files it reads alive.
+/// Memory: a block for each run of the log. It keeps the files that it reads alive.
 package final class RecordCursor {
     private let width: Int
     private let prefix: [UInt64]
@@ -526,7 +527,7 @@ package final class RecordCursor {
         merger = RecordMerger(sources, width: width)
     }
 
-    /// Copies the next record; false at the end.
+    /// Copies the next record. Returns false at the end.
     ///
     /// - Parameter target: room for one record.
     /// - Throws: `spill.damaged`, `spill.io` (74).

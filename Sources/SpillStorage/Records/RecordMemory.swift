@@ -1,42 +1,45 @@
 import Diagnostics
 
-/// The memory that a group of ``RecordLog``s share: their buffers, the space to sort in, and the unpacked blocks.
+/// The memory that a group of ``RecordLog``s shares: their buffers, the space to sort in, and the unpacked blocks.
 ///
-/// A log that is being filled takes what is free. Where nothing is, buffers that were not filled for some time are
-/// written as runs and given back; then larger ones than the log asks for; else the log writes its own and goes on in
-/// the memory it has. So any number of logs keep to one allowance, and one that is filled alone gets nearly all of it.
+/// A log that is being filled takes memory that is free. If none is, buffers that were idle for some time are written as runs
+/// and freed; then buffers at least as large as the one that the log asks for. If there are none, the log writes its own buffer
+/// and continues in the memory it has. So any number of logs keep to one allowance, and a log that is filled alone gets nearly
+/// all of it.
 ///
-/// Memory: the allowance, 16 to 24 bytes for each block of 1,024 records on disk, and while runs are merged a block for
-/// each. The least that it keeps to is 128 KiB and 4 KiB a log that is being filled. For use by one thread.
+/// Memory: the allowance, 16 to 24 bytes for each block of 1,024 records on disk, and a block for each run of a merge. It takes
+/// at least 128 KiB, and 4 KiB for each log that is being filled. For use by one thread.
 package final class RecordMemory {
-    /// Bytes for buffers and the space to sort in.
+    /// The limit in bytes for buffers and the space to sort in.
     private let most: Int
-    /// Bytes of buffers.
+    /// The size of all buffers, in words.
     private var used = 0
-    /// Rises with every request: what tells idle buffers.
+    /// A counter that rises with every request; it tells which buffers are idle.
     private var clock = 0
     private var holders: [Holder] = []
     private(set) var space: UnsafeMutablePointer<UInt64>
     private var spaceWords = 0
-    /// Bytes that an unpacked block takes at most: several runs' are unpacked at a time.
+    /// The largest size of an unpacked block in bytes. Blocks of several runs are unpacked at a time.
     private(set) var blockBytes: Int
     let stored = RawBuffer()
     let block = RawBuffer()
     @exclusivity(unchecked) var cache: RecordBlockCache
     private var runs = 0
 
-    /// What every log may have.
+    /// The size in words that every log may have.
     static let leastWords = 512
 
     private struct Holder {
-        /// Entered while it lives only: ``leave(_:)`` is its last act.
+        /// Valid as long as it is in the list: a log removes itself with ``leave(_:)`` when it is released.
         unowned(unsafe) let log: RecordLog
         let id: ObjectIdentifier
         var words = 0
         var lastUse = 0
     }
 
-    /// - Parameter bytes: the allowance; a quarter is for unpacked blocks.
+    /// Makes a memory for a group of logs.
+    ///
+    /// - Parameter bytes: the allowance; a quarter of it is for unpacked blocks.
     package init(bytes: Int) {
         let bytes = max(bytes, 128 * 1024)
         most = bytes / 4 * 3
@@ -47,14 +50,14 @@ package final class RecordMemory {
 
     deinit { space.deallocate() }
 
-    /// Makes room for unpacked blocks as large as those of a run that was written with another allowance.
+    /// Makes room for larger unpacked blocks, for a run that was written with another allowance.
     func admit(blockBytes wanted: Int) {
         guard wanted > blockBytes else { return }
         blockBytes = wanted
         cache = RecordBlockCache(slots: max(4, most / 3 / wanted), blockWords: wanted / 8)
     }
 
-    /// A number for a run, which no other run of the group has.
+    /// Returns a number for a run, unique in the group.
     func nextRun() -> Int {
         runs += 1
         return runs
@@ -74,17 +77,17 @@ package final class RecordMemory {
         return holders.firstIndex { $0.id == id }
     }
 
-    /// Notes that a log's buffer is empty and given back.
+    /// Notes that a log's buffer is empty and was freed.
     func giveBack(_ log: RecordLog) {
         guard let index = index(log) else { return }
         used -= holders[index].words
         holders[index].words = 0
     }
 
-    /// Gives a log a larger buffer, where that can be.
+    /// Asks for a larger buffer for a log.
     ///
-    /// - Parameter words: what it wants in all.
-    /// - Returns: whether it may have it.
+    /// - Parameter words: the size wanted in all.
+    /// - Returns: true if the log may have it.
     /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77): other buffers may be written.
     func extend(_ log: RecordLog, to words: Int) throws(MigrationError) -> Bool {
         guard let own = index(log) else { return false }
@@ -102,8 +105,8 @@ package final class RecordMemory {
         return true
     }
 
-    /// Puts the records of all logs on disk and gives their memory back, where it is more than some: for logs that are only
-    /// read from now on.
+    /// Writes the records of all logs to disk and frees their memory, if it is more than 256 KiB. For logs that are only read
+    /// from now on.
     ///
     /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func park() throws(MigrationError) {
@@ -112,17 +115,17 @@ package final class RecordMemory {
         dropSpace()
     }
 
-    /// Gives the space to sort in back until it is asked for again.
+    /// Frees the space to sort in until it is asked for again.
     func dropSpace() {
         space.deallocate()
         space = .allocate(capacity: 1)
         spaceWords = 0
     }
 
-    /// Bytes of buffers and of the space to sort in.
+    /// The size in bytes of the buffers and of the space to sort in.
     var bytesInUse: Int { (used + spaceWords) * 8 }
 
-    /// Room to sort and join in.
+    /// Returns space to sort and join in.
     func space(words: Int) -> UnsafeMutablePointer<UInt64> {
         if words > spaceWords {
             space.deallocate()
@@ -132,11 +135,11 @@ package final class RecordMemory {
         return space
     }
 
-    /// Whether a buffer of so many words fits beside the others, with as much room again to sort the largest.
+    /// Tells whether a buffer of a size fits beside the others, with as much space again to sort the largest.
     private func fits(_ words: Int, _ own: Int) -> Bool {
         var largest = max(words, spaceWords)
         for holder in holders { largest = max(largest, holder.words) }
-        // What was the largest buffer's space is given back once that buffer is gone.
+        // The space was made for a larger buffer that is gone now, so free it.
         if largest > words, spaceWords > words, holders.allSatisfy({ $0.words <= words }) {
             dropSpace()
             largest = words
@@ -144,7 +147,8 @@ package final class RecordMemory {
         return (used - holders[own].words + words + largest) * 8 <= most
     }
 
-    /// The buffer that is to make room: the one idle for longest, else the largest that is larger than what is wanted.
+    /// The buffer to write and free: the one idle for longest, else the largest one, if it is at least as large as the size
+    /// wanted.
     private func victim(for own: Int, words: Int) -> Int? {
         var idle: Int?
         var largest: Int?

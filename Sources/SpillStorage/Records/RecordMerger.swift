@@ -1,6 +1,6 @@
 import Diagnostics
 
-/// One sorted stream of records: the blocks of a run, or records in memory.
+/// A sorted stream of records: the blocks of a run, or records in memory.
 ///
 /// Memory: one block, or the records it was given. It keeps the run, and so its file, alive.
 final class RecordSource {
@@ -9,15 +9,15 @@ final class RecordSource {
     private var nextBlock: Int
     private let endBlock: Int
     private let space: UnsafeMutablePointer<UInt64>
-    /// Holds the space; nil where it is the source's own.
+    /// The owner of the space; nil if the source owns it itself.
     private let buffer: SortBuffer?
     @exclusivity(unchecked) private(set) var start: UnsafePointer<UInt64>
-    /// Records from `start` on.
+    /// The number of records from `start` on.
     @exclusivity(unchecked) private(set) var count: Int
 
-    /// The blocks of a run as it is now.
+    /// Makes a stream of the blocks of a run as it is now.
     ///
-    /// - Parameter isOnlyReading: nobody else reads them: a block that was read is given back to the disk.
+    /// - Parameter isOnlyReading: true if nobody else reads them; a block that was read is then given back to the disk.
     init(run: RecordRun, from block: Int = 0, isOnlyReading: Bool = false) {
         self.run = run
         self.isOnlyReading = isOnlyReading
@@ -29,7 +29,7 @@ final class RecordSource {
         count = 0
     }
 
-    /// Sorted records, whose memory becomes the source's.
+    /// Makes a stream of sorted records and takes over their memory.
     init(taking records: SortBuffer, count: Int) {
         run = nil
         isOnlyReading = false
@@ -41,7 +41,7 @@ final class RecordSource {
         self.count = count
     }
 
-    /// A copy of sorted records.
+    /// Makes a stream of a copy of sorted records.
     init(copying records: UnsafePointer<UInt64>, count: Int, width: Int) {
         run = nil
         isOnlyReading = false
@@ -56,7 +56,7 @@ final class RecordSource {
 
     deinit { if buffer == nil { space.deallocate() } }
 
-    /// Reads the next block; false at the end.
+    /// Reads the next block. Returns false at the end.
     ///
     /// - Throws: `spill.damaged`, `spill.io` (74).
     func refill() throws(MigrationError) -> Bool {
@@ -68,7 +68,7 @@ final class RecordSource {
         return true
     }
 
-    /// Leaves out the records before a prefix, in the first block.
+    /// Skips the records before a prefix. Call it before any record was taken.
     func skip(before prefix: UnsafePointer<UInt64>, words: Int, width: Int) throws(MigrationError) {
         while true {
             let skipped = RecordOrder.lowerBound(
@@ -81,9 +81,10 @@ final class RecordSource {
     }
 }
 
-/// Merges sorted streams: always the least record next, of equal ones that of the earlier stream.
+/// Merges sorted streams: the least record comes next; of equal ones, that of the earlier stream.
 ///
-/// Memory: 40 bytes a stream, and the streams' blocks. O(log streams) a record.
+/// Memory: 40 bytes a stream, and the streams' blocks.
+/// Complexity: O(log streams) a record.
 struct RecordMerger: ~Copyable {
     private struct Head {
         var key: UInt64
@@ -98,7 +99,7 @@ struct RecordMerger: ~Copyable {
     private var count = 0
     private var isStarted = false
 
-    /// A merger that has read nothing yet.
+    /// Makes a merger that has read nothing yet.
     init(_ sources: [RecordSource], width: Int) {
         self.sources = sources
         self.width = width
@@ -107,7 +108,7 @@ struct RecordMerger: ~Copyable {
 
     deinit { heads.deallocate() }
 
-    /// The least record that is left; nil at the end. It stands until the next call of ``advance()``.
+    /// The least record that is left; nil at the end. It is valid until the next call of ``advance()``.
     ///
     /// - Throws: `spill.damaged`, `spill.io` (74).
     @inline(__always)
@@ -116,7 +117,7 @@ struct RecordMerger: ~Copyable {
         return count > 0 ? heads[0].next : nil
     }
 
-    /// Goes past the current record.
+    /// Moves past the current record.
     ///
     /// - Throws: `spill.damaged`, `spill.io` (74).
     @inline(__always)
@@ -134,7 +135,7 @@ struct RecordMerger: ~Copyable {
         if count > 1 { sink(0) }
     }
 
-    /// The next records, so many as surely come next, which stand until they are passed; nil at the end.
+    /// The next records, as many as are known to be next; nil at the end. They are valid until they are passed.
     ///
     /// - Throws: `spill.damaged`, `spill.io` (74).
     mutating func chunk() throws(MigrationError) -> (records: UnsafePointer<UInt64>, count: Int)? {
@@ -142,7 +143,7 @@ struct RecordMerger: ~Copyable {
         return (first, count == 1 ? (heads[0].end - first) / width : 1)
     }
 
-    /// Goes past the records of a ``chunk()``.
+    /// Moves past records of a ``chunk()``.
     ///
     /// - Throws: `spill.damaged`, `spill.io` (74).
     mutating func pass(_ records: Int) throws(MigrationError) {

@@ -1,28 +1,28 @@
-/// How words and records are ordered: unsigned, first word first.
+/// The order of words and records: unsigned, first word first.
 package enum SortKey {
-    /// An Int64 as a word with the same order.
+    /// Turns an Int64 into a word with the same order.
     package static func encode(_ value: Int64) -> UInt64 { UInt64(bitPattern: value) ^ (1 << 63) }
-    /// The Int64 of a word that ``encode(_:)`` made.
+    /// Turns a word of ``encode(_:)`` back into the Int64.
     package static func decode(_ word: UInt64) -> Int64 { Int64(bitPattern: word ^ (1 << 63)) }
 }
 
-/// Sorting and comparing records of a fixed number of words that stand one after the other.
+/// Sorts and compares records of a fixed number of words, stored one after the other.
 enum RecordOrder {
-    /// Whether a record comes before another.
+    /// Tells whether a record comes before another.
     @inline(__always)
     static func isLess(_ left: UnsafePointer<UInt64>, _ right: UnsafePointer<UInt64>, words: Int) -> Bool {
         for word in 0..<words where left[word] != right[word] { return left[word] < right[word] }
         return false
     }
 
-    /// Whether two records have the same first words.
+    /// Tells whether two records have the same first words.
     @inline(__always)
     static func isEqual(_ left: UnsafePointer<UInt64>, _ right: UnsafePointer<UInt64>, words: Int) -> Bool {
         for word in 0..<words where left[word] != right[word] { return false }
         return true
     }
 
-    /// The first of the records that is not before the prefix, searched by steps that double from a position on.
+    /// The index of the first record that is not before the prefix. The search begins at a position, with steps that double.
     static func lowerBound(
         _ records: UnsafePointer<UInt64>, from: Int, count: Int, width: Int, prefix: UnsafePointer<UInt64>, words: Int
     ) -> Int {
@@ -47,13 +47,14 @@ enum RecordOrder {
 
     /// Sorts records.
     ///
-    /// A radix sort from the last word to the first, over the bits that differ. It begins with the last word that is
-    /// not in order together with those after it: words that follow the order of appending, a sequence number and what
-    /// stands behind it, cost one scan. So does a sequence number in the last bits of a word.
+    /// This is a radix sort from the last word to the first, over the bits that differ. It begins with the last word that is
+    /// not yet in order together with the words after it. So words that follow the order of appending (a sequence number and
+    /// the words behind it) cost only one scan. The same holds for a sequence number in the last bits of a word.
     ///
     /// - Parameters:
     ///   - scratch: room for as many records.
-    ///   - ascendingBits: how many last bits of a word may be in order, the likeliest first; 1 to 63 each.
+    ///   - ascendingBits: the numbers of last bits of a word to test for being in order already, the likeliest first; 1 to 63
+    ///     each.
     /// - Complexity: O(count · differing bits / 11), no allocation.
     static func sort(
         _ records: UnsafeMutablePointer<UInt64>, scratch: UnsafeMutablePointer<UInt64>, count: Int, width: Int,
@@ -66,7 +67,7 @@ enum RecordOrder {
         }
         var inOrder = 0
         while inOrder < width, !isSorted(records, count: count, width: width, from: inOrder) { inOrder += 1 }
-        // Many places are worth their room only where many records go to them.
+        // 2,048 buckets are worth their memory only if many records go to them.
         let bits: UInt64 = count < 8192 ? 8 : 11
         var source = records
         var target = scratch
@@ -104,7 +105,7 @@ enum RecordOrder {
         assert(isSorted(records, count: count, width: width, from: 0), "the passes leave the records in order")
     }
 
-    /// The bits of a record that one pass goes by.
+    /// The bits of a record that one pass sorts by.
     private struct Digit {
         let word: Int
         let shift: UInt64
@@ -123,7 +124,7 @@ enum RecordOrder {
         return true
     }
 
-    /// Whether records are in order but for the words before one, and but for its bits outside a mask of the last ones.
+    /// Tells whether records are in order if only the words from one on count, and of that word only the bits of a mask.
     private static func isSorted(
         _ records: UnsafePointer<UInt64>, count: Int, width: Int, from word: Int, _ last: UInt64
     ) -> Bool {

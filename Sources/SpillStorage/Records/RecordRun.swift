@@ -1,29 +1,31 @@
 import Diagnostics
 
-/// Sorted records in a file of their own, packed by ``ColumnCodec``, with the first words of each block in memory.
+/// A sorted run: records in order in a file of their own, packed by ``ColumnCodec``, with the first words of each block in
+/// memory.
 ///
-/// Records may be added at its end as long as they ascend; blocks that are written never change, so a reader that notes
-/// the number of blocks has a snapshot. The file is gone with the run.
+/// Records may be appended as long as they ascend. A written block never changes, so a reader that notes the number of blocks
+/// has a snapshot. The file is removed with the object.
+///
 /// Memory: its ``BlockIndex``, and two blocks while it is written.
 final class RecordRun {
     let width: Int
     let indexWords: Int
     let recordsPerBlock: Int
-    /// Tells runs of a log apart, for its cache.
+    /// A number that is unique among the runs of a ``RecordMemory``; the cache tells runs apart by it.
     let number: Int
     let file: BlockFile
-    /// How often its records were merged.
+    /// The number of merges that its records went through.
     let level: Int
-    /// Records in blocks.
+    /// The number of records in blocks.
     private(set) var count = 0
     private let index: BlockIndex
-    /// Only there while records come one by one.
+    /// The records of the block being filled; nil unless records come one by one.
     @exclusivity(unchecked) private var pending: UnsafeMutablePointer<UInt64>?
     @exclusivity(unchecked) private var pendingCount = 0
     private let lastRecord: UnsafeMutablePointer<UInt64>
     private let block: RawBuffer
 
-    /// A run without records.
+    /// Makes a run without records.
     ///
     /// - Parameters:
     ///   - scratch, block: space for a stored and a packed block, shared by the runs of a structure.
@@ -48,7 +50,7 @@ final class RecordRun {
         lastRecord.deallocate()
     }
 
-    /// A run that was written down, with a number of its own.
+    /// Restores a saved run, with a new number.
     ///
     /// - Throws: `journal.damaged`, `spill.io` (74), `spill.permission` (77).
     init(
@@ -67,7 +69,7 @@ final class RecordRun {
         file = try BlockFile(directory: directory, restoring: &state, kind: .records, scratch: scratch)
         index = try BlockIndex(
             restoring: &state, words: indexWords, beside: name, in: directory, scratch: scratch)
-        // Last: nothing frees it where the state is damaged.
+        // Last: if an earlier step throws, no deinit runs to free it.
         lastRecord = .allocate(capacity: width)
         for (word, value) in last.enumerated() { lastRecord[word] = value }
     }
@@ -87,7 +89,7 @@ final class RecordRun {
 
     var blockCount: Int { index.count }
 
-    /// The largest record in blocks.
+    /// The last, and so largest, record in blocks.
     ///
     /// - Precondition: there is one.
     var last: UnsafePointer<UInt64> {
@@ -95,7 +97,7 @@ final class RecordRun {
         return UnsafePointer(lastRecord)
     }
 
-    /// Adds a record that is not before the last one; it can be read after ``flush()``.
+    /// Appends a record that is not before the last one. It can be read after ``flush()``.
     ///
     /// - Throws: `spill.full`, `spill.io` (74).
     @inline(__always)
@@ -108,23 +110,23 @@ final class RecordRun {
         if pendingCount == recordsPerBlock { try writePending() }
     }
 
-    /// Whether a record is not before the one appended last.
+    /// Tells whether a record is not before the one appended last.
     private func isInOrder(_ record: UnsafePointer<UInt64>, _ space: UnsafePointer<UInt64>) -> Bool {
         guard pendingCount > 0 || count > 0 else { return true }
         let previous = pendingCount > 0 ? space + (pendingCount - 1) * width : UnsafePointer(lastRecord)
         return !RecordOrder.isLess(record, previous, words: width)
     }
 
-    /// Writes what was appended as a block.
+    /// Writes the appended records as a block.
     ///
-    /// - Throws: `spill.full`, `spill.io` (74); the records are then still to be written.
+    /// - Throws: `spill.full`, `spill.io` (74); the records are then not written yet, and a later call tries again.
     func flush() throws(MigrationError) {
         try writePending()
         pending?.deallocate()
         pending = nil
     }
 
-    /// Adds sorted records that are not before the last one, straight from where they stand.
+    /// Appends sorted records that are not before the last one, straight from their memory.
     ///
     /// - Throws: `spill.full`, `spill.io` (74).
     func append(_ records: UnsafePointer<UInt64>, count: Int) throws(MigrationError) {
@@ -137,7 +139,7 @@ final class RecordRun {
         }
     }
 
-    /// Reads a block and returns the number of its records.
+    /// Reads a block. Returns the number of its records.
     ///
     /// - Parameter target: room for ``recordsPerBlock`` records.
     /// - Throws: `spill.damaged`, `spill.io` (74).
@@ -150,7 +152,7 @@ final class RecordRun {
         return count
     }
 
-    /// Gives the disk back the blocks before one, which are not read any more.
+    /// Gives the blocks before a number back to the disk. They must not be read any more.
     ///
     /// - Throws: `spill.damaged`, `spill.io` (74).
     func discard(before number: Int) throws(MigrationError) {
@@ -161,7 +163,7 @@ final class RecordRun {
         number + 1 < blockCount ? try index.offset(number + 1) : file.end
     }
 
-    /// The block in which the first record that is not before the prefix can be, searched from a block on.
+    /// The block that may hold the first record not before the prefix. The search begins at a block.
     ///
     /// - Throws: `spill.damaged`, `spill.io` (74).
     func blockHolding(
@@ -173,7 +175,7 @@ final class RecordRun {
         return max(from, try index.lowerBound(prefix, words: compared, from: from, count: blocks) - 1)
     }
 
-    /// Whether a block begins after the prefix.
+    /// Tells whether a block begins after the prefix.
     ///
     /// - Throws: `spill.damaged`, `spill.io` (74).
     func block(_ number: Int, beginsAfter prefix: UnsafePointer<UInt64>, words: Int) throws(MigrationError) -> Bool {

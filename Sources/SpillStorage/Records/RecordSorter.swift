@@ -1,24 +1,23 @@
 import Diagnostics
 
-/// Sorts any number of records of 1 to 8 words out of core: fill it, then ``finish()`` it.
+/// Sorts any number of records of 1 to 8 words out of core: append them, then call ``finish()``.
 ///
-/// Order is unsigned and lexicographic; ``SortKey`` makes words of Int64s. Records gather in memory; when the allowance
-/// is used
-/// up they are sorted and written as a run. As many runs as fit the allowance become one, so that few files are ever
-/// open.
+/// The order is unsigned and lexicographic; ``SortKey`` turns an Int64 into a word. Records gather in memory. When the
+/// allowance is used up, they are sorted and written as a run. Once there are as many runs of a level as fit the allowance,
+/// they are merged into one, so that few files are open at any time.
 ///
-/// Memory: the allowance (records and as much scratch space again share it; then a block a run being merged).
-/// Complexity: O(n log n) time; on disk the packed records once: a merge gives back what it has read.
+/// Memory: the allowance, shared by the records and as much scratch space; then a block for each run being merged.
+/// Complexity: O(n log n) time; on disk the packed records once, because a merge gives back what it has read.
 package final class RecordSorter {
-    /// What happens to records that are equal in all words.
+    /// The treatment of records that are equal in all words.
     package enum Duplicates: Sendable {
         case kept
         case dropped
     }
 
-    /// Records that a saved run is believed to have: their sum is a number all the same.
+    /// The most records that a saved run may claim to have. The sum over all runs cannot overflow then.
     private static let mostInRun = 1 << 48
-    /// Bytes from which malloc maps memory for itself: see ``ProcessMemory/returnFreedBlocks()``.
+    /// The size in bytes from which malloc maps a block by itself; see ``ProcessMemory/returnFreedBlocks()``.
     private static let mapped = 128 << 10
 
     private let directory: WorkDirectory
@@ -28,13 +27,13 @@ package final class RecordSorter {
     private let duplicates: Duplicates
     private let recordsPerBlock: Int
     private let most: Int
-    /// Runs merged at once.
+    /// The number of runs merged at once.
     private let fanIn: Int
-    // One thread appends: checks of exclusive access cost as much as the appending.
+    // Only one thread appends. Checks of exclusive access would cost as much as the append itself.
     @exclusivity(unchecked) private var records: UnsafeMutablePointer<UInt64>
-    /// Holds the records.
+    /// The owner of the records' memory.
     private var buffer: SortBuffer
-    /// Where room for many records comes from; nil: from the system.
+    /// The shared memory from which large buffers are taken; nil: from the system.
     private let space: SortSpace?
     private let ascendingBits: [Int]
     @exclusivity(unchecked) private var capacity: Int
@@ -44,22 +43,22 @@ package final class RecordSorter {
     private var runs: [RecordRun] = []
     private let scratch = RawBuffer()
     private let block = RawBuffer()
-    /// Records appended.
+    /// The number of records appended.
     @exclusivity(unchecked) package private(set) var appended = 0
-    /// Runs written, those of merges included.
+    /// The number of runs written, including those that merges wrote.
     package private(set) var runsWritten = 0
-    /// Merges that wrote a run.
+    /// The number of merges that wrote a run.
     package private(set) var mergePasses = 0
 
-    /// An empty sorter; no file is made until the allowance is used up.
+    /// Makes an empty sorter. It makes no file until the allowance is used up.
     ///
     /// - Parameters:
-    ///   - name: the beginning of its files' names.
-    ///   - width: words a record, 1 to 8.
-    ///   - memory: bytes to use; 64 KiB is the least that it keeps to.
-    ///   - space: what others that sort before or after it use too; nil: it has memory of its own.
-    ///   - ascendingBits: numbers of the records' last bits that may ascend as they are appended, which spares sorting by
-    ///     them; 1 to 63 each, the likeliest first.
+    ///   - name: the prefix of its files' names.
+    ///   - width: the number of words in a record, 1 to 8.
+    ///   - memory: the allowance in bytes; 64 KiB are used at least.
+    ///   - space: memory shared with sorters that run before or after this one; nil: memory of its own.
+    ///   - ascendingBits: numbers of the records' last bits that may ascend as they are appended, which saves sorting by them;
+    ///     1 to 63 each, the likeliest first.
     package init(
         directory: WorkDirectory, name: String, width: Int, memory: Int, duplicates: Duplicates = .kept,
         space: SortSpace? = nil, ascendingBits: [Int] = [32]
@@ -96,12 +95,12 @@ package final class RecordSorter {
         try room()[0] = only
     }
 
-    /// Adds records that are written in place.
+    /// Adds records that the caller writes in place.
     ///
     /// - Parameters:
-    ///   - most: how many there are to write.
-    ///   - fill: gets room for some of them, one at least, and says how many it has written; called again while that was all
-    ///     that there was room for.
+    ///   - most: the largest number of records to add.
+    ///   - fill: receives room for one record at least, and returns the number of records that it wrote. It is called again if
+    ///     it used all the room and more records may follow.
     /// - Throws: `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func append(
         upTo most: Int, fill: (_ room: UnsafeMutablePointer<UInt64>, _ count: Int) throws(MigrationError) -> Int
@@ -160,7 +159,7 @@ package final class RecordSorter {
         place[4] = fifth
     }
 
-    /// Sorts what is left and hands the records over. The sorter is empty afterwards and can be filled again.
+    /// Sorts the records in memory and returns all records in order. The sorter is empty afterwards and can be filled again.
     ///
     /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func finish() throws(MigrationError) -> SortedRecords {
@@ -185,10 +184,10 @@ package final class RecordSorter {
         return sorted
     }
 
-    /// Records in files: those appended first, where duplicates are kept.
+    /// The number of records in files. If duplicates are kept, these are the ones appended first.
     package var spilled: Int { runs.reduce(0) { $0 + $1.count } }
 
-    /// Writes the state of the records in files: from now on these outlive the process.
+    /// Writes the state of the records in files. From now on these outlive the process.
     ///
     /// - Throws: `spill.full`, `spill.io` (74).
     package func save(to state: inout StateWriter) throws(MigrationError) {
@@ -197,9 +196,9 @@ package final class RecordSorter {
         for run in runs { try run.save(to: &state) }
     }
 
-    /// Takes over what was written by a sorter of the same width; this one is empty.
+    /// Restores the records that a sorter of the same width saved. This one must be empty.
     ///
-    /// - Returns: false where that one had another allowance, so that its files are of no use here; nothing is taken over then.
+    /// - Returns: false if that sorter had another allowance, so that its files do not fit; nothing is restored then.
     /// - Throws: `journal.damaged`, `spill.io` (74), `spill.permission` (77).
     package func restore(from state: inout StateReader) throws(MigrationError) -> Bool {
         precondition(appended == 0 && runs.isEmpty)
@@ -216,17 +215,17 @@ package final class RecordSorter {
         return true
     }
 
-    /// The records as they came; nil once some lie in files.
+    /// The bytes of the records in the order of appending; nil once some are in files.
     package var inMemory: UnsafeRawBufferPointer? {
         runs.isEmpty ? UnsafeRawBufferPointer(start: records, count: gathered * width * 8) : nil
     }
 
-    /// Begins with records that are written in place at once, as ``inMemory`` was; this one is empty.
+    /// Begins with records that the caller writes in place at once, as ``inMemory`` gave them. The sorter must be empty.
     ///
     /// - Parameters:
-    ///   - byteCount: their bytes; what is left of them behind the last whole record is no record.
-    ///   - fill: gets room for as many bytes, and says whether it has written them.
-    /// - Returns: false where there is no room for them in the allowance, or they were not written; nothing is taken over then.
+    ///   - byteCount: the number of bytes; those behind the last whole record are ignored.
+    ///   - fill: receives room for as many bytes, and returns true if it wrote them.
+    /// - Returns: false if the allowance has no room for them, or they were not written; nothing is added then.
     package func begin(byteCount: Int, fill: (UnsafeMutableRawBufferPointer) -> Bool) -> Bool {
         precondition(appended == 0 && runs.isEmpty && byteCount >= 0)
         let size = width * 8
@@ -238,15 +237,15 @@ package final class RecordSorter {
         return true
     }
 
-    /// Leaves out the records that are not after one: what comes of them is there.
+    /// Removes the records up to and including one: they were already processed.
     ///
-    /// - Precondition: all are in memory.
-    /// - Returns: how many they were.
+    /// - Precondition: all records are in memory.
+    /// - Returns: the number of records removed.
     package func drop(upTo record: UnsafePointer<UInt64>) -> Int {
         precondition(runs.isEmpty)
         var kept = 0
         if width == 1 {
-            // Without a branch that cannot be foreseen.
+            // Branch-free: the outcome of each comparison is unpredictable.
             for index in 0..<gathered {
                 let other = records[index]
                 records[kept] = other
@@ -281,8 +280,8 @@ package final class RecordSorter {
     }
 
     private func enlarge() {
-        // What malloc maps is not there before it is touched, and fresh memory costs the system as much as the records that
-        // are copied to it: from there on there is room for all.
+        // Mapped memory costs nothing before it is touched, but to touch it costs as much as to copy the records. So from the
+        // size at which malloc maps, take room for all records at once and copy only once more.
         let larger = capacity * 4 * width * 8 >= Self.mapped ? most : min(most, capacity * 4)
         let made = SortBuffer(words: larger * width, of: larger == most ? space : nil)
         made.words.update(from: records, count: gathered * width)
@@ -291,7 +290,7 @@ package final class RecordSorter {
         capacity = larger
     }
 
-    /// Takes the little room that a sorter begins with, and lets go of what it has.
+    /// Frees the buffer and takes the small one that a sorter begins with.
     private func beginSmall() {
         capacity = min(256, most)
         buffer = SortBuffer(words: capacity * width)
@@ -299,7 +298,7 @@ package final class RecordSorter {
     }
 
     private func sortGathered() {
-        // Kept from one run to the next: fresh memory costs the system as much as a pass of the sort.
+        // The scratch space is kept from one run to the next: to touch fresh memory costs as much as a pass of the sort.
         if sortSpaceCapacity < gathered * width {
             sortSpace = nil
             sortSpaceCapacity = gathered * width
@@ -343,7 +342,7 @@ package final class RecordSorter {
         }
     }
 
-    /// Gives the records' memory back: the blocks of a merge take its place.
+    /// Frees the records' memory: the blocks of a merge need it.
     private func shrink() {
         dropSortSpace()
         beginSmall()
@@ -373,11 +372,11 @@ package final class RecordSorter {
     }
 }
 
-/// The records of a ``RecordSorter``, in order, once.
+/// The records of a ``RecordSorter``, in order, to be read once.
 ///
-/// Memory: a block for each run that is merged, or the records where they all fit. Its files are gone with it.
+/// Memory: a block for each run that is merged, or the records if they all fit in memory. Its files are removed with it.
 package final class SortedRecords {
-    /// Records that were appended: as many come where duplicates are kept, at most as many where they are dropped.
+    /// The number of records appended. As many come if duplicates are kept, at most as many if they are dropped.
     package let count: Int
     private let width: Int
     private let dropsDuplicates: Bool
@@ -395,10 +394,10 @@ package final class SortedRecords {
 
     deinit { previous.deallocate() }
 
-    /// Shows all records that are left, some at a time, as long as the body says that it wants more.
+    /// Passes all remaining records to a closure, some at a time, until it returns false.
     ///
     /// - Precondition: duplicates are kept.
-    /// - Throws: `spill.damaged`, `spill.io` (74), what `body` throws.
+    /// - Throws: `spill.damaged`, `spill.io` (74), and what `body` throws.
     package func forEachChunk(
         _ body: (_ records: UnsafePointer<UInt64>, _ count: Int) throws(MigrationError) -> Bool
     ) throws(MigrationError) {
@@ -409,7 +408,7 @@ package final class SortedRecords {
         }
     }
 
-    /// Copies the next record; false at the end.
+    /// Copies the next record. Returns false at the end.
     ///
     /// - Throws: `spill.damaged`, `spill.io` (74).
     package func next(into target: UnsafeMutablePointer<UInt64>) throws(MigrationError) -> Bool {

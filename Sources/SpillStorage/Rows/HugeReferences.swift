@@ -1,18 +1,19 @@
 import Rows
 
-/// The columns of the source that rows on disk refer to for values too large to be spilled, each by a number.
+/// The source columns that rows on disk refer to, by number, for values too large to be spilled.
 ///
-/// It lives as long as the spills that share it: what is on disk means nothing without it.
+/// It lives as long as the spills that share it: the numbers on disk mean nothing without it.
+///
 /// Memory: some 50 bytes a column.
 final class HugeReferences {
-    // Asked for each row that is read.
+    // Read for every row, so without checks of exclusive access.
     @exclusivity(unchecked) private var sources: [any HugeValueSource] = []
     private var numbers: [ObjectIdentifier: Int] = [:]
 
-    /// Whether no column was given a number: only then do files mean the same to another process.
+    /// True if no column has a number: only then do the files mean the same to another process.
     var isEmpty: Bool { sources.isEmpty }
 
-    /// The number of a column.
+    /// The number of a column; a new column gets the next number.
     func number(of source: any HugeValueSource) -> Int {
         if let known = numbers[ObjectIdentifier(source)] { return known }
         sources.append(source)
@@ -20,7 +21,7 @@ final class HugeReferences {
         return sources.count - 1
     }
 
-    /// The column of a number; nil for a number that was never given.
+    /// The column with a number; nil if the number was never given.
     func source(_ number: UInt64) -> (any HugeValueSource)? {
         number < UInt64(sources.count) ? sources[Int(number)] : nil
     }

@@ -1,20 +1,20 @@
 import Diagnostics
 import Rows
 
-/// Patches and deletions in memory: for each key a chain, the latest first.
+/// Patches and deletions in memory: a chain for each key, the latest first.
 ///
 /// Memory: the patches' bytes and about 48 bytes a key.
 struct PatchBuffer {
     private let buffer = RawBuffer()
     private var latest: [Int64: Int] = [:]
 
-    /// Bytes held.
+    /// The number of bytes held.
     var bytes: Int { buffer.count + latest.count * 48 }
     var isEmpty: Bool { latest.isEmpty }
-    /// The patched keys, ascending.
+    /// The keys with patches or deletions, ascending.
     var sortedKeys: [Int64] { latest.keys.sorted() }
 
-    /// Adds a patch: cells of kind absent are left alone.
+    /// Adds a patch. Cells of kind absent leave the row's cells as they are.
     ///
     /// - Throws: `spill.rowTooLarge` (65).
     mutating func append(
@@ -39,7 +39,7 @@ struct PatchBuffer {
         latest[key] = offset
     }
 
-    /// Shows the patches of a key, the latest first, until the closure returns false.
+    /// Passes the patches of a key to a closure, the latest first, until it returns false.
     func forEach(key: Int64, _ body: (RowCodec.Slice) throws(MigrationError) -> Bool) throws(MigrationError) {
         guard !latest.isEmpty, var offset = latest[key] else { return }
         while offset >= 0 {
@@ -49,7 +49,7 @@ struct PatchBuffer {
         }
     }
 
-    /// Forgets all patches.
+    /// Removes all patches.
     mutating func removeAll(keeping limit: Int) {
         buffer.reset(keeping: limit)
         latest.removeAll(keepingCapacity: false)

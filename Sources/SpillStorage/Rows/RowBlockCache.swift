@@ -1,6 +1,6 @@
 import Diagnostics
 
-/// The decoded blocks that random reading used last.
+/// The decoded blocks that random reads used last.
 ///
 /// Memory: `slots` blocks; blocks above 256 KiB (huge rows) are not kept.
 struct RowBlockCache {
@@ -13,7 +13,7 @@ struct RowBlockCache {
 
     init(slots: Int) { recency = RecencyList(capacity: slots) }
 
-    /// A block of a run's file, from memory or read now.
+    /// A block of a run's file, from the cache or read now.
     ///
     /// - Throws: `spill.damaged`, `spill.io` (74).
     mutating func block(_ index: Int, of run: RowRun) throws(MigrationError) -> RowBlock {

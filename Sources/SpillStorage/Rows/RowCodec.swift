@@ -1,9 +1,9 @@
 import Diagnostics
 import Rows
 
-/// Rows and patches as bytes: what stands in a block of rows.
+/// Encodes rows and patches as bytes: the content of a block of rows.
 ///
-///     row     length UInt32 of what follows, key Int64, flags UInt8 (1: the row is deleted, no cells), cells
+///     row     length UInt32 of the rest, key Int64, flags UInt8 (1: the row is deleted, no cells), cells
 ///     cell    kind UInt8 (``CellKind``), then
 ///             null, absent  nothing
 ///             integer       zigzag varint
@@ -13,21 +13,21 @@ import Rows
 ///             huge          varint number of the source's column (``HugeReferences``), zigzag varint key, varint length,
 ///                           UInt8 (1: a text)
 ///
-/// Numbers are little-endian; varints have 7 bits a byte, low bits first, the top bit set where another byte follows.
+/// Numbers are little-endian; varints have 7 bits a byte, low bits first, the top bit set if another byte follows.
 enum RowCodec {
     static let headerBytes = 13
     static let deleted: UInt8 = 1
 
-    /// One row among encoded ones.
+    /// An encoded row.
     struct Slice {
-        /// Its cells.
+        /// The bytes of its cells.
         var cells: UnsafeRawBufferPointer
         var isDeleted: Bool
     }
 
-    /// Adds a row's bytes to a buffer.
+    /// Appends a row's bytes to a buffer.
     ///
-    /// - Throws: `spill.rowTooLarge` (65) for a row that no block can hold (2 GB).
+    /// - Throws: `spill.rowTooLarge` (65) if no block can hold the row (2 GB).
     static func append(
         key: Int64, row: Int, of batch: borrowing RowBatch, slots: Int, to target: RawBuffer, _ huge: HugeReferences
     ) throws(MigrationError) {
@@ -78,7 +78,7 @@ enum RowCodec {
         target.count += place - start
     }
 
-    /// Adds the mark that a row is deleted.
+    /// Appends the mark of a deleted row.
     static func appendDeletion(key: Int64, to target: RawBuffer) {
         target.ensure(target.count + headerBytes)
         let start = target.start + target.count
@@ -87,7 +87,7 @@ enum RowCodec {
         target.count += headerBytes
     }
 
-    /// The row that begins at an offset, its key, and where the next one begins; nil where the bytes are no row.
+    /// Decodes the row at an offset. Returns its key, its cells and the offset of the next row; nil if the bytes are no row.
     static func row(
         in bytes: UnsafeRawBufferPointer, at offset: Int
     ) -> (key: Int64, slice: Slice, next: Int)? {
@@ -98,7 +98,8 @@ enum RowCodec {
         return (key, Slice(cells: cells, isDeleted: flags == deleted), end)
     }
 
-    /// The key of the row that begins at an offset, and where the next one begins; nil where it does not fit the bytes.
+    /// Decodes the key of the row at an offset. Returns it with the offset of the next row; nil if the row does not fit the
+    /// bytes.
     @inline(__always)
     static func header(in bytes: UnsafeRawBufferPointer, at offset: Int) -> (key: Int64, next: Int)? {
         guard bytes.count - offset >= headerBytes else { return nil }
@@ -110,7 +111,7 @@ enum RowCodec {
 
     /// Sets those cells of a row in a batch that are still absent.
     ///
-    /// - Returns: whether the bytes were the cells of a row with that many slots.
+    /// - Returns: true if the bytes were the cells of a row with that number of slots.
     static func fill(
         _ slice: Slice, slots: Int, into batch: inout RowBatch, row: Int, _ huge: HugeReferences
     ) -> Bool {

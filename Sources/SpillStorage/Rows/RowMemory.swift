@@ -1,12 +1,12 @@
 import Diagnostics
 
-/// The memory that a group of ``RowSpill``s share: patches that are not written yet, decoded blocks, and space for stored
-/// ones.
+/// The memory that a group of ``RowSpill``s shares: patches that are not written yet, decoded blocks, and space for stored
+/// blocks.
 ///
-/// Where all patches together are more than their share, those of the spill that holds most are written.
+/// If all patches together exceed their share, those of the spill that holds the most are written.
 ///
-/// Memory: half of the allowance for blocks (four of them at least), a quarter for patches, whose buffers need half as
-/// much again while they grow. For use by one thread.
+/// Memory: half of the allowance for blocks (four of them at least), and a quarter for patches, whose buffers need half as much
+/// again while they grow. For use by one thread.
 package final class RowMemory {
     private let mostPatches: Int
     private var patchBytes = 0
@@ -17,23 +17,25 @@ package final class RowMemory {
     private var runs = 0
 
     private struct Holder {
-        /// Entered while it lives only: ``leave(_:)`` is its last act.
+        /// Valid as long as it is in the list: a spill removes itself with ``leave(_:)`` when it is released.
         unowned(unsafe) let spill: RowSpill
         let id: ObjectIdentifier
         var bytes = 0
     }
 
-    /// - Parameter bytes: the allowance; 512 KiB is the least that it keeps to.
+    /// Makes a memory for a group of spills.
+    ///
+    /// - Parameter bytes: the allowance; 512 KiB are used at least.
     package init(bytes: Int) {
         precondition(bytes >= 0)
         mostPatches = max(bytes / 4, 4 * 1024)
         cache = RowBlockCache(slots: max(4, min(256, bytes / 2 / (RowSpill.blockBytes + 16 * 1024))))
     }
 
-    /// Whether the spills can be saved: none refers to the source, in which nothing is found again by its number.
+    /// True if the spills can be saved: none refers to a value in the source. Such references do not outlive the process.
     package var canBeSaved: Bool { huge.isEmpty }
 
-    /// A number for a run, which no other run of the group has.
+    /// Returns a number for a run, unique in the group.
     func nextRun() -> Int {
         runs += 1
         return runs
@@ -48,14 +50,14 @@ package final class RowMemory {
         holders.removeLast()
     }
 
-    /// Notes what a spill's patches take now.
+    /// Notes the bytes that a spill's patches take now. Patches of the largest spills may be written.
     ///
-    /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77): patches may be written.
+    /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
     func note(_ bytes: Int, of spill: RowSpill) throws(MigrationError) {
         guard let own = index(spill) else { return }
         patchBytes += bytes - holders[own].bytes
         holders[own].bytes = bytes
-        // The one that was touched last stands first: it is found at once the next time.
+        // Keep the spill used last in front: the next search finds it at once.
         if own > 0 { holders.swapAt(0, own) }
         while patchBytes > mostPatches {
             var largest = 0

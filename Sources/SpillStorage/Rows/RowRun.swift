@@ -1,7 +1,7 @@
 import Diagnostics
 import Rows
 
-/// Encoded rows in ascending order of their keys, and where each begins.
+/// Encoded rows in ascending order of their keys, with the offset of each.
 ///
 /// Memory: the rows' bytes, and 16 bytes a row.
 final class RowBlock {
@@ -13,29 +13,29 @@ final class RowBlock {
     var firstKey: Int64? { keys.first }
     var lastKey: Int64? { keys.last }
 
-    /// Notes that the row with a key begins at an offset.
+    /// Notes the key and the offset of a row.
     func note(_ key: Int64, at offset: Int) {
         keys.append(key)
         offsets.append(offset)
     }
 
-    /// Forgets the rows.
+    /// Removes the rows.
     func reset(keeping limit: Int) {
         buffer.reset(keeping: limit)
         keys.removeAll(keepingCapacity: true)
         offsets.removeAll(keepingCapacity: true)
     }
 
-    /// Forgets the rows and gives their memory back.
+    /// Removes the rows and frees their memory.
     func release() {
         buffer.reset(keeping: 0)
         keys = []
         offsets = []
     }
 
-    /// Notes the rows of the buffer; false where they are no rows in ascending order.
+    /// Notes the rows of the buffer. Returns false if they are not rows in ascending order.
     func index() -> Bool {
-        // Local arrays: appending to a property costs a check of exclusive access a row.
+        // Local arrays: appending to a property would cost a check of exclusive access a row.
         var keys: [Int64] = []
         var offsets: [Int] = []
         let bytes = buffer.bytes
@@ -60,10 +60,10 @@ final class RowBlock {
         return !keys.isEmpty
     }
 
-    /// The row with an index. It stands as long as the block does.
+    /// The row at an index; valid as long as the block exists.
     func slice(_ index: Int) -> RowCodec.Slice? { RowCodec.row(in: buffer.bytes, at: offsets[index])?.slice }
 
-    /// The first row whose key is not smaller.
+    /// The index of the first row whose key is not smaller.
     func lowerBound(_ key: Int64) -> Int {
         keys.withUnsafeBufferPointer { keys in
             guard let start = keys.baseAddress else { return 0 }
@@ -72,23 +72,25 @@ final class RowBlock {
     }
 }
 
-/// Rows in a file of their own, in blocks, with the first key of each block in memory.
+/// A sorted run of rows: blocks in a file of their own, with the first key of each block in memory.
 ///
-/// Rows may be added as long as keys ascend; those not yet in a block are in ``open``, the block after the last one.
+/// Rows may be appended as long as keys ascend. Rows that are not in the file yet are in ``open``, the block after the last
+/// one.
+///
 /// Memory: its ``BlockIndex``, and the open block.
 final class RowRun {
     let number: Int
     let level: Int
     let file: BlockFile
-    /// Rows that are not in the file yet.
+    /// The rows that are not in the file yet.
     let open = RowBlock()
-    /// Bytes of rows, before compression.
+    /// The size of the rows in bytes, before compression.
     @exclusivity(unchecked) private(set) var rawBytes = 0
     private let index: BlockIndex
     private let blockBytes: Int
     private let huge: HugeReferences
 
-    /// A run without rows.
+    /// Makes a run without rows.
     ///
     /// - Throws: `spill.full`, `spill.io` (74), `spill.permission` (77).
     init(
@@ -103,7 +105,7 @@ final class RowRun {
         index = BlockIndex(words: 1, beside: name, in: directory, scratch: scratch)
     }
 
-    /// A run that was written down, with a number of its own.
+    /// Restores a saved run, with a new number.
     ///
     /// - Throws: `journal.damaged`, `spill.io` (74), `spill.permission` (77).
     init(
@@ -119,7 +121,7 @@ final class RowRun {
         index = try BlockIndex(restoring: &state, words: 1, beside: name, in: directory, scratch: scratch)
     }
 
-    /// Writes the open block, and the run's state.
+    /// Writes the open block, then the run's state.
     ///
     /// - Throws: `spill.full`, `spill.io` (74).
     func save(to state: inout StateWriter) throws(MigrationError) {
@@ -130,15 +132,15 @@ final class RowRun {
         index.save(to: &state)
     }
 
-    /// Blocks in the file.
+    /// The number of blocks in the file.
     var blockCount: Int { index.count }
 
-    /// Adds neighbouring rows of a batch.
+    /// Appends neighbouring rows of a batch.
     ///
-    /// - Precondition: keys ascend, from those of all rows in the run.
+    /// - Precondition: keys ascend, and are larger than those of all rows in the run.
     /// - Throws: `spill.rowTooLarge` (65), `spill.full`, `spill.io` (74).
     func append(rows: Range<Int>, of batch: borrowing RowBatch, slots: Int) throws(MigrationError) {
-        // Named once for all rows: each mention counts references.
+        // Read once for all rows: each read would retain and release.
         let (open, huge, blockBytes) = (open, huge, blockBytes)
         let buffer = open.buffer
         for row in rows {
@@ -158,14 +160,14 @@ final class RowRun {
         }
     }
 
-    /// Adds the mark that a row is deleted.
+    /// Appends the mark of a deleted row.
     func appendDeletion(key: Int64) throws(MigrationError) {
         open.note(key, at: open.buffer.count)
         RowCodec.appendDeletion(key: key, to: open.buffer)
         if open.buffer.count >= blockBytes { try flush() }
     }
 
-    /// Writes the open block.
+    /// Writes the open block to the file.
     ///
     /// - Throws: `spill.full`, `spill.io` (74).
     func flush() throws(MigrationError) {
@@ -177,7 +179,7 @@ final class RowRun {
         open.reset(keeping: blockBytes * 2)
     }
 
-    /// Writes the open block and gives its memory back.
+    /// Writes the open block and frees its memory.
     ///
     /// - Throws: `spill.full`, `spill.io` (74).
     func seal() throws(MigrationError) {
@@ -199,17 +201,17 @@ final class RowRun {
         return block
     }
 
-    /// Gives the disk back the blocks before one, which are not read any more.
+    /// Gives the disk space of the blocks before a number back. They must not be read any more.
     ///
     /// - Throws: `spill.damaged`, `spill.io` (74).
     func discard(before number: Int) throws(MigrationError) { try file.discard(before: try offset(number)) }
 
-    /// Where a block begins, or the file ends.
+    /// The offset of a block, or the file's end.
     private func offset(_ number: Int) throws(MigrationError) -> Int {
         number < blockCount ? try index.offset(number) : file.end
     }
 
-    /// The block in which a key can be, ``blockCount`` for the open one; nil where the key is before all rows.
+    /// The block that may hold a key, ``blockCount`` for the open one; nil if the key is before all rows.
     ///
     /// - Throws: `spill.damaged`, `spill.io` (74).
     func blockHolding(_ key: Int64) throws(MigrationError) -> Int? {
@@ -221,7 +223,7 @@ final class RowRun {
         return isFirst ? bound : bound > 0 ? bound - 1 : nil
     }
 
-    /// Whether a key is before the first key of a block.
+    /// Tells whether a key is before the first key of a block; also true if there is no such block.
     ///
     /// - Throws: `spill.damaged`, `spill.io` (74).
     func isBefore(_ key: Int64, block: Int) throws(MigrationError) -> Bool {
@@ -230,7 +232,7 @@ final class RowRun {
         return key < first
     }
 
-    /// The error for a row in a block that does not decode.
+    /// The error for a row of a block that cannot be decoded.
     func damaged(block: Int) -> MigrationError {
         file.damaged((try? offset(block)) ?? file.end, "a row's cells are not those written")
     }

@@ -3,23 +3,23 @@ import Rows
 
 /// Rows on disk in ascending order of their keys, patched and deleted at any time, read in order or by key.
 ///
-/// Rows are appended in LZ4 blocks of about 64 KiB; a larger row has a block of its own. Patches gather in memory and
-/// are written as
-/// sorted runs, four of a level become one of the next, and every read merges them: of all patches of a row the latest
-/// wins, slot by
-/// slot, wherever it stands. A deleted row stays deleted.
+/// Rows are appended in LZ4 blocks of about 64 KiB; a larger row has a block of its own. Patches gather in memory and are
+/// written as sorted runs; four runs of a level are merged into one of the next level. Every read merges the row with its
+/// patches: slot by slot the latest patch wins. A deleted row stays deleted.
 ///
-/// Memory: its share of a ``RowMemory``, 16 bytes a block, an open block until ``seal()``, and for a row above 64 KiB
-/// three times its size while it is written or read. For use by one thread. After an error of writing it is only to be
+/// Memory: its share of a ``RowMemory``, 16 bytes a block, an open block until ``seal()``, and for a row above 64 KiB three
+/// times its size while it is written or read. For use by one thread. After an error of writing the spill must only be
 /// released.
-/// Complexity: append O(row); a read by key a binary search in the rows and in each run of patches, and a block's
-/// decoding on a miss. Huge values are kept as references to their cells in the source, which the reader gives back.
+/// Complexity: an append takes O(row); a read by key takes a binary search in the rows and in each run of patches, and decodes
+/// a block on a cache miss.
+///
+/// Huge values are kept as references to their cells in the source, and readers return these references.
 package final class RowSpill {
     static let blockBytes = 64 * 1024
     private static let patchBlockBytes = 16 * 1024
     private static let runsOfLevel = 4
 
-    /// Cells a row.
+    /// The number of cells in a row.
     package let slots: Int
     private let directory: WorkDirectory
     private let name: String
@@ -27,21 +27,21 @@ package final class RowSpill {
     @exclusivity(unchecked) private(set) var rows: RowRun?
     @exclusivity(unchecked) private(set) var patchRuns: [RowRun] = []
     @exclusivity(unchecked) private var patches = PatchBuffer()
-    /// The key of the row appended last, also where it was deleted since.
+    /// The key of the row appended last, even if it was deleted since.
     @exclusivity(unchecked) package private(set) var lastKey: Int64?
-    /// Rows appended, the deleted ones included.
+    /// The number of rows appended, including deleted ones.
     @exclusivity(unchecked) package private(set) var appended = 0
-    /// Runs of patches written, those of merges included.
+    /// The number of runs of patches written, including those that merges wrote.
     package private(set) var patchRunsWritten = 0
-    /// Merges of runs of patches.
+    /// The number of merges of runs of patches.
     package private(set) var patchMerges = 0
 
-    /// An empty spill; its file is made with the first row.
+    /// Makes an empty spill. It makes its file with the first row.
     ///
     /// - Parameters:
-    ///   - name: the beginning of its files' names.
-    ///   - slots: cells a row.
-    ///   - memory: what it shares with other spills.
+    ///   - name: the prefix of its files' names.
+    ///   - slots: the number of cells in a row.
+    ///   - memory: the memory shared with other spills.
     package init(directory: WorkDirectory, name: String, slots: Int, memory: RowMemory) {
         precondition(slots >= 0)
         self.directory = directory
@@ -51,37 +51,37 @@ package final class RowSpill {
         memory.enter(self)
     }
 
-    /// An empty spill with a memory of its own.
+    /// Makes an empty spill with a memory of its own.
     ///
-    /// - Parameter memory: bytes to use; 512 KiB is the least that it keeps to.
+    /// - Parameter memory: the allowance in bytes; 512 KiB are used at least.
     package convenience init(directory: WorkDirectory, name: String, slots: Int, memory: Int) {
         self.init(directory: directory, name: name, slots: slots, memory: RowMemory(bytes: memory))
     }
 
     deinit { memory.leave(self) }
 
-    /// Bytes of the rows in blocks, as encoded, before compression.
+    /// The size in bytes of the encoded rows in blocks, before compression.
     package var rawBytes: Int { rows?.rawBytes ?? 0 }
 
-    /// Adds a row of a batch.
+    /// Appends a row of a batch.
     ///
-    /// - Precondition: the batch has the spill's slots, and the row's key is larger than those of all rows before.
+    /// - Precondition: the batch has the spill's number of slots, and the row's key is larger than all keys before.
     /// - Throws: `spill.rowTooLarge` (65), `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func append(row: Int, of batch: borrowing RowBatch) throws(MigrationError) {
         try append(rows: row..<row + 1, of: batch)
     }
 
-    /// Adds all rows of a batch.
+    /// Appends all rows of a batch.
     ///
-    /// - Precondition: the batch has the spill's slots, and keys ascend, from those of all rows before.
+    /// - Precondition: the batch has the spill's number of slots, and keys ascend and are larger than all keys before.
     /// - Throws: as ``append(row:of:)``.
     package func append(contentsOf batch: borrowing RowBatch) throws(MigrationError) {
         try append(rows: 0..<batch.count, of: batch)
     }
 
-    /// Adds neighbouring rows of a batch.
+    /// Appends neighbouring rows of a batch.
     ///
-    /// - Precondition: as that of ``append(contentsOf:)``.
+    /// - Precondition: like that of ``append(contentsOf:)``.
     /// - Throws: as ``append(row:of:)``.
     package func append(rows indices: Range<Int>, of batch: borrowing RowBatch) throws(MigrationError) {
         precondition(batch.slots == slots)
@@ -104,13 +104,13 @@ package final class RowSpill {
         appended += indices.count
     }
 
-    /// Changes slots of a row: every cell of the patch that is not of kind absent takes the place of what was there.
+    /// Changes slots of a row: every cell of the patch that is not of kind absent replaces the row's cell.
     ///
     /// A patch of a key without a row, or of a deleted row, has no effect.
     ///
     /// - Parameters:
     ///   - key: the key of the row to change.
-    ///   - row: the index in the batch of the row of cells that is the patch; its own key does not matter.
+    ///   - row: the index in the batch of the row that is the patch; its own key does not matter.
     /// - Throws: `spill.rowTooLarge` (65), `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func patch(key: Int64, row: Int, of batch: borrowing RowBatch) throws(MigrationError) {
         precondition(batch.slots == slots)
@@ -118,7 +118,7 @@ package final class RowSpill {
         try memory.note(patches.bytes, of: self)
     }
 
-    /// Deletes a row: no read shows it any more. A key without a row is no error.
+    /// Deletes a row: later reads skip it. A key without a row is no error.
     ///
     /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func delete(key: Int64) throws(MigrationError) {
@@ -126,9 +126,9 @@ package final class RowSpill {
         try memory.note(patches.bytes, of: self)
     }
 
-    /// Adds the row with a key, as it is now, to a batch; false where there is none.
+    /// Appends the row with a key, as it is now, to a batch. Returns false if there is none.
     ///
-    /// - Precondition: the batch has the spill's slots and room for a row.
+    /// - Precondition: the batch has the spill's number of slots and room for a row.
     /// - Throws: `spill.damaged`, `spill.io` (74).
     package func read(key: Int64, into batch: inout RowBatch) throws(MigrationError) -> Bool {
         precondition(batch.slots == slots)
@@ -159,18 +159,18 @@ package final class RowSpill {
         return true
     }
 
-    /// A reader of all rows in order, from a key on. It sees rows, patches and deletions that come while it reads.
+    /// Makes a reader of all rows in order, from a key on. It sees rows, patches and deletions that are added while it reads.
     ///
-    /// - Parameter isLast: nothing is read again, by nobody: blocks of rows that were read are given back to the disk.
+    /// - Parameter isLast: true if nobody reads the rows again: blocks that were read are then given back to the disk.
     package func makeReader(from key: Int64 = .min, isLast: Bool = false) -> RowSpillReader {
         RowSpillReader(self, from: key, isLast: isLast)
     }
 
     // MARK: Outliving the process
 
-    /// Writes what is in memory to the files, and the spill's state.
+    /// Writes what is in memory to the files, then the spill's state.
     ///
-    /// - Precondition: the memory can be saved.
+    /// - Precondition: ``RowMemory/canBeSaved``.
     /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func save(to state: inout StateWriter) throws(MigrationError) {
         precondition(memory.canBeSaved)
@@ -185,7 +185,7 @@ package final class RowSpill {
         for run in patchRuns { try run.save(to: &state) }
     }
 
-    /// Takes over a spill that was written; this one is empty.
+    /// Restores a saved spill. This one must be empty.
     ///
     /// - Throws: `journal.damaged`, `spill.io` (74), `spill.permission` (77).
     package func restore(from state: inout StateReader) throws(MigrationError) {
@@ -208,15 +208,15 @@ package final class RowSpill {
 
     // MARK: Merging patches
 
-    /// Whether a row may differ from what was appended.
+    /// True if a row may differ from what was appended.
     var hasPatches: Bool { !patches.isEmpty || !patchRuns.isEmpty }
 
-    /// Makes all cells of a row absent: open to be filled.
+    /// Makes all cells of a row absent, so that patches can fill them.
     func setAbsent(_ batch: inout RowBatch, row: Int) {
         for slot in 0..<slots { batch[row, slot] = .absent }
     }
 
-    /// Fills open cells from the patches in memory, the latest first; true where the row is deleted.
+    /// Fills absent cells from the patches in memory, the latest first. Returns true if the row is deleted.
     func applyBufferedPatches(_ key: Int64, into batch: inout RowBatch, row: Int) throws(MigrationError) -> Bool {
         var isDeleted = false
         try patches.forEach(key: key) { slice throws(MigrationError) in
@@ -230,7 +230,7 @@ package final class RowSpill {
         return isDeleted
     }
 
-    /// Fills open cells from a row of a block; true where it marks a deletion.
+    /// Fills absent cells from a row of a block. Returns true if it marks a deletion.
     func apply(
         _ block: RowBlock, _ place: Int, of run: RowRun, block index: Int, into batch: inout RowBatch, row: Int
     ) throws(MigrationError) -> Bool {
@@ -242,12 +242,13 @@ package final class RowSpill {
         return false
     }
 
-    /// Writes the rows in memory as a block and gives their memory back. Rows may still be appended.
+    /// Writes the open block and frees its memory. Rows may still be appended.
     ///
     /// - Throws: `spill.full`, `spill.io` (74).
     package func seal() throws(MigrationError) { try rows?.seal() }
 
-    /// Makes one run of all patches: worth it before the rows of many spills are read side by side.
+    /// Merges all patches into one run; if there are no runs of patches yet, those in memory stay there. This pays before the
+    /// rows of many spills are read side by side.
     ///
     /// - Throws: `spill.damaged`, `spill.full`, `spill.io` (74), `spill.permission` (77).
     package func joinPatches() throws(MigrationError) {
@@ -287,7 +288,7 @@ package final class RowSpill {
             .patches, level: (patchRuns[first...].map(\.level).max() ?? 0) + 1, blockBytes: Self.patchBlockBytes)
         patchRunsWritten += 1
         patchMerges += 1
-        // The latest run first, as its cells are to win.
+        // The latest run first: the first one to fill a cell wins.
         var walks: [RowWalk] = []
         for run in patchRuns[first...].reversed() { walks.append(try RowWalk(run)) }
         var batch = RowBatch(slots: slots, rowCapacity: 1, byteTarget: Self.blockBytes)

@@ -1,7 +1,7 @@
 import Diagnostics
 import Rows
 
-/// The rows of one run in order.
+/// Walks over the rows of one run in order.
 ///
 /// Memory: one block.
 final class RowWalk {
@@ -10,7 +10,7 @@ final class RowWalk {
     private(set) var index = 0
     private(set) var place = 0
 
-    /// A walk that stands on the first row.
+    /// Makes a walk that is at the first row.
     ///
     /// - Throws: `spill.damaged`, `spill.io` (74).
     init(_ run: RowRun) throws(MigrationError) {
@@ -18,10 +18,10 @@ final class RowWalk {
         block = run.blockCount > 0 ? try run.read(0) : run.open
     }
 
-    /// The key of the row it stands on; nil at the end.
+    /// The key of the current row; nil at the end.
     var key: Int64? { place < block.count ? block.keys[place] : nil }
 
-    /// Goes to the next row.
+    /// Moves to the next row.
     ///
     /// - Throws: `spill.damaged`, `spill.io` (74).
     func advance() throws(MigrationError) {
@@ -32,8 +32,8 @@ final class RowWalk {
         block = index < run.blockCount ? try run.read(index) : run.open
     }
 
-    /// Goes forward to the first row whose key is not smaller, leaving out blocks in between; true where it has the
-    /// key.
+    /// Moves forward to the first row whose key is not smaller, without reading the blocks in between. Returns true if that row
+    /// has the key.
     ///
     /// - Throws: `spill.damaged`, `spill.io` (74).
     func seek(_ key: Int64) throws(MigrationError) -> Bool {
@@ -54,7 +54,7 @@ final class RowWalk {
     }
 }
 
-/// Reads a ``RowSpill`` in order of keys, rows merged with their patches.
+/// Reads a ``RowSpill`` in order of keys, each row merged with its patches.
 ///
 /// Memory: a block of rows, and one of each run of patches.
 package final class RowSpillReader {
@@ -73,17 +73,17 @@ package final class RowSpillReader {
         nextKey = key
     }
 
-    /// Adds the next rows to a batch until it is full; false where there was none to add.
+    /// Appends the next rows to a batch until it is full. Returns false if there was none.
     ///
-    /// At the end it may be called again after rows were appended.
+    /// After the end it may be called again once rows were appended, unless the reader was made as the last one.
     ///
-    /// - Precondition: the batch has the spill's slots and is not full.
+    /// - Precondition: the batch has the spill's number of slots and is not full.
     /// - Throws: `spill.damaged`, `spill.io` (74).
     package func next(into batch: inout RowBatch) throws(MigrationError) -> Bool {
         precondition(batch.slots == spill.slots && !batch.isFull)
         guard let rows = spill.rows, !isDone else { return false }
         try matchWalks()
-        // The open block may have been written and filled anew since the last call: the place is found by its key.
+        // The open block may have been written and filled anew since the last call, so find the place again by its key.
         if block == nil || index >= rows.blockCount || block === rows.open { try find(nextKey, in: rows) }
         guard var current = block else { return false }
         var place = current.lowerBound(nextKey)
@@ -95,7 +95,7 @@ package final class RowSpillReader {
                 index += 1
                 current = index < rows.blockCount ? try rows.read(index) : rows.open
                 block = current
-                // Some at a time: giving one back costs the system as much as reading it.
+                // Eight blocks at a time: one call to give space back costs as much as one read.
                 if isLast, index % 8 == 0 { try rows.discard(before: index) }
                 place = current.lowerBound(nextKey)
                 if index == rows.blockCount && place >= current.count { return end(batch.count > before) }
@@ -118,7 +118,8 @@ package final class RowSpillReader {
         return batch.count > before
     }
 
-    /// Notes that the last row was read. Blocks that were given back are not looked into again for rows that came since.
+    /// Notes the end. A last reader stays at its end, because blocks that were given back cannot be searched for rows added
+    /// since.
     private func end(_ isFound: Bool) -> Bool {
         if isLast { isDone = true }
         return isFound
@@ -134,7 +135,7 @@ package final class RowSpillReader {
         return false
     }
 
-    /// Walks over the runs of patches there are now, the latest first.
+    /// Makes walks over the present runs of patches, the latest first.
     private func matchWalks() throws(MigrationError) {
         let runs = spill.patchRuns
         if walks.count == runs.count && zip(walks, runs.reversed()).allSatisfy({ $0.0.run === $0.1 }) { return }
