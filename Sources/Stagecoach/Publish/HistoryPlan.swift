@@ -2,18 +2,18 @@ import Diagnostics
 import ManagedModel
 import PersistentStore
 
-/// What becomes of the source's persistent history.
+/// The decision about the source's persistent history.
 ///
-/// Changes name objects by entity number and key: they are carried over where every migrated object keeps its key, with
-/// the destination's entity numbers. Changes of entities that are not migrated go. Which properties an update changed is
-/// said by their places among all of the entity's, so that is left out where those are not the same.
+/// Changes name objects by entity number and key. They are carried over, with the destination's entity numbers, if every
+/// migrated object keeps its key. Changes of entities that are not migrated are dropped. An update names the changed properties
+/// by their positions among all properties of the entity, so this is left out if the entity's properties differ.
 struct HistoryPlan {
-    /// Nil: nothing is carried over.
+    /// The history to carry over; nil for none.
     let copy: HistoryCopy?
-    /// A sentence for the report; nil where the source keeps no history.
+    /// A sentence for the report; nil if the source keeps no history.
     let note: String?
 
-    /// - Parameter keys: which keys the objects of each root entity got.
+    /// - Parameter keys: the kind of keys that the objects of each root entity got.
     init(
         _ prepared: Migration.Prepared, keys: [String: String], options: MigrationOptions, isAppended: Bool
     ) throws(MigrationError) {
